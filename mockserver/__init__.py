@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mockserver.contract.samples import sample_file
-    from mockserver.coverage.coverage import Coverage
-    from mockserver.recordings.reading import read_recording
+    from mockserver.judge.coverage.coverage import Coverage
     from mockserver.scenario.problems import ScenarioError
     from mockserver.server.app import create_app
     from mockserver.testing.sandbox import Sandbox
     from mockserver.testing.server import MockServer
+    from mockserver.trace.reading import read_recording
     from mockserver.unittest_case import SandboxTestCase
     from mockserver.version import VERSION as __version__
 
@@ -29,14 +29,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Coverage": ("mockserver.coverage.coverage", "Coverage"),
+    "Coverage": ("mockserver.judge.coverage.coverage", "Coverage"),
     "MockServer": ("mockserver.testing.server", "MockServer"),
     "Sandbox": ("mockserver.testing.sandbox", "Sandbox"),
     "SandboxTestCase": ("mockserver.unittest_case", "SandboxTestCase"),
     "ScenarioError": ("mockserver.scenario.documents", "ScenarioError"),
     "__version__": ("mockserver.version", "VERSION"),
     "create_app": ("mockserver.server.app", "create_app"),
-    "read_recording": ("mockserver.recordings.reading", "read_recording"),
+    "read_recording": ("mockserver.trace.reading", "read_recording"),
     "sample_file": ("mockserver.contract.samples", "sample_file"),
 }
 

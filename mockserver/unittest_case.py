@@ -14,7 +14,7 @@ from mockserver.testing.setting_checks import checked_reads_limit
 from mockserver.testing.settings import READS_MAX
 
 if TYPE_CHECKING:
-    from mockserver.coverage.coverage import Coverage
+    from mockserver.judge.coverage.coverage import Coverage
 
 _FAILURES = (
     "addError",

@@ -29,9 +29,9 @@ Seen = dict[str, set[str]]
 
 def observed(seen: Seen) -> list[tuple[Any, str, Callable[..., None]]]:
     """The methods through which every exchange, fired rule and finding passes, each with what notes its arguments."""
-    from mockserver.conduct.rules import Finding
     from mockserver.core.state.journal import Journal
     from mockserver.core.state.rule_set import RuleSet
+    from mockserver.judge.client.rules import Finding
 
     def exchange(journal: Any, entry: Any) -> None:
         seen["endpoints"].add(str(entry.operation))
@@ -66,12 +66,12 @@ def _observe(owner: Any, name: str, note: Callable[..., None]) -> None:
 
 def rows() -> Mapping[str, set[str]]:
     """Each table of the project that tests cover, as its ids."""
-    from mockserver.conduct.rules import RULES
     from mockserver.contract.choices import CHOICES
     from mockserver.contract.clauses import read
     from mockserver.contract.effects import EFFECTS
     from mockserver.contract.endpoints import ENDPOINTS
     from mockserver.contract.errors import ERRORS
+    from mockserver.judge.client.rules import RULES
     from mockserver.scenario import library
 
     # A choice of numbers has no options to name, except the default.

@@ -20,7 +20,7 @@ import requests
 
 from mockserver._json import JSON
 from mockserver.cli import main
-from mockserver.coverage.coverage import Coverage
+from mockserver.judge.coverage.coverage import Coverage
 from mockserver.version import VERSION
 from tests.harness.waiting import wait_until
 from tests.processes import OWN_GROUP, in_a_terminal, interrupt

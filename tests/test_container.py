@@ -28,11 +28,11 @@ from ruamel.yaml import YAML
 
 from mockserver import Sandbox
 from mockserver.cli.settings import SCENARIO, SETTINGS
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.host import SandboxHost
 from mockserver.version import VERSION
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 from tests.wheels import ROOT, Built, run
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf-8")

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.conduct.rules import RULES
 from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.errors import ERRORS
+from mockserver.judge.client.rules import RULES
 from tests.document_diff.__main__ import main
 from tests.document_diff.comparison import compare, moved_lines, report, touched
 from tests.document_diff.references import FILES, ROOT, lines_of, references, renumbered

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer, Sandbox, ScenarioError, cli
-from mockserver.recordings.entries import RecordingError
-from mockserver.recordings.journals import replay_entries
-from mockserver.recordings.report import RecordingReport
+from mockserver.report.recording import RecordingReport
 from mockserver.testing.report import trace_page
-from mockserver.verify.histories.exchanges import Recording
+from mockserver.trace.entries import RecordingError
+from mockserver.trace.exchanges import Recording
+from mockserver.trace.journals import replay_entries
 from mockserver.version import VERSION
 
 EXPECTED = f"expected 1, which mockserver {VERSION} reads"

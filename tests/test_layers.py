@@ -17,15 +17,15 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "mockserver"
 # Packages in levels: a module may import from its own package, and from packages of an earlier level.
 TOP = (
-    ("version", "_collision", "_commands", "_data", "_files", "_json", "_templates"), ("contract",), ("core",), ("conduct", "scenario"), ("coverage",), ("server",), ("testing",),
-    ("unittest_case", "recordings"), ("pytest_plugin",), ("cli",), ("__init__", "__main__"),
+    ("version", "_collision", "_commands", "_data", "_files", "_json", "_templates"), ("contract",), ("core",), ("scenario", "wire"), ("trace",), ("judge", "probe"), ("report",), ("server",), ("testing",),
+    ("unittest_case",), ("pytest_plugin",), ("cli",), ("__init__", "__main__"),
 )  # fmt: skip
 CORE = (
     ("ids", "instants", "redaction", "phone_numbers"), ("state",), ("webhooks", "run"), ("lifecycle",), ("operations",),
     ("ledger", "faults"), ("scheduler",),
 )  # fmt: skip
 SERVER = (
-    ("errors", "http1", "log"), ("api",), ("webhooks",), ("hosting", "docs_page", "report"), ("control", "hosted_page", "dashboard"),
+    ("errors", "http1", "log"), ("exchange",), ("webhooks",), ("hosting", "docs_page", "report"), ("control", "hosted_page", "dashboard"),
     ("front_controller", "worlds", "wsgi"), ("app", "socket_handler"),
 )  # fmt: skip
 TESTING = (
@@ -34,27 +34,23 @@ TESTING = (
     ("hypothesis_types", "machine"),
 )  # fmt: skip
 LEVELS = {"": TOP, "core": CORE, "server": SERVER, "testing": TESTING}
-VERIFY_IMPORTS = (
-    "contract",
-    "version",
-    "_data",
-    "_json",
-    "verify",
-)  # `mockserver probe` uses a service by its public API alone
+PROBE_IMPORTS = ("contract", "version", "_data", "_json", "trace", "probe")  # it uses a service by its public API alone
 BACKENDS = ("testing.backend", "testing.remote")  # these alone run commands of the control plane
-PURE = ("contract", "core", "conduct", "coverage")
+PURE = ("contract", "core", "judge")
 # These read a sandbox through `core.run.Run` alone.
 READERS = (
-    "conduct.",
-    "coverage.",
-    "verify.",
+    "judge.",
+    "report.",
+    "trace.",
     "server.report.",
     "testing.explore.",
     "testing.machine.",
     "testing.report.",
 )
 # Explore watches a sandbox while it runs; a replay drives one; an example is recorded as a document without its keys.
-DRIVERS = ("testing.explore.watch", "testing.report.replay", "testing.machine.recording")
+DRIVERS = (
+    "judge.choices.replays", "judge.client.recorded", "testing.explore.watch", "testing.report.replay", "testing.machine.recording",
+)  # fmt: skip
 WORLD = ("asyncio", "flask", "os", "random", "secrets", "socket", "subprocess", "threading", "time", "uuid", "werkzeug")
 CLOCK_READERS = ("now", "today", "utcnow")
 LINES_MAX = 800
@@ -114,10 +110,8 @@ def _is_parent_of_another(name: str, names: set[str]) -> bool:
 
 def upward(importer: str, imported_name: str) -> bool:
     """True if an import points to a later level, or to another package of its own level."""
-    if importer.startswith("verify."):
-        return imported_name.partition(".")[0] not in VERIFY_IMPORTS
-    if imported_name.startswith("verify."):
-        return not importer.startswith(("cli", "recordings"))
+    if importer.startswith("probe."):
+        return imported_name.partition(".")[0] not in PROBE_IMPORTS
     mine, other = importer.split("."), imported_name.split(".")
     for scope in ("", mine[0]):
         if scope and (other[0] != scope or scope not in LEVELS or "__init__" in (mine[1], other[1])):
@@ -229,10 +223,11 @@ def test_an_import_is_detected_in_every_form(source: str, modules: set[str]) -> 
         ("core.ids", "server.app", True),
         ("core.state.records", "core.ids", False),
         ("core.state.records", "core.operations.media", True),
-        ("conduct.rules", "scenario.apply", True),
-        ("cli.verify", "verify.run", False),
-        ("recordings.reading", "verify.histories.exchanges", False),
-        ("verify.run", "core.ids", True),
+        ("judge.client.rules", "scenario.apply", False),
+        ("judge.client.rules", "server.app", True),
+        ("cli.probe", "probe.run", False),
+        ("probe.run", "trace.exchanges", False),
+        ("probe.run", "core.ids", True),
     ],
 )
 def test_an_import_that_points_up_is_detected(importer: str, imported_name: str, is_upward: bool) -> None:
@@ -280,7 +275,7 @@ def test_a_mutable_collection_is_detected(source: str, names: list[str]) -> None
 
 def test_every_package_has_its_level() -> None:
     placed = {(scope, name) for scope, levels in LEVELS.items() for level in levels for name in level}
-    there = {("", module.package) for module in ALL} - {("", "verify")}
+    there = {("", module.package) for module in ALL}
     there |= {(module.package, module.name.split(".")[1]) for module in ALL if module.package in LEVELS} - {
         (scope, "__init__") for scope in LEVELS
     }
@@ -306,7 +301,7 @@ def test_the_transport_imports_nothing_else_of_this_package_but_the_kind_of_its_
 
 
 def test_the_api_over_http_imports_no_transport_and_no_socket() -> None:
-    api = [module for module in ALL if module.name.startswith("server.api.")]
+    api = [module for module in ALL if module.name.startswith("wire.")]
     transport = {module.name: sorted(name for name in graph()[module.name] if "http1" in name) for module in api}
 
     assert {} == {name: found for name, found in transport.items() if found}

@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from mockserver.server.api.request import HttpRequest
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.hosting.limits import BEYOND_LOOPBACK, Limiter
+from mockserver.wire.request import HttpRequest
 from tests.clients.operations import SESSIONS
 from tests.depth import at_depth
 from tests.test_cli_serve import Served

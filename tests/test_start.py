@@ -21,7 +21,7 @@ LATE = {
         for name in ("coverage", "explore", "health", "judge", "listing", "probe")
     },
     "mockserver.cli.play_log": "`mockserver play`",
-    "mockserver.conduct.judge": "a report of findings",
+    "mockserver.judge": "a report of findings",
     "mockserver.scenario.parsing": "a YAML file",
     "mockserver.server.docs_page.page": "the page of a document",
     "mockserver.server.control.har": "a HAR",
@@ -29,8 +29,8 @@ LATE = {
     "mockserver.server.control.replay_document": "a replay document",
     "mockserver.server.control.routes": "a command of the control plane",
     "mockserver.testing": "a test",
-    "mockserver.recordings": "`mockserver judge`",
-    "mockserver.verify": "`mockserver probe`",
+    "mockserver.trace": "a report of findings",
+    "mockserver.probe": "`mockserver probe`",
     "secrets": "an address beyond loopback",
 }
 

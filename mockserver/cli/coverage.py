@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from mockserver._files import write_whole
 
 if TYPE_CHECKING:
-    from mockserver.coverage.coverage import Coverage
+    from mockserver.judge.coverage.coverage import Coverage
 
 _FILE: Final = ".mockserver/coverage.json"
 _FORMS: Final = {
@@ -50,8 +50,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, out: TextIO) -> int:
     """Print or write a coverage; `report --fail-under` returns 1 below its percentages."""
-    from mockserver.coverage import render
-    from mockserver.coverage.coverage import Coverage, combine
+    from mockserver.judge.coverage.coverage import Coverage, combine
+    from mockserver.report import coverage_text as render
 
     if options.form == "combine":
         combine(Coverage.load(file) for file in options.files).save(options.output)
@@ -74,7 +74,7 @@ def _is_url(source: str) -> bool:
 
 
 def _coverage(source: str, token: str | None) -> Coverage:
-    from mockserver.coverage.coverage import Coverage
+    from mockserver.judge.coverage.coverage import Coverage
 
     if not _is_url(source):
         try:
@@ -89,7 +89,8 @@ def _coverage(source: str, token: str | None) -> Coverage:
 
 
 def _rendered(coverage: Coverage, options: argparse.Namespace) -> str:
-    from mockserver.coverage import page, render
+    from mockserver.report import coverage_page as page
+    from mockserver.report import coverage_text as render
 
     forms: dict[str, Callable[[], str]] = {
         "html": lambda: page.render(coverage),

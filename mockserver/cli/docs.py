@@ -13,11 +13,11 @@ from types import ModuleType
 from typing import Any, Final
 
 from mockserver._data import data_dir
-from mockserver.conduct.judge import JUDGES
-from mockserver.conduct.rules import PARTS, RULES
 from mockserver.contract.choices import CHOICES, FAMILIES, Choice
 from mockserver.contract.choices.profiles import LEFT_OUT, PROFILES
 from mockserver.contract.effects import ALIASES, EFFECTS, of_group, schema_properties
+from mockserver.judge.client.judge import JUDGES
+from mockserver.judge.client.rules import PARTS, RULES
 from mockserver.scenario import library
 
 VALUE_SHAPES: Final = {

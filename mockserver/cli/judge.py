@@ -42,12 +42,12 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         1 if the service broke a sentence of the document, with --client if the client broke a rule of severity 1 or 2; else 0.
         A file that is no recording raises a ValueError, for 2.
     """
+    from mockserver.cli.seen_scenario import seeded_scenario
     from mockserver.contract.text import printable
-    from mockserver.recordings import questions
-    from mockserver.recordings.learning import profile
-    from mockserver.recordings.reading import read_recording
-    from mockserver.recordings.report import PARTS, RecordingReport, lines
-    from mockserver.recordings.seeding import seeded_scenario
+    from mockserver.judge.choices import questions
+    from mockserver.judge.choices.learning import profile
+    from mockserver.report.recording import PARTS, RecordingReport, lines
+    from mockserver.trace.reading import read_recording
 
     report = RecordingReport(read_recording(*options.files, url=options.url), options.keep)
     parts = [part for part in PARTS if getattr(options, part, False)] or PARTS

@@ -10,8 +10,8 @@ from mockserver.contract.text import printable
 from mockserver.core.instants import format_exact
 from mockserver.core.state.rule_set import describe_rules
 from mockserver.scenario.rule_parser import describe_rule
-from mockserver.server.api.response import redactor
 from mockserver.server.hosting.host import HostedSandbox
+from mockserver.wire.response import redactor
 
 _WIDTH = 100
 _IDS_SHOWN = 8

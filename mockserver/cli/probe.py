@@ -17,10 +17,10 @@ from mockserver._files import write_whole
 from mockserver.contract.text import json_value
 
 if TYPE_CHECKING:
-    from mockserver.recordings.report import Part
-    from mockserver.verify.context import RunSettings
-    from mockserver.verify.run import ProbeRun
-    from mockserver.verify.transport import HttpTransport
+    from mockserver.probe.context import RunSettings
+    from mockserver.probe.run import ProbeRun
+    from mockserver.probe.transport import HttpTransport
+    from mockserver.report.recording import Part
 
 KEY_VARIABLE = "MOCKSERVER_KEY"
 _KEY_MIN_CHARS: Final = 8
@@ -71,10 +71,10 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         1 if the service broke a sentence of the document, 2 if the run ended early, else 0.
     """
     from mockserver.contract.text import printable
-    from mockserver.recordings.learning import profile
-    from mockserver.recordings.report import RecordingReport, lines
-    from mockserver.verify.run import run_probes
-    from mockserver.verify.transport import HttpClient, RateLimiter
+    from mockserver.judge.choices.learning import profile
+    from mockserver.probe.run import run_probes
+    from mockserver.probe.transport import HttpClient, RateLimiter
+    from mockserver.report.recording import RecordingReport, lines
 
     run_settings = settings(options)
     transport, rate_limiter = HttpClient(options.url), RateLimiter(options.rate, time.monotonic, time.sleep)
@@ -153,7 +153,7 @@ def _check_access(transport: HttpTransport, key: str, url: str) -> None:
 
 def settings(options: argparse.Namespace) -> RunSettings:
     """Return the settings of a run; raise a ValueError, without the text of any key, if they are not usable."""
-    from mockserver.verify.context import RunSettings
+    from mockserver.probe.context import RunSettings
 
     keys = {
         "--key": options.key or os.environ.get(KEY_VARIABLE, ""),

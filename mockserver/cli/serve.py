@@ -212,9 +212,9 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
     from mockserver.core.instants import parse
     from mockserver.core.state.journal import Limits
     from mockserver.core.webhooks.url_policy import THIS_MACHINE
-    from mockserver.server.api.response import ResponseOptions
     from mockserver.server.hosting.config import SEED_MAX
     from mockserver.server.hosting.host import SandboxHost
+    from mockserver.wire.response import ResponseOptions
 
     host = SandboxHost(
         response_options=ResponseOptions(explain=not options.no_reason_header, strict=options.strict),
@@ -249,7 +249,7 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
 
         host.failures = FailedRuns(_folder(options.failures_dir))
     if options.coverage is not None:
-        from mockserver.coverage.coverage import Coverage
+        from mockserver.judge.coverage.coverage import Coverage
 
         host.coverage = Coverage()
     return host

@@ -31,7 +31,7 @@ from mockserver.pytest_plugin import conduct, explore, options
 from mockserver.testing.settings import NAMES, Layer, check_clock
 
 if TYPE_CHECKING:
-    from mockserver.coverage.coverage import Coverage
+    from mockserver.judge.coverage.coverage import Coverage
     from mockserver.pytest_plugin.ownership import SandboxOwnership
     from mockserver.testing.sandbox import Sandbox
     from mockserver.testing.server import MockServer

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 import pytest
 
-from mockserver.coverage import render
-from mockserver.coverage.coverage import FILE, Coverage
+from mockserver.judge.coverage.coverage import FILE, Coverage
 from mockserver.pytest_plugin import options
+from mockserver.report import coverage_text as render
 
 _KEY: Final = "mockserver_coverage"
 

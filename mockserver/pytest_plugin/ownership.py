@@ -24,7 +24,7 @@ from mockserver.testing.setting_checks import setting_error
 from mockserver.testing.settings import Layer
 
 if TYPE_CHECKING:
-    from mockserver.coverage.coverage import Coverage
+    from mockserver.judge.coverage.coverage import Coverage
 
 _NEVER_FIRED = (
     "a rule of the test function never fired (mockserver_must_fire = false in the ini file lets all of them pass):"

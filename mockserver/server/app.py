@@ -24,13 +24,13 @@ from werkzeug.routing import MapAdapter, Rule, UnicodeConverter
 
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.server import front_controller
-from mockserver.server.api.request import SANDBOXES
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.hosted_page import handler, pages
 from mockserver.server.hosted_page.request import FLOW_PREFIX
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.wsgi import WsgiRequest, flask_response, raw_target, read_request
+from mockserver.wire.request import SANDBOXES
 
 View = Callable[..., Response]
 

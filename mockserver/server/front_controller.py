@@ -18,10 +18,17 @@ from urllib.parse import quote
 
 from mockserver.core.operations import dispatch
 from mockserver.core.redaction import Redactor
-from mockserver.server.api import browsing, cross_origin, formats
-from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait
-from mockserver.server.api.request import SANDBOXES, HttpRequest, handle_api_request, parse_call
-from mockserver.server.api.response import (
+from mockserver.server.control import access
+from mockserver.server.dashboard import paths
+from mockserver.server.errors import STATUSES
+from mockserver.server.exchange import NO_TIMEOUT, ClientWait, handle_api_request
+from mockserver.server.hosted_page import handler
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.hosting.log_lines import LogContext, command_line
+from mockserver.server.hosting.usage import OF_A_RUN
+from mockserver.wire import browsing, cross_origin, formats
+from mockserver.wire.request import SANDBOXES, HttpRequest, parse_call
+from mockserver.wire.response import (
     HttpResponse,
     NoResponse,
     ResponseOrWait,
@@ -30,13 +37,6 @@ from mockserver.server.api.response import (
     redactor,
     without_body,
 )
-from mockserver.server.control import access
-from mockserver.server.dashboard import paths
-from mockserver.server.errors import STATUSES
-from mockserver.server.hosted_page import handler
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
-from mockserver.server.hosting.log_lines import LogContext, command_line
-from mockserver.server.hosting.usage import OF_A_RUN
 
 if TYPE_CHECKING:
     from mockserver.server.control.page_access import PageAccess

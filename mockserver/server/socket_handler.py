@@ -27,8 +27,13 @@ from mockserver.core.state.calls import Excess
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.webhooks.deliveries import has_due_attempt
 from mockserver.server import front_controller
-from mockserver.server.api.request import SANDBOXES, HttpRequest, body_limit_bytes, equal_target, excess_of
-from mockserver.server.api.response import (
+from mockserver.server.front_controller import API, RoutedRequest
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.http1.body import SMALL_MAX_BYTES
+from mockserver.server.http1.messages import Disconnect, Request, Response, ResponseOrDisconnect
+from mockserver.server.http1.request import RequestHead
+from mockserver.wire.request import SANDBOXES, HttpRequest, body_limit_bytes, equal_target, excess_of
+from mockserver.wire.response import (
     HttpResponse,
     NoResponse,
     PendingWait,
@@ -37,11 +42,6 @@ from mockserver.server.api.response import (
     WaitingCall,
     chunk_steps,
 )
-from mockserver.server.front_controller import API, RoutedRequest
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
-from mockserver.server.http1.body import SMALL_MAX_BYTES
-from mockserver.server.http1.messages import Disconnect, Request, Response, ResponseOrDisconnect
-from mockserver.server.http1.request import RequestHead
 
 if TYPE_CHECKING:
     from mockserver.server.control.stream import Batch

@@ -16,10 +16,10 @@ from flask import Request, Response
 from werkzeug.datastructures import Headers
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from mockserver.server.api.request import HttpRequest, equal_target
-from mockserver.server.api.response import HttpResponse, NoResponse, iter_chunks
 from mockserver.server.http1 import reason_phrases
 from mockserver.server.http1.request import is_authority, origin_form
+from mockserver.wire.request import HttpRequest, equal_target
+from mockserver.wire.response import HttpResponse, NoResponse, iter_chunks
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment

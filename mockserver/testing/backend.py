@@ -20,15 +20,15 @@ from mockserver.core.instants import SECOND, Instant, format_exact, from_datetim
 from mockserver.scenario.apply import apply
 from mockserver.scenario.problems import ScenarioError
 from mockserver.server import front_controller
-from mockserver.server.api.exchange import NO_TIMEOUT, VirtualWait
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import NoResponse
 from mockserver.server.errors import ControlError
+from mockserver.server.exchange import NO_TIMEOUT, VirtualWait
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import is_refusal
 from mockserver.testing.transports import in_process
 from mockserver.testing.transports.in_process import ClientRoute, Response
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import NoResponse
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
-from mockserver.conduct.rules import RULES, Finding, NotAssessed, cited_calls
 from mockserver.contract.text import camel_case, printable
+from mockserver.judge.client.rules import RULES, Finding, NotAssessed, cited_calls
 
 _CALLS_SHOWN = 10
 SEVERITIES = {1: "money, spam or security", 2: "wrong state", 3: "noise"}

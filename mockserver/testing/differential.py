@@ -16,9 +16,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from mockserver.conduct.judge import finding
-from mockserver.conduct.rules import BLAMED, Finding, NotAssessed
 from mockserver.contract.choices import CHOICES
+from mockserver.judge.client.judge import finding
+from mockserver.judge.client.rules import BLAMED, Finding, NotAssessed
 from mockserver.scenario.choices import load_profile, merge_choices
 from mockserver.testing.conduct import format_finding
 from mockserver.testing.explore.trace import Comparable, comparable

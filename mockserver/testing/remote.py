@@ -25,11 +25,10 @@ from mockserver._json import JSON
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.text import did_you_mean
 from mockserver.core.instants import LATEST, from_datetime
-from mockserver.coverage.coverage import Coverage
+from mockserver.judge.coverage.coverage import Coverage
 from mockserver.scenario import library
 from mockserver.scenario.documents import read, refusal, to_plain
 from mockserver.scenario.problems import Problem, ScenarioError
-from mockserver.server.api.response import NoResponse
 from mockserver.server.control.commands import CommandId
 from mockserver.server.control.routes import COMMANDS
 from mockserver.server.hosting import runtime
@@ -50,6 +49,7 @@ from mockserver.testing.settings import FILES, Layer, Settings
 from mockserver.testing.transports.control_calls import ControlCalls
 from mockserver.testing.transports.in_process import ClientRoute, Response, complete_body
 from mockserver.testing.transports.loopback_receiver import LoopbackReceiver
+from mockserver.wire.response import NoResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -18,7 +18,6 @@ from mockserver.core.state.sandbox import Clock
 from mockserver.core.webhooks.url_policy import THIS_MACHINE
 from mockserver.scenario.documents import read
 from mockserver.scenario.problems import ScenarioError
-from mockserver.server.api.response import ResponseOptions
 from mockserver.server.hosting import runtime
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
@@ -37,11 +36,12 @@ from mockserver.testing.report.notes import add_notes
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.setting_checks import merge_layers
 from mockserver.testing.settings import FILES, Layer, Settings
+from mockserver.wire.response import ResponseOptions
 
 if TYPE_CHECKING:
     import socket
 
-    from mockserver.coverage.coverage import Coverage
+    from mockserver.judge.coverage.coverage import Coverage
     from mockserver.server.hosting.host import HostedSandbox
     from mockserver.server.http1.server import Server
     from mockserver.testing.explore import ExploreReport

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.coverage.coverage import Coverage
+from mockserver.judge.coverage.coverage import Coverage
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 from tests.wheels import ROOT
 
@@ -105,7 +105,7 @@ def compare(name: str, arguments: Sequence[str], total: Callable[[Sequence[float
 
 def once() -> str:
     """Return what a session pays once."""
-    from mockserver.coverage import render
+    from mockserver.report import coverage_text as render
 
     coverage, began = Coverage(), time.process_time()
     render.table(coverage)

@@ -15,8 +15,8 @@ from typing import Any
 
 from mockserver import MockServer, Sandbox
 from mockserver.server import front_controller
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 from tests.benchmarks.worlds import FILTERS, running
 
 ROUNDS, CALLS = 9, 400

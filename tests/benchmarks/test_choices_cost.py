@@ -16,7 +16,7 @@ from mockserver.core.instants import format_milliseconds
 from mockserver.core.operations import sending
 from mockserver.core.operations.campaigns import CampaignDetail
 from mockserver.core.state.records import Execution
-from mockserver.server.api import formats, serializers
+from mockserver.wire import formats, serializers
 from tests.benchmarks.worlds import running
 
 

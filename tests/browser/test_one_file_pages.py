@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.coverage import page as coverage_page
-from mockserver.coverage.coverage import Coverage
+from mockserver.judge.coverage.coverage import Coverage
+from mockserver.report import coverage_page
 from mockserver.testing.report import conduct_page, explore_page
 from tests.browser.axe import violations
 from tests.browser.looks import LOOKS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mockserver import MockServer, read_recording
-from mockserver.recordings.report import RecordingReport
+from mockserver.report.recording import RecordingReport
 from tests.recordings.record import FILE, PROFILE, record
 
 if TYPE_CHECKING:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from mockserver.conduct import judge
-from mockserver.conduct.rules import ConductResult
 from mockserver.core.run import Run
 from mockserver.core.state.outbox import Attempt, Delivery
 from mockserver.core.state.records import Event, PageVisit
+from mockserver.judge.client import judge
+from mockserver.judge.client.rules import ConductResult
 from tests.clients.driven import Client
 
 CONNECTED, FAILED = "entrypoints.chatapp.connected", "entrypoints.chatapp.connection_failed"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from mockserver.conduct.chances import CHANCES, chances
-from mockserver.conduct.evidence import Evidence
-from mockserver.conduct.judge import JUDGES, source_of
-from mockserver.conduct.rules import RULES
 from mockserver.core.run import Run
+from mockserver.judge.client.chances import CHANCES, chances
+from mockserver.judge.client.evidence import Evidence
+from mockserver.judge.client.judge import JUDGES, source_of
+from mockserver.judge.client.rules import RULES
 from mockserver.testing.sandbox import Sandbox
 from tests.clients.driven import Client
 from tests.conduct import provocations_of_campaigns, provocations_of_receivers, provocations_of_sessions

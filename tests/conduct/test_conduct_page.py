@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.cli import main
 from mockserver.cli.docs import conduct_page
-from mockserver.conduct.rules import RULES
+from mockserver.judge.client.rules import RULES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "conduct.md"
 

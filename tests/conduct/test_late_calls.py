@@ -10,8 +10,8 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver.contract.endpoints import OperationName
-from mockserver.recordings.client import judge_client
-from mockserver.recordings.reading import read_recording
+from mockserver.judge.client.recorded import judge_client
+from mockserver.trace.reading import read_recording
 from tests.clients.driven import Client, body_of
 from tests.conduct.provocation import GIVEN, NOON
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from mockserver.conduct import judge
-from mockserver.conduct.rules import RULES
 from mockserver.contract.clauses import read as clauses
+from mockserver.judge.client import judge
+from mockserver.judge.client.rules import RULES
 from mockserver.testing.sandbox import Sandbox
 from tests.clients.driven import Client
 from tests.conduct import provocations_of_campaigns, provocations_of_receivers, provocations_of_sessions

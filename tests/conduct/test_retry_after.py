@@ -9,8 +9,8 @@ from heapq import heapify, heappop, heappush
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver.conduct import retry_after as judge
 from mockserver.core.instants import SECOND
+from mockserver.judge.client import retry_after as judge
 from tests.conduct.findings import change, severe
 
 Answer = tuple[float, int | str]  # the second of a call, and the Retry-After of its 429, or another answer

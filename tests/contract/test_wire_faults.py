@@ -19,12 +19,12 @@ ROWS = "contract/wire_faults.py"
 # By module, the names of faults that it has: those of the transports, and words with another meaning.
 ELSEWHERE = {
     "scenario/rule_parser.py": {"reply": "the headers of a reply are checked there", "delay": "of `deliver`"},
-    "server/api/response.py": {
+    "wire/response.py": {
         "drop": "why there is no response",
         "reset": "why there is no response",
         "error": "the schema of an error body",
     },
-    "server/api/exchange.py": {"drop": "why there is no response"},
+    "server/exchange.py": {"drop": "why there is no response"},
     "server/socket_handler.py": {"reset": "a transport: why there is no response"},
     "testing/transports/httpx_transport.py": {"reset": "a transport: why there is no response"},
     "testing/transports/control_calls.py": {
@@ -65,8 +65,8 @@ ELSEWHERE = {
     "server/report/diagnosis.py": {"error": "a key of an attempt"},
     "server/report/render.py": {"error": "a key of an attempt"},
     "testing/rules/effects.py": {"delay": "of `deliver`"},
-    "coverage/remedies.py": {"error": "the effect of the rule that closes a gap"},
-    "recordings/client.py": dict.fromkeys(
+    "report/coverage_remedies.py": {"error": "the effect of the rule that closes a gap"},
+    "judge/client/recorded.py": dict.fromkeys(
         ("drop", "delay"), "what a sandbox's journal has for an answer that was lost or late, which the judges read"
     ),
 }

@@ -1,5 +1,5 @@
 """
-The library played by careful clients, and what each scenario covers there: `mockserver/coverage/scenarios.json`.
+The library played by careful clients, and what each scenario covers there: `mockserver/report/scenarios.json`.
 
     python -m tests.coverage.offers
 
@@ -17,18 +17,18 @@ from typing import Any
 
 import pytest
 
-from mockserver.conduct.chances import chances
-from mockserver.conduct.evidence import Evidence
-from mockserver.conduct.judge import judge
 from mockserver.core.run import Run
 from mockserver.core.state.journal import CommandRecord
-from mockserver.coverage.coverage import Coverage
-from mockserver.coverage.dimensions import DIMENSIONS, Dimension
+from mockserver.judge.client.chances import chances
+from mockserver.judge.client.evidence import Evidence
+from mockserver.judge.client.judge import judge
+from mockserver.judge.coverage.coverage import Coverage
+from mockserver.judge.coverage.dimensions import DIMENSIONS, Dimension
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 from tests.scenario.scenario_runs import ScenarioRun
 from tests.wheels import ROOT
 
-FILE = ROOT / "mockserver" / "coverage" / "scenarios.json"
+FILE = ROOT / "mockserver" / "report" / "scenarios.json"
 PLAYED = sorted((ROOT / "tests" / "scenario").glob("test_*_played.py"))
 PLAIN = ("happy-campaign", "connect-standard")  # offered first: nothing goes wrong in them
 Offers = dict[Dimension, dict[str, str]]

@@ -14,9 +14,10 @@ import pytest
 from mockserver import Coverage, MockServer
 from mockserver.cli import main
 from mockserver.contract import clauses
-from mockserver.coverage import page, render
-from mockserver.coverage.dimensions import DIMENSIONS, universe
-from mockserver.coverage.remedies import remedy
+from mockserver.judge.coverage.dimensions import DIMENSIONS, universe
+from mockserver.report import coverage_page as page
+from mockserver.report import coverage_text as render
+from mockserver.report.coverage_remedies import remedy
 
 VOID = ("meta", "br", "link", "input", "img", "hr")
 

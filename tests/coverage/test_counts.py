@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from mockserver import Coverage, MockServer, Sandbox
-from mockserver.coverage.dimensions import DIMENSIONS, Dimension, universe
+from mockserver.judge.coverage.dimensions import DIMENSIONS, Dimension, universe
 from tests.clients.driven import Client
 from tests.conduct.provocation import GIVEN, NOON, TAGGED
 

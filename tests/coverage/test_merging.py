@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver import Coverage, MockServer
-from mockserver.coverage.coverage import CoverageError, combine
-from mockserver.coverage.dimensions import DIMENSIONS, universe
+from mockserver.judge.coverage.coverage import CoverageError, combine
+from mockserver.judge.coverage.dimensions import DIMENSIONS, universe
 from tests.clients.driven import Client
 from tests.conduct.provocation import GIVEN, NOON, Provocation
 from tests.conduct.provocations_of_campaigns import PROVOCATIONS

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from mockserver import Coverage, MockServer
-from mockserver.coverage.coverage import FILE
-from mockserver.coverage.dimensions import DIMENSIONS, universe
+from mockserver.judge.coverage.coverage import FILE
+from mockserver.judge.coverage.dimensions import DIMENSIONS, universe
 from tests.testing.conftest import PLUGIN, run_in_process
 
 TOTAL = sum(map(len, universe().values()))

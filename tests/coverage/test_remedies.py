@@ -12,9 +12,9 @@ import pytest
 
 from mockserver import Coverage, MockServer
 from mockserver.contract.endpoints import ENDPOINTS
-from mockserver.coverage.coverage import combine
-from mockserver.coverage.dimensions import DIMENSIONS, Dimension, clauses_of_items, universe
-from mockserver.coverage.remedies import remedy
+from mockserver.judge.coverage.coverage import combine
+from mockserver.judge.coverage.dimensions import DIMENSIONS, Dimension, clauses_of_items, universe
+from mockserver.report.coverage_remedies import remedy
 from mockserver.scenario import library
 from tests.conduct.provocation import GIVEN
 from tests.coverage import offers

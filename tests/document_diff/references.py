@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from mockserver.conduct.rules import RULES
 from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
+from mockserver.judge.client.rules import RULES
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _FIELDS: Final = ROOT / "tests" / "contract" / "documented_fields.py"

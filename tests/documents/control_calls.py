@@ -14,14 +14,14 @@ from urllib.parse import urlencode
 
 from ruamel.yaml import YAML
 
-from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.control.openapi.answers import answer, answer_components
 from mockserver.server.control.routes import COMMANDS, ROUTES
+from mockserver.server.exchange import NO_TIMEOUT, ClientWait
 from mockserver.server.front_controller import Response, handle_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 from tests.documents.reading import BASE_URL, JSON, DocumentedOperation, control, operations, validator
 
 NOON = "2026-03-01T12:00:00Z"

@@ -21,11 +21,12 @@ from mockserver.core.operations import connections
 from mockserver.core.state.calls import ApiError
 from mockserver.core.state.sandbox import Scope
 from mockserver.scenario import library
-from mockserver.server.api.request import HttpRequest, handle_api_request
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.control import views
+from mockserver.server.exchange import handle_api_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 
 JSON = dict[str, Any]
 

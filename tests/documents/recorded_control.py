@@ -17,15 +17,16 @@ from urllib.parse import urlencode
 from mockserver.contract.endpoints import ENDPOINTS, Operation
 from mockserver.core.instants import Duration, Instant, parse
 from mockserver.core.redaction import Redactor
-from mockserver.server.api.request import HttpRequest, handle_api_request
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.control import webhooks
 from mockserver.server.control.routes import COMMANDS, handle_control_request
+from mockserver.server.exchange import handle_api_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.failed_runs import FailedRun, KeptFiles
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.hosting.limits import Drain, Limiter, ServerLimits
 from mockserver.server.hosting.runtime import HostRuntime
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 from tests.documents.recorded_api import NOW, SEED, UNLIMITED
 
 JSON = dict[str, Any]

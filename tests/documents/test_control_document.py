@@ -19,19 +19,19 @@ from mockserver.contract.choices import CHOICES, DEFAULTS
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.limits import JSON_BODY_MAX_BYTES
 from mockserver.core.instants import SECOND
-from mockserver.server.api.exchange import VirtualWait
-from mockserver.server.api.request import HttpRequest
 from mockserver.server.control import routes, webhooks
 from mockserver.server.control.commands import REFUSALS, codes_by_status
 from mockserver.server.control.openapi import documents
 from mockserver.server.control.routes import ROUTES, query_names
 from mockserver.server.errors import STATUSES, ControlError
+from mockserver.server.exchange import VirtualWait
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.limits import Drain, Limiter, ServerLimits
 from mockserver.server.hosting.runtime import HostRuntime
 from mockserver.server.hosting.shard import Shard
 from mockserver.testing.end_user import read_page
+from mockserver.wire.request import HttpRequest
 from tests.documents.control_calls import NOON, Controls, described_parts, described_refusals, undocumented
 from tests.documents.reading import (
     BASE_URL,

@@ -16,12 +16,12 @@ from mockserver.cli import main
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.server import front_controller
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.control.openapi import documents
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 from tests.documents.control_calls import Controls
 from tests.documents.reading import control, of_profile, operations
 from tests.documents.test_public_document import KEY

@@ -29,7 +29,7 @@ NOT_COPIED = shutil.ignore_patterns(
 OPTIONS = ("-x", "-q", "--tb=no", "--timeout=120", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist")
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+)", re.MULTILINE)
 # They kill the most.
-FIRST = ("tests/operations", "tests/scenario", "tests/conduct", "tests/verify", "tests/testing", "tests/server")
+FIRST = ("tests/operations", "tests/scenario", "tests/conduct", "tests/probe", "tests/testing", "tests/server")
 UNDECIDED = "undecided"
 
 

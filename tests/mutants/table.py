@@ -414,6 +414,6 @@ MUTANTS: tuple[Mutant, ...] = (
         'guided = row.guide_status != row.status and exchange.path.startswith("/v1/campaigns")',
         "guided = row.guide_status != row.status",
         "a refusal outside of the campaigns passes with the status of the campaign guide",
-        ("tests/verify/test_command.py",),
+        ("tests/probe/test_command.py",),
     ),
 )

@@ -11,7 +11,7 @@ from mockserver._json import JSON
 from mockserver.contract import schemas
 from mockserver.contract.lifecycles import CAMPAIGN, EVENTS, LIFECYCLES
 from mockserver.core import lifecycle
-from mockserver.server.api import serializers
+from mockserver.wire import serializers
 from tests.operations import campaigning
 from tests.operations.session_calls import EXACT_NOON, FUNNELS, NOON, PHONE, begin, read
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from mockserver import Sandbox
 from mockserver.contract.limits import PART_HEAD_MAX_BYTES, UPLOAD_OTHER_PARTS_MAX
 from mockserver.core.state.calls import ApiError
-from mockserver.server.api import request
-from mockserver.server.api.request import read_upload
 from mockserver.testing.transports.in_process import Response
+from mockserver.wire import request
+from mockserver.wire.request import read_upload
 from tests.operations.media_files import BOUNDARY, PNG, TEXT, UPLOAD, File, multipart, upload
 from tests.operations.world import refused
 

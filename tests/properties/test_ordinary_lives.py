@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.contract.endpoints import OPERATIONS
-from mockserver.recordings.client import judge_client
-from mockserver.recordings.reading import read_recording
+from mockserver.judge.client.recorded import judge_client
 from mockserver.testing.report.replay import replay
 from mockserver.testing.strategies import choices, scripts
+from mockserver.trace.reading import read_recording
 from tests.clients.calls import Busy
 from tests.clients.planted import TROUBLE
 from tests.depth import loaded_examples

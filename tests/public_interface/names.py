@@ -18,13 +18,15 @@ import mockserver
 from docs.reference import tables
 from mockserver import MockServer, cli, pytest_plugin
 from mockserver.cli.settings import SCENARIO, SETTINGS
-from mockserver.conduct.rules import RULES, Finding
 from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.effects import ALIASES, EFFECTS
+from mockserver.judge.client.rules import RULES, Finding
+from mockserver.judge.service.report import ClauseResult, ExchangeExcerpt
+from mockserver.probe.run import ProbeRun
 from mockserver.pytest_plugin.options import TRACE_MODES
-from mockserver.recordings.report import RecordingReport
+from mockserver.report.recording import RecordingReport
 from mockserver.scenario import library
 from mockserver.server.control.routes import ROUTES, query_names
 from mockserver.server.errors import STATUSES
@@ -32,9 +34,7 @@ from mockserver.testing import bodies
 from mockserver.testing.explore.placements import ExploreStep
 from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
 from mockserver.testing.explore.verdicts import ORDER
-from mockserver.verify.histories.exchanges import Recording
-from mockserver.verify.histories.report import ClauseResult, ExchangeExcerpt
-from mockserver.verify.run import ProbeRun
+from mockserver.trace.exchanges import Recording
 from mockserver.version import REPORT_VERSION, SCENARIO_VERSION, TRACE_VERSION
 from tests.public_interface import python_names
 from tests.public_interface.shapes import schema_facts, value_facts

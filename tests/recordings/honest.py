@@ -12,8 +12,8 @@ from typing import Any
 
 from mockserver import Sandbox, sample_file
 from mockserver._json import JSON
-from mockserver.recordings.reading import read_recording
-from mockserver.verify.histories.exchanges import Recording
+from mockserver.trace.exchanges import Recording
+from mockserver.trace.reading import read_recording
 from tests.recordings.hars import har
 from tests.recordings.random_lives import SESSIONS, Recorder
 

@@ -12,9 +12,9 @@ from typing import Any, Final
 from mockserver import MockServer, Sandbox, sample_file
 from mockserver.contract.choices import CHOICES
 from mockserver.core.instants import MILLISECOND, format_milliseconds, parse
-from mockserver.recordings.reading import read_recording
-from mockserver.verify.histories.exchanges import Recording
-from tests.verify.worlds import MORE_CHATS, NOW, THIRDS
+from mockserver.trace.exchanges import Recording
+from mockserver.trace.reading import read_recording
+from tests.probe.worlds import MORE_CHATS, NOW, THIRDS
 
 TEMPLATES: Final = (
     "template_revisao_semestral", "template_semana_clareamento", "template_atualizacao_cadastro", "template_pesquisa_satisfacao",

@@ -15,8 +15,8 @@ from typing import Any
 from mockserver import MockServer, Sandbox, sample_file
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
-from mockserver.recordings.reading import read_recording
-from mockserver.verify.histories.exchanges import Recording
+from mockserver.trace.exchanges import Recording
+from mockserver.trace.reading import read_recording
 from tests.properties.playing import GIVEN as SOME_CHATS
 from tests.properties.playing import TEMPLATES, TENANTS
 from tests.recordings.hars import entry, har

@@ -15,7 +15,7 @@ from statistics import median
 
 from mockserver import MockServer
 from mockserver.contract.choices import CHOICES
-from mockserver.recordings.learning import LearnedChoice, learn
+from mockserver.judge.choices.learning import LearnedChoice, learn
 from tests.recordings.lives import random_profile, recorded_life
 
 PROFILES: Mapping[str, Callable[[int], Mapping[str, str]]] = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mockserver.recordings.reading import read_recording
-from mockserver.recordings.report import RecordingReport
+from mockserver.report.recording import RecordingReport
+from mockserver.trace.reading import read_recording
 from tests.recordings.benchmark import MEGABYTE, write
 
 

@@ -10,11 +10,11 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
-from mockserver.conduct.rules import ConductResult
-from mockserver.recordings.client import judge_client
-from mockserver.recordings.masking import Masker, salt_of
-from mockserver.recordings.reading import read_recording
-from mockserver.verify.histories.exchanges import Recording
+from mockserver.judge.client.recorded import judge_client
+from mockserver.judge.client.rules import ConductResult
+from mockserver.trace.exchanges import Recording
+from mockserver.trace.masking import Masker, salt_of
+from mockserver.trace.reading import read_recording
 from tests.clients.driven import Client
 from tests.conduct.provocation import GIVEN, NOON, Provocation
 from tests.conduct.provocations_of_campaigns import PROVOCATIONS as OF_CAMPAIGNS

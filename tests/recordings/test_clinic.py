@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.recordings.reading import read_recording
-from mockserver.recordings.report import RecordingReport
+from mockserver.report.recording import RecordingReport
+from mockserver.trace.reading import read_recording
 from tests.recordings.record import FILE, PROFILE
 
 

@@ -15,7 +15,7 @@ from mockserver import Sandbox, cli
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.scenario.choices import load_profile
-from mockserver.verify.histories.exchanges import Recording
+from mockserver.trace.exchanges import Recording
 from tests.recordings.hars import KEY, entry, har, write
 
 NAME, PHONE = "Maria Aparecida", "+55 11 98765-4321"

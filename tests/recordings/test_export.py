@@ -12,7 +12,7 @@ import requests
 
 from mockserver import MockServer, Sandbox, sample_file
 from mockserver._json import JSON
-from mockserver.recordings.reading import read_recording
+from mockserver.trace.reading import read_recording
 
 _PAIR = {
     "type": "object",

@@ -11,9 +11,9 @@ import pytest
 
 from mockserver import MockServer
 from mockserver._json import JSON
-from mockserver.recordings.reading import read_recording
-from mockserver.verify.histories.report import judge_histories, judge_service, lines
-from mockserver.verify.histories.verdicts import Contradiction, Verdicts
+from mockserver.judge.service.report import judge_histories, judge_service, lines
+from mockserver.judge.service.verdicts import Contradiction, Verdicts
+from mockserver.trace.reading import read_recording
 from tests.depth import at_depth
 from tests.recordings.hars import entry, write
 from tests.recordings.honest import Bent, honest_life

@@ -14,8 +14,8 @@ import pytest
 from mockserver import MockServer
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
-from mockserver.recordings.learning import NOT_LEARNT, LearnedChoice, learn
-from mockserver.recordings.reading import read_recording
+from mockserver.judge.choices.learning import NOT_LEARNT, LearnedChoice, learn
+from mockserver.trace.reading import read_recording
 from tests.recordings.hars import entry, write
 from tests.recordings.lives import random_profile, recorded, recorded_life, tour
 from tests.recordings.settled import main, wrong

@@ -8,9 +8,9 @@ import pytest
 
 from mockserver import MockServer
 from mockserver._json import JSON
-from mockserver.verify.histories.exchanges import RecordedDelivery
-from mockserver.verify.histories.report import CHECKS, judge_histories
-from mockserver.verify.histories.verdicts import Contradiction
+from mockserver.judge.service.report import CHECKS, judge_histories
+from mockserver.judge.service.verdicts import Contradiction
+from mockserver.trace.exchanges import RecordedDelivery
 from tests.recordings.honest import Bent, honest_life
 from tests.recordings.lies import ALLOWED, LIES, UNSHOWN, Lie, Unshown
 

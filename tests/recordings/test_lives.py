@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver.recordings.reading import read_recording
-from mockserver.verify.histories.report import CHECKS, judge_service
+from mockserver.judge.service.report import CHECKS, judge_service
+from mockserver.trace.reading import read_recording
 from tests.clients.driven import Client
 from tests.conduct.provocation import GIVEN, NOON, Provocation
 from tests.depth import at_depth

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from mockserver._json import JSON
-from mockserver.recordings.masking import Masker, salt_of
-from mockserver.recordings.reading import read_recording
-from mockserver.verify.histories.exchanges import Recording
+from mockserver.trace.exchanges import Recording
+from mockserver.trace.masking import Masker, salt_of
+from mockserver.trace.reading import read_recording
 from tests.recordings.hars import KEY, entry, write
 
 PHONE = "+55 11 98888-7777"

@@ -9,8 +9,8 @@ import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver.contract.choices import CHOICES
-from mockserver.recordings.learning import NOT_LEARNT, learn
-from mockserver.recordings.questions import QUESTIONS, Question, questions
+from mockserver.judge.choices.learning import NOT_LEARNT, learn
+from mockserver.judge.choices.questions import QUESTIONS, Question, questions
 from tests.recordings.lives import SESSIONS, Tour, recorded
 
 RUNNING = "campaign_past_running"

@@ -15,9 +15,9 @@ from ruamel.yaml import YAML
 
 from mockserver import Sandbox
 from mockserver._json import JSON
-from mockserver.recordings import reading
-from mockserver.recordings.entries import RecordingError
-from mockserver.recordings.reading import read_recording
+from mockserver.trace import reading
+from mockserver.trace.entries import RecordingError
+from mockserver.trace.reading import read_recording
 from tests.recordings.hars import ADDRESS, KEY, entry, har, write
 
 LIST: JSON = {"data": [], "pagination": {}}

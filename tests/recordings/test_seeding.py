@@ -10,12 +10,12 @@ import pytest
 
 from mockserver import MockServer, cli
 from mockserver._json import JSON
-from mockserver.recordings.reading import read_recording
-from mockserver.recordings.report import RecordingReport
-from mockserver.recordings.seeding import SeededScenario, seeded_scenario
+from mockserver.cli.seen_scenario import SeededScenario, seeded_scenario
+from mockserver.report.recording import RecordingReport
 from mockserver.scenario.documents import read_file
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
+from mockserver.trace.reading import read_recording
 from tests.depth import at_depth
 from tests.recordings.hars import KEY, entry, write
 from tests.recordings.lives import life_of

@@ -11,8 +11,8 @@ import pytest
 from mockserver import MockServer, cli
 from mockserver._json import JSON
 from mockserver.contract import clauses
-from mockserver.verify.histories.report import CHECKS, NOT_VISIBLE
-from mockserver.verify.passive_checks import ANSWER_CHECKS, TEXT_CHECK
+from mockserver.judge.service.answers import ANSWER_CHECKS, TEXT_CHECK
+from mockserver.judge.service.report import CHECKS, NOT_VISIBLE
 from tests.recordings.hars import entry, write
 from tests.recordings.honest import Bent, honest_life
 from tests.recordings.lies import LIES

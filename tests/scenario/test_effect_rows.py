@@ -20,7 +20,7 @@ from mockserver.contract.wire_faults import WIRE_FAULTS
 from mockserver.core.faults.effects import STATE_EFFECTS
 from mockserver.scenario import library
 from mockserver.scenario.documents import ScenarioError, validate
-from mockserver.server.webhooks.payloads import BODY_FORMATS
+from mockserver.wire.formats import BODY_FORMATS
 from tests.scenario import test_state_effects
 from tests.testing import faults
 

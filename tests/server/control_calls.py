@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import requests
 
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.host import SandboxHost
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 from tests.clients.operations import SESSIONS
 
 NOON = "2026-03-01T12:00:00Z"

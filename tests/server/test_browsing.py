@@ -10,11 +10,11 @@ import requests
 from mockserver import Sandbox
 from mockserver.server import app as flask_app
 from mockserver.server import front_controller
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.control.routes import ASSET_HEADERS, PAGE_HEADERS, ROUTES
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 from tests.operations.world import GIVEN
 
 ORIGIN = "http://127.0.0.1:5055"

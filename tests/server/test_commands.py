@@ -9,9 +9,9 @@ from typing import Any, get_args
 import pytest
 
 from mockserver import Sandbox
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.control.commands import CommandId
 from mockserver.server.control.routes import COMMANDS, ROUTES, find_command
+from mockserver.wire.response import HttpResponse
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 # By id: the name under which the history (`GET /_mock/steps`) and replay documents have the command. These are public.

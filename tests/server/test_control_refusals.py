@@ -11,10 +11,10 @@ from mockserver import MockServer
 from mockserver._json import JSON
 from mockserver.core.state.records import Webhook
 from mockserver.server import front_controller
-from mockserver.server.api.request import HttpRequest
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.hosting.log_lines import ServerLog, as_text
+from mockserver.wire.request import HttpRequest
 from tests.clients.operations import SESSIONS
 from tests.server.control_calls import NOON, Made, control, make, refused, response_to
 

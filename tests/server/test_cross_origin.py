@@ -9,10 +9,10 @@ import requests
 
 from mockserver import MockServer
 from mockserver.server import app, front_controller
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 
 PAGE = "http://localhost:5173"
 REFUSED = (

@@ -15,13 +15,13 @@ import pytest
 from mockserver.cli import serve
 from mockserver.server import app as flask_app
 from mockserver.server import front_controller
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.control.page_access import PageAccess
 from mockserver.server.dashboard import handler
 from mockserver.server.dashboard.paths import VIEWS
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ORIGIN = "http://127.0.0.1:5055"

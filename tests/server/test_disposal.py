@@ -14,11 +14,11 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.core.state.sandbox import Discarded
-from mockserver.server.api.request import HttpRequest
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.disposal import Disposal
 from mockserver.server.hosting.host import SandboxHost
+from mockserver.wire.request import HttpRequest
 
 THREAD = "mockserver disposal"
 

@@ -16,13 +16,13 @@ import pytest
 from mockserver import MockServer, Sandbox, create_app
 from mockserver.contract.clauses import read as read_clauses
 from mockserver.contract.endpoints import ENDPOINTS
-from mockserver.server.api.request import HttpRequest
 from mockserver.server.control.openapi import documents
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.docs_page.page import render
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
+from mockserver.wire.request import HttpRequest
 from tests.documents.reading import JSON, control, of_profile
 
 ADDRESSES = ("href", "src", "action", "formaction", "srcset", "poster", "data", "content")

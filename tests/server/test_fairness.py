@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from mockserver.server import front_controller
-from mockserver.server.api.request import HttpRequest
 from mockserver.server.hosting.background import _run_due_timers, _Workers
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
@@ -20,6 +19,7 @@ from mockserver.server.http1 import event_loop, waits
 from mockserver.server.http1.messages import Request
 from mockserver.server.http1.workers import LANE_MAX, Workers
 from mockserver.server.socket_handler import SocketHandler
+from mockserver.wire.request import HttpRequest
 from tests.harness.waiting import wait_until
 
 PATIENCE_SECONDS = 60.0

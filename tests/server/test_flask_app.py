@@ -23,16 +23,16 @@ from hypothesis import strategies as st
 from mockserver import Sandbox, create_app
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.server import front_controller
-from mockserver.server.api import router
-from mockserver.server.api.request import HttpRequest, equal_target
-from mockserver.server.api.response import HttpResponse
-from mockserver.server.api.router import Router
 from mockserver.server.app import build
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler, error_body
+from mockserver.wire import router
+from mockserver.wire.request import HttpRequest, equal_target
+from mockserver.wire.response import HttpResponse
+from mockserver.wire.router import Router
 from tests.operations.test_hostile_law import mangled, tokens
 from tests.processes import OWN_GROUP, interrupt
 from tests.server.hostile import Request, send

@@ -12,7 +12,7 @@ from hypothesis import given
 
 from mockserver import Sandbox
 from mockserver._json import JSON
-from mockserver.server.api.formats import SLICE, encoded, encoded_in_slices, json_writer
+from mockserver.wire.formats import SLICE, encoded, encoded_in_slices, json_writer
 from tests.server.hostile import VALUE, strict_json
 
 

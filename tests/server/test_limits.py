@@ -12,13 +12,13 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver.core.instants import SECOND
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.limits import Limiter, ServerLimits
 from mockserver.server.hosting.usage import MemoryEstimate
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 
 MINUTE = 60 * SECOND
 LARGE = {"given": {"chats": {"count": 5_000}}}

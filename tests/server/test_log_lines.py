@@ -15,12 +15,12 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver.cli.serve import _logger
 from mockserver.core.instants import SECOND
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.hosting import host
 from mockserver.server.hosting.limits import Limiter, ServerLimits
 from mockserver.server.hosting.log_lines import Line, ServerLog, as_json, as_text, call_line
 from mockserver.server.log import LogWriter
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 
 TRACEPARENT = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"

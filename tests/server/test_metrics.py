@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.control import webhooks
 from mockserver.server.control.metrics import Family, as_text
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.usage import Ended
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 from tests.clients.operations import SESSIONS
 
 NAMES = {

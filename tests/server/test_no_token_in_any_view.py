@@ -17,8 +17,6 @@ from mockserver.cli import main
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.redaction import Redactor, is_secret_name
 from mockserver.server import front_controller
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.control import access
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.dashboard import paths
@@ -28,6 +26,8 @@ from mockserver.server.hosting.log_lines import ServerLog, as_json, as_text
 from mockserver.testing.report.failed_runs import FailedRuns
 from mockserver.testing.report.replay import print_replay, replay
 from mockserver.testing.report.trace_page import read_trace
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 from tests.clients.operations import SESSIONS
 
 SERVER = "server-t0ken/of+the-operator="

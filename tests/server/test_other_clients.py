@@ -12,10 +12,10 @@ from mockserver import MockServer
 from mockserver._json import JSON
 from mockserver.core.instants import parse
 from mockserver.core.state.sandbox import Clock
-from mockserver.server.api.request import HttpRequest
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.testing.remote import RemoteServer
+from mockserver.wire.request import HttpRequest
 from tests.clients.operations import SESSIONS
 from tests.server.conftest import Serve
 from tests.server.control_calls import NOON, Made, control, make, refused, response_to

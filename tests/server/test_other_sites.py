@@ -11,12 +11,12 @@ import requests
 
 from mockserver import MockServer
 from mockserver.server import front_controller
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.dashboard import paths
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 from tests.clients.operations import SESSIONS
 from tests.server.control_calls import control, make
 

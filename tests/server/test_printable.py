@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
 from mockserver.cli.play_log import PlayLog
-from mockserver.conduct.judge import finding
 from mockserver.contract.text import printable
 from mockserver.core.redaction import Redactor
+from mockserver.judge.client.judge import finding
 from mockserver.server.hosting.log_lines import ServerLog, as_text
 from mockserver.server.http1.server import Server
 from mockserver.server.report.exchanges import format_line, shorten

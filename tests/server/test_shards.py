@@ -10,12 +10,12 @@ import pytest
 
 from mockserver._json import JSON
 from mockserver.core.instants import SECOND
-from mockserver.server.api.request import HttpRequest
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.hosting.limits import Drain, Limiter, ServerLimits
 from mockserver.server.hosting.shard import Shard, read_shard
+from mockserver.wire.request import HttpRequest
 from tests.server.control_calls import response_to
 
 Ask = Callable[..., Any]

@@ -11,10 +11,10 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
-from mockserver.server.api import formats
 from mockserver.server.control import sandboxes, views
 from mockserver.server.control.views import STATE_CHATS
 from mockserver.server.hosting.snapshot import HostedSnapshot
+from mockserver.wire import formats
 
 MANY = STATE_CHATS + 5
 pytestmark = pytest.mark.mockserver(

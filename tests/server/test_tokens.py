@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.host import SandboxHost
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 from tests.documents.control_calls import Controls
 
 SERVER = "let-me-in"

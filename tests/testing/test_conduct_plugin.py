@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from mockserver.conduct import judge
-from mockserver.conduct.rules import ConductResult
 from mockserver.core.run import Run
+from mockserver.judge.client import judge
+from mockserver.judge.client.rules import ConductResult
 from mockserver.testing.report import conduct_page
 from tests.testing.conftest import PLUGIN, Suite
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.conduct.rules import BLAMED
 from mockserver.contract.choices import CHOICES
+from mockserver.judge.client.rules import BLAMED
 from mockserver.testing.differential import REASONS, compare
 from mockserver.testing.sandbox import Sandbox
 from tests.clients.operations import SESSIONS

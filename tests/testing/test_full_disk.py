@@ -11,7 +11,7 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver._files import write_whole
 from mockserver.cli import main
-from mockserver.coverage.coverage import Coverage
+from mockserver.judge.coverage.coverage import Coverage
 from tests.testing.conftest import Suite
 
 FULL = "OSError: [[]Errno 28[]] No space left on device*"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mockserver.cli import main
-from mockserver.coverage.coverage import Coverage
+from mockserver.judge.coverage.coverage import Coverage
 from mockserver.scenario.documents import read_file
 from mockserver.scenario.parsing import value_of
 from mockserver.scenario.problems import ScenarioError

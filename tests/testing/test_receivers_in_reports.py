@@ -8,7 +8,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.core.faults import injection
-from mockserver.server.api import exchange
+from mockserver.server import exchange
 from tests.testing.conftest import Suite
 
 CONNECT = """

@@ -8,8 +8,8 @@ from urllib.parse import parse_qsl
 from mockserver.contract.text import brief, closest_match_hint
 from mockserver.core.operations.validation import parse_json
 from mockserver.core.state.calls import ApiError
-from mockserver.server.api.request import HttpRequest
 from mockserver.server.errors import ControlError
+from mockserver.wire.request import HttpRequest
 
 JSON_TYPES: Final = ("application/json", "application/openapi+json", "application/vnd.oai.openapi+json")
 YAML_TYPES: Final = ("application/yaml", "application/openapi+yaml", "application/vnd.oai.openapi", "text/yaml")

@@ -23,10 +23,10 @@ from urllib.parse import urlsplit
 from mockserver.contract.text import brief
 from mockserver.core.redaction import TOKEN_PREFIX
 from mockserver.core.webhooks.url_policy import is_local_host
-from mockserver.server.api import cross_origin
-from mockserver.server.api.request import HttpRequest
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
+from mockserver.wire import cross_origin
+from mockserver.wire.request import HttpRequest
 
 PAGE_HEADER: Final = "X-Mock-Request"  # with any value
 _READS: Final = ("GET", "HEAD", "OPTIONS")

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
 from mockserver.contract.lifecycles import DELIVERY, EVENTS, LIFECYCLES
 from mockserver.contract.openapi.parts import ref
-from mockserver.coverage.dimensions import DIMENSIONS
+from mockserver.judge.coverage.dimensions import DIMENSIONS
 from mockserver.server.control.openapi.shapes import OBJECT, Schema, array, either, obj, one_of
 from mockserver.server.report.check import KINDS
 

@@ -16,11 +16,11 @@ from mockserver.contract.durations import parse_duration
 from mockserver.contract.media_types import KINDS
 from mockserver.contract.samples import sample_file
 from mockserver.contract.text import brief, closest_match_hint
-from mockserver.server.api.exchange import NO_TIMEOUT, VirtualWait
-from mockserver.server.api.request import HttpRequest, handle_api_request
-from mockserver.server.api.response import HttpResponse, NoResponse, WaitingCall, iter_chunks
 from mockserver.server.errors import ControlError
+from mockserver.server.exchange import NO_TIMEOUT, VirtualWait, handle_api_request
 from mockserver.server.hosting.host import HostedSandbox
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse, NoResponse, WaitingCall, iter_chunks
 
 if TYPE_CHECKING:
     from mockserver.server.control import answers

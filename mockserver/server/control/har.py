@@ -22,12 +22,12 @@ from mockserver.core.redaction import Redactor
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.outbox import Attempt, Delivery
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.server.api.response import explanation, redactor
 from mockserver.server.control import answers
 from mockserver.server.control.replay_document import without_keys
 from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.server.http1.reason_phrases import reason_phrase
 from mockserver.version import VERSION
+from mockserver.wire.response import explanation, redactor
 
 _VERSION = "HTTP/1.1"
 _ADDRESS = "http://mockserver"  # of a call that needed no address

@@ -14,10 +14,10 @@ from mockserver.core.redaction import Redactor
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.server.api.response import explanation, redactor
 from mockserver.server.control import views
 from mockserver.server.control.reports import conduct_of
 from mockserver.server.hosting.snapshot import HostedSnapshot
+from mockserver.wire.response import explanation, redactor
 
 _COUNTED = ("campaigns", "sessions", "templates", "entrypoints", "media", "webhooks")
 _NAMED = ("campaign", "template", "entrypoint", "media")

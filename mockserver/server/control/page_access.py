@@ -8,12 +8,12 @@ from functools import cached_property
 from typing import Any, get_args
 
 from mockserver.core.redaction import Redactor
-from mockserver.server.api.request import SANDBOXES, HttpRequest
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.control import access, overview, routes, sandboxes
 from mockserver.server.control.commands import CommandId
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
+from mockserver.wire.request import SANDBOXES, HttpRequest
+from mockserver.wire.response import HttpResponse
 
 _HOST_COMMANDS = ("listSandboxes", "readHealth")
 _IDS = frozenset(get_args(CommandId))

@@ -14,9 +14,9 @@ from mockserver.core.lifecycle import Kind, can_transition
 from mockserver.core.operations import campaigns, connections
 from mockserver.core.state.sandbox import Scope
 from mockserver.core.state.tenant import Tenant
-from mockserver.server.api import formats, serializers
 from mockserver.server.errors import ControlError, unknown_id
 from mockserver.server.hosting.host import HostedSandbox
+from mockserver.wire import formats, serializers
 
 if TYPE_CHECKING:
     from mockserver.server.control import answers

@@ -21,13 +21,13 @@ from mockserver.core.state.calls import Call
 from mockserver.core.state.journal import CommandRecord
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.documents import to_plain
-from mockserver.server.api.response import redactor
 from mockserver.server.control import views
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.failed_runs import FailedRun, FailureFolder
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.version import REPORT_VERSION
+from mockserver.wire.response import redactor
 
 if TYPE_CHECKING:
     from mockserver.server.control import answers
@@ -69,7 +69,7 @@ def read_conduct(snapshot: HostedSnapshot, args: Arguments) -> answers.ConductRe
 
 def conduct_of(state: SandboxState, severity: int | None = None) -> answers.ConductReport:
     """Return the findings in a clone of a sandbox, of one severity alone if it is given."""
-    from mockserver.conduct import judge
+    from mockserver.judge.client import judge
 
     state.choices = dict(state.choices)  # a copy: a rule that reads a choice does not count as a use of it
     report, hide = judge.judge(Run.of(state), severity), redactor(state)
@@ -91,7 +91,7 @@ def conduct_of(state: SandboxState, severity: int | None = None) -> answers.Cond
 
 def read_coverage(hosted: HostedSandbox, args: Arguments) -> answers.Coverage:
     """Return what the calls so far have covered; choices only if they are tracked."""
-    from mockserver.coverage.coverage import Coverage
+    from mockserver.judge.coverage.coverage import Coverage
 
     coverage = Coverage()
     hosted.gather_coverage(coverage)
@@ -130,7 +130,7 @@ def read_history(snapshot: HostedSnapshot, args: Arguments) -> answers.History:
 
 def _unmoved(run: Run, real: Duration | None) -> answers.Unmoved | None:
     """Return the client's waits in real time while the clock did not move; None below half a second."""
-    from mockserver.conduct import polling
+    from mockserver.judge.client import polling
 
     waits = polling.unmoved(run, real)
     if waits is None:
@@ -141,7 +141,7 @@ def _unmoved(run: Run, real: Duration | None) -> answers.Unmoved | None:
 
 def _apart(run: Run, process: Instant) -> answers.Apart | None:
     """Return the process's time and the sandbox's, if they differ unintentionally; `exchange` is null for the present."""
-    from mockserver.conduct import polling
+    from mockserver.judge.client import polling
 
     clocks = polling.apart(run, process)
     if clocks is None:
@@ -258,7 +258,7 @@ def _without_address(line: str, address: str, prefix: str) -> str:
 
 def read_check(snapshot: HostedSnapshot, args: Arguments) -> answers.Check:
     """Return what fails a test of pytest at its end; findings on the client's conduct only if they are asked for."""
-    from mockserver.conduct import judge
+    from mockserver.judge.client import judge
     from mockserver.server.report import check, exchanges
 
     mode = args.get("conduct", "report")
@@ -281,7 +281,7 @@ def read_check(snapshot: HostedSnapshot, args: Arguments) -> answers.Check:
 
 def _report_snapshot(snapshot: HostedSnapshot, base_url: str, hide: Redactor) -> Any:
     """Return the views of the sandbox that its report needs."""
-    from mockserver.conduct import judge
+    from mockserver.judge.client import judge
     from mockserver.server.report import exchanges
     from mockserver.server.report.snapshot import SandboxSnapshot
 

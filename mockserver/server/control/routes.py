@@ -16,12 +16,6 @@ from mockserver.contract import schemas
 from mockserver.contract.text import brief, closest_match_hint
 from mockserver.core.redaction import Redactor
 from mockserver.scenario.explaining import explained
-from mockserver.server.api import formats
-from mockserver.server.api.browsing import OWN_TYPE, SANDBOX
-from mockserver.server.api.formats import encoded_in_slices
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse, redactor
-from mockserver.server.api.router import Router
 from mockserver.server.control import (
     access,
     calls,
@@ -48,6 +42,12 @@ from mockserver.server.control.accept import (
 from mockserver.server.control.commands import CommandId, Route
 from mockserver.server.errors import ControlError, log_failure
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
+from mockserver.wire import formats
+from mockserver.wire.browsing import OWN_TYPE, SANDBOX
+from mockserver.wire.formats import encoded_in_slices
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse, redactor
+from mockserver.wire.router import Router
 
 # Of the page of a document and its static files.
 ASSET_HEADERS: Final = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))

@@ -25,13 +25,13 @@ from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.choices import merge_choices, set_choices
 from mockserver.scenario.documents import Document
 from mockserver.scenario.problems import Problem, ScenarioError, steps
-from mockserver.server.api.response import redactor
 from mockserver.server.control import reports, views
 from mockserver.server.errors import ControlError, refused_document, unknown_id
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.version import VERSION
+from mockserver.wire.response import redactor
 
 if TYPE_CHECKING:
     from mockserver.server.control import answers

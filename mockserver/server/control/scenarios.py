@@ -11,10 +11,10 @@ from mockserver.scenario.apply import apply
 from mockserver.scenario.documents import to_plain
 from mockserver.scenario.problems import ScenarioError
 from mockserver.scenario.rule_parser import BOUNDED, describe_rule
-from mockserver.server.api.response import redactor
 from mockserver.server.control import views
 from mockserver.server.errors import ControlError, refused_document, unknown_id
 from mockserver.server.hosting.host import HostedSandbox
+from mockserver.wire.response import redactor
 
 if TYPE_CHECKING:
     from mockserver.server.control import answers

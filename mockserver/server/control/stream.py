@@ -21,12 +21,12 @@ from mockserver.core.redaction import Redactor
 from mockserver.core.state.journal import JournalEntry, Transition
 from mockserver.core.state.matching import ABSENT
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import redactor
 from mockserver.server.control import views
 from mockserver.server.control.accept import query_of
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import redactor
 
 STREAM_TYPES: Final = ("text/event-stream",)
 QUEUE_MAX: Final = 1_000  # events that a reader may be behind

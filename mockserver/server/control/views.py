@@ -24,8 +24,8 @@ from mockserver.core.state.records import Chat, ChatAttributes, Execution, Hoste
 from mockserver.core.state.rule_set import describe_rules
 from mockserver.core.state.sandbox import SandboxState, Timer
 from mockserver.core.state.tenant import TABLES, Tenant
-from mockserver.server.api import formats, serializers
-from mockserver.server.api.response import explanation, redactor
+from mockserver.wire import formats, serializers
+from mockserver.wire.response import explanation, redactor
 
 if TYPE_CHECKING:
     from mockserver.server.control import answers

@@ -17,13 +17,13 @@ from mockserver.core.state.records import Webhook
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.webhooks import deliveries, url_policy
 from mockserver.scenario.apply import DEFAULT_TENANT
-from mockserver.server.api.response import redactor
 from mockserver.server.control import views
 from mockserver.server.control.records import owned
 from mockserver.server.errors import ControlError, unknown_id
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.webhooks.local_receivers import ReceiverTarget
 from mockserver.server.webhooks.signing import SCHEMES, SignatureScheme, SigningInput
+from mockserver.wire.response import redactor
 
 if TYPE_CHECKING:
     from mockserver.server.control import answers

@@ -15,12 +15,12 @@ from typing import Any, Final, cast
 from urllib.parse import parse_qsl, urlsplit
 
 from mockserver._json import JSON
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.dashboard import behaviour, calls, environment, events, objects, overview, paths, timeline
 from mockserver.server.dashboard.paths import PagePath, page_path
 from mockserver.server.dashboard.plane import Plane
 from mockserver.server.errors import ControlError, log_failure
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 
 View = Callable[[Plane, Mapping[str, str], str], tuple[str, JSON]]
 

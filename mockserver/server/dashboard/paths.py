@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from mockserver.server.api.request import HttpRequest
+from mockserver.wire.request import HttpRequest
 
 ROOT: Final = "/_mock/"
 TRACE: Final = "/_mock/trace"

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from mockserver._json import View
 from mockserver.contract.text import whole_number
 from mockserver.core.redaction import Redactor
-from mockserver.server.api.response import HttpResponse
+from mockserver.wire.response import HttpResponse
 
 _LAST_ID: Final = re.compile(r"^id: ([0-9]+)\.([0-9]+)\.([0-9]+)$", re.MULTILINE)
 

@@ -20,9 +20,6 @@ from mockserver.core.operations import hosted_flow
 from mockserver.core.operations.hosted_flow import FlowTarget
 from mockserver.core.scheduler import run_until
 from mockserver.core.state.sandbox import SandboxState, Scope
-from mockserver.server.api import formats
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.hosted_page import pages
 from mockserver.server.hosted_page.pages import (
     ALLOWED,
@@ -36,6 +33,9 @@ from mockserver.server.hosted_page.pages import (
 )
 from mockserver.server.hosted_page.request import REFUSED, PageRequest, has_valid_form_token, read
 from mockserver.server.hosting.host import HostedSandbox
+from mockserver.wire import formats
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse
 
 __all__ = ["STATIC_ASSETS", "is_static_asset", "serve"]
 

@@ -18,9 +18,9 @@ from mockserver.core.operations import hosted_flow, return_urls
 from mockserver.core.operations.hosted_flow import FlowTarget
 from mockserver.core.state.records import HostedFlow
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.server.api import formats
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.hosted_page.request import FLOW_PREFIX, REFUSED, PageRequest, form_token
+from mockserver.wire import formats
+from mockserver.wire.response import HttpResponse
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from mockserver.core import ids
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.server.api.request import HttpRequest
+from mockserver.wire.request import HttpRequest
 
 FLOW_PREFIX = "walk/"  # of the path of a flow, which its secret and the page follow
 REFUSED = "refused"  # the last part of the path of a page after its form was refused

@@ -14,9 +14,9 @@ from weakref import ref
 
 from mockserver.core.run import Run
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.coverage.coverage import Coverage
-from mockserver.coverage.dimensions import choice_item
-from mockserver.coverage.gathering import ChoicesRead, gather
+from mockserver.judge.coverage.coverage import Coverage
+from mockserver.judge.coverage.dimensions import choice_item
+from mockserver.judge.coverage.gathering import ChoicesRead, gather
 from mockserver.server.hosting.tracked_choices import TrackedChoices
 
 

@@ -32,8 +32,6 @@ from mockserver.core.state.tenant import Tenant
 from mockserver.core.webhooks.url_policy import THIS_MACHINE, host_name
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import Document
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse, NoResponse, ResponseOptions
 from mockserver.server.hosting import command_log, forks, runtime
 from mockserver.server.hosting.checkpoints import Checkpoints
 from mockserver.server.hosting.closed import ClosedSandboxes
@@ -49,9 +47,11 @@ from mockserver.server.http1 import real_time
 from mockserver.server.webhooks.dispatcher import Scheduler, WebhookDispatcher
 from mockserver.server.webhooks.event_loops import LoopBlocked
 from mockserver.server.webhooks.sender import HttpSender
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse, NoResponse, ResponseOptions
 
 if TYPE_CHECKING:
-    from mockserver.coverage.coverage import Coverage
+    from mockserver.judge.coverage.coverage import Coverage
     from mockserver.server.hosting.coverage import SandboxCoverage
 
 DEFAULT_ID = "default"
@@ -389,7 +389,7 @@ class SandboxHost:
         is_exposed: True for a server that other machines reach, which responds under any name.
         allowed_hosts: the names under which any other server responds, in addition to addresses of loopback.
         frozen_at: the instant at which sandboxes that clients create are frozen; None lets them follow the process's clock.
-        is_shared: True to let pages of other origins on this machine send requests (`server/api/cross_origin.py`).
+        is_shared: True to let pages of other origins on this machine send requests (`wire/cross_origin.py`).
         log: gets a line per call, control command, attempt at a delivery, and sandbox that a limit ends; None for no log.
         on_exchange: gets the sandbox after each request.
         on_creation: gets the config of a sandbox that a client creates; it returns one to use instead, or None.

@@ -19,8 +19,8 @@ from mockserver.contract.text import json_value, printable
 from mockserver.core.instants import Duration, Instant, format_exact
 from mockserver.core.redaction import Redactor
 from mockserver.core.state.outbox import Attempt, Delivery, PlannedAttempt
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse, NoResponse, explanation
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse, NoResponse, explanation
 
 _LOG = logging.getLogger("mockserver")
 

@@ -17,12 +17,11 @@ from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from mockserver._json import View
-from mockserver.conduct.receivers import BY_AGE, REFUSALS
-from mockserver.conduct.rules import RULES, Finding, cited_calls
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.instants import MILLISECOND, from_datetime, parse
+from mockserver.judge.client.receivers import BY_AGE, REFUSALS
+from mockserver.judge.client.rules import RULES, Finding, cited_calls
 from mockserver.scenario.rule_parser import describe_rule
-from mockserver.server.api.router import route
 from mockserver.server.report import clocks, hints, latest_read
 from mockserver.server.report.exchanges import Exchange, format_fault, format_line, shorten
 from mockserver.server.report.failure import Failure
@@ -36,6 +35,7 @@ from mockserver.server.report.render import (
 from mockserver.server.report.rules import fired_rules, format_change, idle_rules, is_shown_by_rule, outcome
 from mockserver.server.report.snapshot import SandboxSnapshot
 from mockserver.server.webhooks.local_receivers import RECEIVER_RAISED
+from mockserver.wire.router import route
 
 _LINES = 4  # of a diagnosis
 _NOISE = 3  # the severity of findings that explain no failure

@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 from mockserver.contract.text import brief, printable, whole_number
 from mockserver.core.instants import parse, to_datetime
 from mockserver.core.state.matching import ABSENT, PathDifference, matches, value_at
-from mockserver.server.api.request import HttpRequest, parse_call
+from mockserver.wire.request import HttpRequest, parse_call
 
 BodyT_co = TypeVar("BodyT_co", covariant=True)
 AnswerT_co = TypeVar("AnswerT_co", covariant=True)

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from types import MappingProxyType
 from typing import NamedTuple
 
-from mockserver._json import JSON, changed
+from mockserver._json import JSON
 from mockserver.core import ids
 from mockserver.core.instants import MINUTE, Instant
 from mockserver.core.state.outbox import PlannedAttempt
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.server.api import formats, serializers
 from mockserver.server.webhooks.signing import SCHEMES, SignatureScheme, SigningInput
 from mockserver.version import VERSION
+from mockserver.wire import formats, serializers
 
 _TOO_OLD = 10 * MINUTE  # twice the tolerance of the reference verifiers
 _STRANGER = "whsec_c3RyYW5nZXItd2l0aG91dC1hLXNlY3JldA=="
@@ -30,19 +29,6 @@ class WebhookRequest(NamedTuple):
     body: bytes
 
 
-# The JSON text of an event, by option of `wh-body-bytes`.
-BODY_FORMATS: Mapping[str, Callable[[JSON], str]] = MappingProxyType(
-    {
-        "compact": lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")),
-        "escaped": lambda value: json.dumps(value, ensure_ascii=True, separators=(",", ":")),
-        "spaced": lambda value: json.dumps(value, ensure_ascii=False, separators=(", ", ": ")),
-        "reordered-keys": lambda value: json.dumps(
-            changed(value, lambda part: dict(reversed(part.items()))), ensure_ascii=False, separators=(",", ":")
-        ),
-    }
-)
-
-
 class WebhookRequestBuilder:
     """
     Builds the requests of one attempt.
@@ -55,7 +41,7 @@ class WebhookRequestBuilder:
         self._planned = planned
         self.signed_at = planned.at if sandbox.choices["wh-timestamp"] == "sandbox-clock" else wall
         self._scheme: SignatureScheme = SCHEMES[str(sandbox.choices["wh-signature"])]
-        self._format = BODY_FORMATS[planned.faults.spell or str(sandbox.choices["wh-body-bytes"])]
+        self._format = formats.BODY_FORMATS[planned.faults.spell or str(sandbox.choices["wh-body-bytes"])]
         self._tenants = tuple(sandbox.tenants)
         view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, "")
         envelope = serializers.event(view, planned.delivery.event)

@@ -16,11 +16,11 @@ from collections.abc import Collection, Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from mockserver.conduct.evidence import was_received
 from mockserver.contract.lifecycles import CAMPAIGN, SESSION
 from mockserver.contract.text import json_value
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
+from mockserver.judge.client.evidence import was_received
 from mockserver.testing.explore.placements import Placement
 from mockserver.testing.explore.tables import DELIVERY_FAULTS
 

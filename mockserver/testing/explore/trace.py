@@ -12,11 +12,11 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mockserver.conduct.evidence import was_received
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.text import json_value
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry, Transition
+from mockserver.judge.client.evidence import was_received
 
 ID = re.compile(r"\b[a-z][a-z_]*_[a-z0-9]{8,}\b")
 INSTANT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?")

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
-from mockserver.conduct.evidence import Evidence, request_of
-from mockserver.conduct.judge import judge
-from mockserver.conduct.polling import STALLED, delay_of
-from mockserver.conduct.rules import BLAMED, RULES, Finding
 from mockserver.contract.choices import CHOICES
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND
 from mockserver.core.redaction import Redactor
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
+from mockserver.judge.client.evidence import Evidence, request_of
+from mockserver.judge.client.judge import judge
+from mockserver.judge.client.polling import STALLED, delay_of
+from mockserver.judge.client.rules import BLAMED, RULES, Finding
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.testing.explore import waits
 from mockserver.testing.explore.caused import Caused, caused, differences, left_behind

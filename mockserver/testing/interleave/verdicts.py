@@ -17,13 +17,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple
 
-from mockserver.conduct.judge import judge
-from mockserver.conduct.rules import Finding
 from mockserver.core import ledger
 from mockserver.core.operations.sending import counts
 from mockserver.core.run import Run
 from mockserver.core.state.records import Campaign, Execution, Session
 from mockserver.core.state.tenant import Tenant
+from mockserver.judge.client.judge import judge
+from mockserver.judge.client.rules import Finding
 from mockserver.testing.explore.trace import ID, INSTANT
 from mockserver.testing.explore.verdicts import OMISSIONS, describe
 

@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from mockserver.conduct.evidence import (
+from mockserver.core import ledger
+from mockserver.core.instants import SECOND
+from mockserver.core.state.journal import JournalEntry
+from mockserver.judge.client.evidence import (
     has_failed,
     numbers,
     reads_final,
@@ -21,12 +24,9 @@ from mockserver.conduct.evidence import (
     succeeded,
     was_received,
 )
-from mockserver.conduct.judge import JUDGES
-from mockserver.conduct.requests import next_cursor, page_length, places_of_keys
-from mockserver.conduct.rules import Proof, cited_calls
-from mockserver.core import ledger
-from mockserver.core.instants import SECOND
-from mockserver.core.state.journal import JournalEntry
+from mockserver.judge.client.judge import JUDGES
+from mockserver.judge.client.requests import next_cursor, page_length, places_of_keys
+from mockserver.judge.client.rules import Proof, cited_calls
 from mockserver.testing.machine.example_log import ExampleLog
 
 Check = Callable[[ExampleLog], Iterator[str]]

@@ -6,10 +6,10 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import takewhile
 
-from mockserver.conduct.evidence import Evidence, never, was_received
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
+from mockserver.judge.client.evidence import Evidence, never, was_received
 from mockserver.server.hosting.host import HostedSandbox
 
 

@@ -17,8 +17,8 @@ from mockserver._json import JSON
 from mockserver.contract.effects import DELIVERY
 from mockserver.core.run import Run
 from mockserver.core.state.sandbox import SandboxState as Core
-from mockserver.server.api.response import redactor
 from mockserver.testing.sandbox import Sandbox
+from mockserver.wire.response import redactor
 
 _SECRET = frozenset(("secretKey", "publicKey", "secret"))
 _NOW = "0s"

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from mockserver._json import JSON
 from mockserver.contract import clauses
-from mockserver.coverage.single_file import render_page
+from mockserver.report.single_file import render_page
 
 _TEMPLATE: Final = Path(__file__).parent / "conduct_assets" / "conduct.html"
 _SEVERITIES: Final = {  # meaning, and class of its style

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from mockserver._json import JSON
-from mockserver.conduct.rules import RULES
 from mockserver.contract import clauses
-from mockserver.coverage.single_file import render_page
+from mockserver.judge.client.rules import RULES
+from mockserver.report.single_file import render_page
 
 VERDICTS: Final = ("silent", "breach", "crashed", "reported", "survived")  # the worst first
 _TEMPLATE: Final = Path(__file__).parent / "explore_assets" / "explore.html"

@@ -16,9 +16,7 @@ from mockserver.core.state.matching import PathDifference
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.documents import to_plain
 from mockserver.server import front_controller
-from mockserver.server.api.exchange import NO_TIMEOUT, ClientWait, VirtualWait
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse, NoResponse, Waited, redactor
+from mockserver.server.exchange import NO_TIMEOUT, ClientWait, VirtualWait
 from mockserver.server.hosting.command_log import BASE_URL, recorded_response
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
@@ -26,6 +24,8 @@ from mockserver.server.report.commands import format_command
 from mockserver.server.report.exchanges import format_differences, json_differences
 from mockserver.testing.backend import run_recorded
 from mockserver.testing.transports import in_process
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse, NoResponse, Waited, redactor
 
 _SHOWN_CHARS = 500
 _UNKNOWN_KEY = "sk_unknown"

@@ -20,10 +20,10 @@ from markupsafe import Markup
 
 from mockserver._json import JSON
 from mockserver.contract.text import json_value, printable
-from mockserver.server.api.response import HttpResponse
 from mockserver.server.dashboard.environment import asset, environment
 from mockserver.testing.report.trace import Trace
 from mockserver.version import TRACE_VERSION, VERSION
+from mockserver.wire.response import HttpResponse
 
 _ASSETS: Final = Path(__file__).parent / "trace_assets"
 _LABEL: Final = '<p class="label" aria-live="polite"></p>\n'  # below the slider

@@ -13,8 +13,8 @@ from http.client import HTTPException
 from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
-from mockserver.server.api.response import HttpResponse, NoResponse, Transmission
 from mockserver.testing.transports.in_process import Response
+from mockserver.wire.response import HttpResponse, NoResponse, Transmission
 
 _BODY_MAX_BYTES = 512 * 1024  # of a call in the body of a command, which has a bound of a megabyte
 _OTHER_PARTS = ("/_mock/", "/media/", "/connect/")

@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Iterator
 
 import httpx
 
-from mockserver.server.api.response import HttpResponse, NoResponse, iter_chunks
 from mockserver.server.http1.reason_phrases import reason_phrase
 from mockserver.server.webhooks import event_loops
 from mockserver.testing.transports.in_process import ClientRoute, Send
+from mockserver.wire.response import HttpResponse, NoResponse, iter_chunks
 
 
 def no_response_error(request: httpx.Request, answer: NoResponse) -> httpx.TransportError:

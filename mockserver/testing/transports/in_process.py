@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, Protocol
 
 from mockserver.core.instants import SECOND
 from mockserver.server import front_controller
-from mockserver.server.api.exchange import NO_TIMEOUT, VirtualWait
-from mockserver.server.api.request import HttpRequest
-from mockserver.server.api.response import HttpResponse, NoResponse, iter_chunks
+from mockserver.server.exchange import NO_TIMEOUT, VirtualWait
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.server.webhooks import event_loops
+from mockserver.wire.request import HttpRequest
+from mockserver.wire.response import HttpResponse, NoResponse, iter_chunks
 
 
 class Response(NamedTuple):

@@ -18,10 +18,10 @@ from requests.structures import CaseInsensitiveDict
 from urllib3 import HTTPConnectionPool, HTTPResponse
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
-from mockserver.server.api.response import HttpResponse as ServerResponse
-from mockserver.server.api.response import NoResponse, iter_chunks
 from mockserver.server.http1.reason_phrases import reason_phrase
 from mockserver.testing.transports.in_process import ClientRoute, Send
+from mockserver.wire.response import HttpResponse as ServerResponse
+from mockserver.wire.response import NoResponse, iter_chunks
 
 
 def read_timeout_s(timeout: Any) -> float | None:

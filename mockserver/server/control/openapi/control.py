@@ -35,7 +35,6 @@ from mockserver.contract.openapi.parts import (
 )
 from mockserver.contract.openapi.skeleton import apply, filled
 from mockserver.core.state.matching import PATH_ROOTS
-from mockserver.server.api.request import SANDBOXES
 from mockserver.server.control.accept import REPORT_TYPES
 from mockserver.server.control.commands import Route, codes_by_status
 from mockserver.server.control.openapi.answers import FILE, answer, answer_components
@@ -44,6 +43,7 @@ from mockserver.server.control.reports import NAME_MAX_CHARS
 from mockserver.server.control.views import STATE_CHATS
 from mockserver.server.hosting.config import SEED_MAX
 from mockserver.version import VERSION
+from mockserver.wire.request import SANDBOXES
 
 PLANES: Final = ("public", "control")
 

@@ -30,12 +30,12 @@ from mockserver.contract.openapi.document import public_document
 from mockserver.contract.openapi.older import VERSIONS, as_3_0
 from mockserver.contract.text import closest_match_hint
 from mockserver.core.state.calls import ApiError
-from mockserver.server.api.formats import error_body
-from mockserver.server.api.request import SANDBOXES
 from mockserver.server.control.commands import Route
 from mockserver.server.control.openapi.control import PLANES, control_document
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
+from mockserver.wire.formats import error_body
+from mockserver.wire.request import SANDBOXES
 
 Plane = Literal["public", "control"]
 Form = Literal["json", "yaml", "html"]

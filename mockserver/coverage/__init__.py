@@ -1,1 +1,0 @@
-"""Coverage of the contract by the calls of a client: what they have met, and what they have not."""

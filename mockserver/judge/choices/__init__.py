@@ -1,0 +1,1 @@
+"""Which options of the choices the answers of a service show."""

@@ -1,0 +1,1 @@
+"""The rules of conduct: what a client should have done instead."""

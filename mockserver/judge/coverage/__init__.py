@@ -1,0 +1,1 @@
+"""What the calls of a suite have covered."""

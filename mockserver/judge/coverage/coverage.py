@@ -1,0 +1,250 @@
+"""
+The items that a suite has covered, and their JSON document, which other runs are merged into.
+
+1. To merge is to unite: the order of files, and how often one is merged, change nothing.
+2. A document has every item of this version, covered or missing. One of another version is refused: its items may mean
+   something else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Self
+
+from mockserver._files import write_whole
+from mockserver._json import JSON
+from mockserver.contract.text import closest_match_hint
+from mockserver.judge.coverage.dimensions import DIMENSIONS, Dimension, clauses_of_items, universe
+from mockserver.version import VERSION
+
+FILE: Final = ".mockserver/coverage.json"
+_PARTS: Final = ("covered", "missing")
+
+
+class CoverageError(ValueError):
+    """A file that is no coverage of this version."""
+
+
+class Count(NamedTuple):
+    """How many items of a dimension, or of all, are covered."""
+
+    covered: int
+    total: int
+
+    @property
+    def percent(self) -> float:
+        """The share in percent; 100 of nothing."""
+        return 100 * self.covered / self.total if self.total else 100.0
+
+    @property
+    def text(self) -> str:
+        """The share as a whole number, rounded down: 100 % is everything."""
+        return f"{self.percent // 1:.0f} %"
+
+
+class Coverage:
+    """
+    The items of the contract that the calls of a client have covered.
+
+    Gathers from the sandboxes of each `MockServer(coverage=...)` it is given to, or from files.
+
+    Example:
+        >>> coverage = Coverage()
+        >>> with MockServer(coverage=coverage) as server, server.sandbox("demo") as sandbox:
+        ...     response = sandbox.call("GET", "/v1/campaigns")
+        >>> sorted(coverage.covered("operations"))
+        ['listCampaigns']
+    """
+
+    def __init__(self) -> None:
+        self._covered: dict[Dimension, set[str]] = {name: set() for name in DIMENSIONS if name != "clauses"}
+        self._lacking: dict[Dimension, set[str]] = {}  # made when first asked for; each sandbox asks for it again
+
+    def add(self, dimension: Dimension, *items: str) -> None:
+        """
+        Add items to a dimension; texts that are no items of it are ignored, such as an injected code of another operation.
+
+        Args:
+            dimension: Any but the clauses, which follow from the others.
+            items: Items as in `mockserver coverage report`.
+        """
+        covered = self._covered[dimension]
+        if covered.issuperset(items):  # as of most tests
+            return
+        covered.update(items)
+        if dimension in self._lacking:
+            self._lacking[dimension].difference_update(items)
+
+    def update(self, other: Coverage) -> None:
+        """
+        Add everything that another coverage has.
+
+        Args:
+            other: Stays as it is.
+        """
+        for dimension in self._covered:
+            self.add(dimension, *other.covered(dimension))
+
+    def covered(self, dimension: Dimension) -> tuple[str, ...]:
+        """
+        Return the covered items of a dimension, in the order of the tables.
+
+        Args:
+            dimension: One of the nine.
+        """
+        covered = self._clauses() if dimension == "clauses" else self._covered[dimension]
+        return tuple(item for item in universe()[dimension] if item in covered)
+
+    def missing(self, dimension: Dimension) -> tuple[str, ...]:
+        """
+        Return the items of a dimension that are not covered, in the order of the tables.
+
+        Args:
+            dimension: One of the nine.
+        """
+        covered = self._clauses() if dimension == "clauses" else self._covered[dimension]
+        return tuple(item for item in universe()[dimension] if item not in covered)
+
+    def lacking(self, dimension: Dimension) -> AbstractSet[str]:
+        """
+        Return the items of a dimension that are not covered, in no order: a view, from which later items vanish.
+
+        Args:
+            dimension: Any but the clauses.
+        """
+        if dimension not in self._lacking:
+            self._lacking[dimension] = {*universe()[dimension]} - self._covered[dimension]
+        return self._lacking[dimension]
+
+    def _clauses(self) -> set[str]:
+        named = clauses_of_items()
+        return {clause for items in self._covered.values() for item in items for clause in named.get(item, ())}
+
+    def count(self, dimension: Dimension | None = None) -> Count:
+        """
+        Return how much of a dimension is covered.
+
+        Args:
+            dimension: One of the nine; by default all of them together.
+        """
+        names = DIMENSIONS if dimension is None else (dimension,)
+        items = universe()
+        return Count(sum(len(self.covered(name)) for name in names), sum(len(items[name]) for name in names))
+
+    def as_json(self) -> JSON:
+        """Return the document: `version`, and `dimensions` with the lists `covered` and `missing` of each."""
+        rows = {name: {"covered": [*self.covered(name)], "missing": [*self.missing(name)]} for name in DIMENSIONS}
+        return {"version": VERSION, "dimensions": rows}
+
+    @classmethod
+    def from_json(cls, document: Any, source: str = "coverage") -> Self:
+        """
+        Return the coverage of a document.
+
+        Args:
+            document: As `as_json` returns it.
+            source: The name of the document in errors.
+
+        Raises:
+            CoverageError: It is another document, or one of another version.
+        """
+        dimensions = _dimensions(document, source)
+        coverage = cls()
+        for name in DIMENSIONS:
+            _check_items(name, dimensions.get(name), source)
+            if name != "clauses":
+                coverage.add(name, *dimensions[name]["covered"])
+        if list(coverage.covered("clauses")) != dimensions["clauses"]["covered"]:
+            raise CoverageError(
+                f"{source}: clauses: got others than the covered items name; expected a file as it was written"
+            )
+        return coverage
+
+    @classmethod
+    def load(cls, path: str | Path) -> Self:
+        """
+        Return the coverage of a file.
+
+        Args:
+            path: A file that `save`, the pytest plugin or `mockserver coverage combine` has written.
+
+        Raises:
+            CoverageError: It is another file, or one of another version.
+            OSError: It cannot be read.
+        """
+        try:
+            document = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (ValueError, RecursionError) as failure:
+            raise CoverageError(
+                f"{path}: got a file that is not JSON ({failure}); expected one that --mockserver-cov wrote"
+            ) from None
+        return cls.from_json(document, str(path))
+
+    def save(self, path: str | Path = FILE) -> None:
+        """
+        Write the document to a file; its folder is created.
+
+        Args:
+            path: The file, which is replaced as a whole.
+        """
+        write_whole(Path(path), self.as_text())
+
+    def as_text(self) -> str:
+        """Return the document as the text of a file."""
+        return json.dumps(self.as_json(), indent=1, ensure_ascii=False) + "\n"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Coverage):
+            return NotImplemented
+        return all(self.covered(name) == other.covered(name) for name in DIMENSIONS)
+
+    __hash__ = None  # type: ignore[assignment]  # it grows
+
+    def __repr__(self) -> str:
+        count = self.count()
+        return f"<Coverage {count.covered} of {count.total} items>"
+
+
+def combine(parts: Iterable[Coverage]) -> Coverage:
+    """Return a coverage that has everything that one of the parts has."""
+    whole = Coverage()
+    for part in parts:
+        whole.update(part)
+    return whole
+
+
+def _dimensions(document: Any, source: str) -> Mapping[str, Any]:
+    dimensions = document.get("dimensions") if isinstance(document, Mapping) else None
+    if not isinstance(dimensions, Mapping):
+        kind = "an object" if isinstance(document, Mapping) else f"a {type(document).__name__}"
+        raise CoverageError(f"{source}: got {kind} without dimensions; expected a file that --mockserver-cov wrote")
+    if document.get("version") != VERSION:
+        got = f"version {document.get('version')!r} of mockserver"
+        raise CoverageError(
+            f"{source}: got {got}; expected {VERSION!r}, since the items of another version may differ: run the suite again"
+        )
+    for name in dimensions:
+        if name not in DIMENSIONS:
+            hint = closest_match_hint(name, DIMENSIONS)
+            raise CoverageError(f"{source}: got the dimension {name!r}; expected {', '.join(DIMENSIONS)}{hint}")
+    return dimensions
+
+
+def _check_items(name: Dimension, row: Any, source: str) -> None:
+    """Check that a dimension has each of its items once, covered or missing."""
+    where = f"{source}: {name}"
+    if not isinstance(row, Mapping) or any(not isinstance(row.get(part), list) for part in _PARTS):
+        raise CoverageError(f"{where}: got {row!r:.80}; expected an object with the lists covered and missing")
+    items, known = [*row["covered"], *row["missing"]], universe()[name]
+    for item in items:
+        if not isinstance(item, str) or item not in known:
+            raise CoverageError(
+                f"{where}: got {item!r:.120}; expected an item of {name}{closest_match_hint(item, known)}"
+            )
+    if len(items) != len(known) or len(set(items)) != len(known):
+        raise CoverageError(
+            f"{where}: got {len(items)} items; expected each of the {len(known)} once, covered or missing"
+        )

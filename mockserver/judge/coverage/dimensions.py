@@ -1,0 +1,137 @@
+"""
+The nine dimensions of coverage, and the items of each, from the tables of the contract.
+
+1. An item is a text: `startCampaign CAMPAIGN_NOT_DRAFT`, `session pending expire`, `dual-status=guide`.
+2. No item is written here: each is made of rows of `contract/`, and of the rules of conduct that a run can show.
+3. The clauses are not gathered: a clause is covered if an item of another dimension is whose row names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from types import MappingProxyType
+from typing import Final, Literal, get_args
+
+from mockserver.contract.choices import CHOICES
+from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, OPERATIONS
+from mockserver.contract.errors import ERRORS
+from mockserver.contract.filters import FIELDS, OPERATORS
+from mockserver.contract.lifecycles import DELIVERY, EVENTS, LIFECYCLES
+from mockserver.contract.wire_faults import WIRE_FAULTS, WireFault
+from mockserver.judge.client.judge import JUDGES
+from mockserver.judge.client.rules import RULES
+
+Dimension = Literal[
+    "operations", "answers", "steps", "deliveries", "filters", "faults", "choices", "conduct", "clauses"
+]
+DIMENSIONS: Final[tuple[Dimension, ...]] = get_args(Dimension)
+OF_OPERATIONS: Final[tuple[Dimension, ...]] = ("operations", "answers", "faults")  # whose items begin with an operation
+MEANINGS: Final[Mapping[Dimension, str]] = MappingProxyType(
+    {
+        "operations": "operations that were called",
+        "answers": "successes and error codes of each operation that were received",
+        "steps": "transitions and deadlines of records that a call caused, or an answer or event showed",
+        "deliveries": "events with the ends of their deliveries to a receiver",
+        "filters": "operators of each filter field that were accepted",
+        "faults": "faults of the wire at each operation",
+        "choices": "options in force when a choice was read",
+        "conduct": "rules of conduct that had a chance to fail",
+        "clauses": "clauses that something covered names",
+    }
+)
+
+SUCCESS: Final = "success"
+DEADLINE: Final = "deadline"
+VALUE: Final = "value"  # of a choice that has numbers
+ENDS: Final = DELIVERY.sources("resend")  # the states in which a delivery has ended
+
+
+def answer_item(operation: str, code: str | None) -> str:
+    """Return the item of an answer: the operation with the error code, or with `success` for None."""
+    return f"{operation} {code or SUCCESS}"
+
+
+def step_item(kind: str, state: str, trigger: str) -> str:
+    """Return the item of a transition; with the trigger `deadline` that of a deadline."""
+    return f"{kind} {state} {trigger}"
+
+
+def fault_item(operation: str, fault: str, argument: object) -> str:
+    """Return the item of a fault with its argument: `before` and `after` the operation are two items."""
+    if not has_when(WIRE_FAULTS[fault]):
+        return f"{operation} {fault}"
+    when = argument.get("when") if isinstance(argument, Mapping) else argument
+    return f"{operation} {fault} {when}"
+
+
+def has_when(row: WireFault) -> bool:
+    """Return True if the argument of a fault is `before` or `after` the operation."""
+    return row.argument.startswith("before | after")
+
+
+@cache
+def choice_item(choice: str, value: str | None) -> str:
+    """Return the item of a choice with this option, with None for numbers."""
+    return f"{choice}={value if value in CHOICES[choice].options else VALUE}"
+
+
+@cache
+def universe() -> Mapping[Dimension, tuple[str, ...]]:
+    """Return every item of each dimension, in the order of the tables."""
+    items: dict[Dimension, tuple[str, ...]] = {
+        "operations": OPERATIONS,
+        "answers": tuple(
+            answer_item(row.id, code)
+            for row in ENDPOINTS.values()
+            for code in dict.fromkeys((None, *row.errors, *COMMON_ERRORS))
+        ),
+        "steps": tuple(_steps()),
+        "deliveries": tuple(f"{event} {end}" for event in EVENTS for end in ENDS),
+        "filters": tuple(f"{field.name} {operator}" for field in FIELDS.values() for operator in OPERATORS[field.type]),
+        "faults": tuple(_faults()),
+        "choices": tuple(_options()),
+        "conduct": tuple(rule for rule in RULES if rule in JUDGES),
+    }
+    attached = clauses_of_items()
+    items["clauses"] = tuple(
+        dict.fromkeys(clause for rows in items.values() for row in rows for clause in attached.get(row, ()))
+    )
+    return MappingProxyType(items)
+
+
+def _steps() -> Iterator[str]:
+    for kind, table in LIFECYCLES.items():
+        yield from (step_item(kind, step.source, step.trigger) for step in table.steps)
+        yield from (step_item(kind, deadline.state, DEADLINE) for deadline in table.deadlines)
+
+
+def _faults() -> Iterator[str]:
+    for endpoint in ENDPOINTS.values():
+        for name, row in WIRE_FAULTS.items():
+            if row.of_reads_only and endpoint.method != "GET":
+                continue
+            if row.of_bodies_only and endpoint.response_schema is None:
+                continue
+            whens = ("before", "after") if has_when(row) else (None,)
+            yield from (fault_item(endpoint.id, name, when) for when in whens)
+
+
+def _options() -> Iterator[str]:
+    for row in CHOICES.values():
+        yield from (choice_item(row.id, option) for option in row.options)
+        if row.value:
+            yield choice_item(row.id, None)
+
+
+@cache
+def clauses_of_items() -> Mapping[str, tuple[str, ...]]:
+    """Return the clauses that the row of an item names, by the item; an item that is not here has none."""
+    clauses: dict[str, tuple[str, ...]] = {}
+    for endpoint in ENDPOINTS.values():
+        clauses[answer_item(endpoint.id, None)] = (endpoint.clause,)
+        for code in (*endpoint.errors, *COMMON_ERRORS):
+            clauses[answer_item(endpoint.id, code)] = (ERRORS[code].clause,)
+    clauses |= {item: (LIFECYCLES[item.partition(" ")[0]].clause,) for item in _steps()}
+    clauses |= {item: CHOICES[item.partition("=")[0]].clauses for item in _options()}
+    return MappingProxyType(clauses | {rule: (RULES[rule].clause,) for rule in JUDGES})

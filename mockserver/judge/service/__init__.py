@@ -1,0 +1,1 @@
+"""Whether a service keeps the sentences of the API document."""

@@ -1,0 +1,1 @@
+"""Calls to a real service, as a trace."""

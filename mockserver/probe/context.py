@@ -1,0 +1,317 @@
+"""
+The context of a run: its settings, its calls, and the records that it creates.
+
+1. Every call is sent by `RunContext.call`, within the run's rate. It is the one place where a call of a probe is refused:
+   without `allow_writes` each POST but the audience preview, without `allow_sends` each start.
+2. Keys and the links of sessions are never recorded: an exchange has the role of its key, and recorded answers have both
+   redacted.
+"""
+
+from __future__ import annotations
+
+import json as jsonlib
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, NamedTuple
+from urllib.parse import quote
+
+from mockserver._json import JSON
+from mockserver.contract.endpoints import ENDPOINTS, Endpoint
+from mockserver.contract.schemas import ABSENT
+from mockserver.contract.text import json_value, whole_number
+from mockserver.probe.transport import HttpTransport, RateLimiter, RawResponse
+from mockserver.trace.exchanges import RecordedExchange, trouble_of
+
+Need = Literal["writes", "sends", "public-key", "other-key", "chat", "form", "entrypoint"]
+KeyRole = Literal["secret", "public", "other", "none", "unknown", "unprefixed"]
+
+# The option that supplies each need.
+NEEDS: Mapping[Need, str] = {
+    "writes": "--allow-writes",
+    "sends": "--allow-sends",
+    "public-key": "--public-key",
+    "other-key": "--other-key",
+    "chat": "--chat",
+    "form": "--form",
+    "entrypoint": "--entrypoint",
+}
+
+
+@dataclass(frozen=True)
+class RunSettings:
+    """
+    Settings of a run: keys, ids, and what it may do. Its `repr` shows no key.
+
+    `tag` is part of every name that this run gives, so that no two runs give the same name.
+    """
+
+    key: str = field(repr=False)
+    tag: str
+    public_key: str = field(default="", repr=False)
+    other_key: str = field(default="", repr=False)
+    chat: str = ""
+    form: str = ""
+    entrypoint: str = ""
+    allow_writes: bool = False
+    allow_sends: bool = False
+
+    def has(self, need: Need) -> bool:
+        """Return True if the settings supply this need."""
+        return bool(
+            {
+                "writes": self.allow_writes,
+                "sends": self.allow_sends,
+                "public-key": self.public_key,
+                "other-key": self.other_key,
+                "chat": self.chat,
+                "form": self.form,
+                "entrypoint": self.entrypoint,
+            }[need]
+        )
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The keys, which no output may show."""
+        return tuple(key for key in (self.key, self.public_key, self.other_key) if key)
+
+
+class Probe(NamedTuple):
+    """A few calls with one purpose, and what they need."""
+
+    name: str
+    run: Callable[[RunContext], None]
+    needs: tuple[Need, ...] = ()
+
+
+class Unexpected(Exception):
+    """A response after which a probe cannot continue."""
+
+
+class Stop(Exception):
+    """A response that ends the run: the service refuses the key, or limits the rate of calls."""
+
+
+JSON_HEADERS: Final = {"Content-Type": "application/json"}
+_FAILURES_IN_A_ROW_MAX: Final = 3
+_HEADERS_RECORDED: Final = ("content-type", "date", "retry-after", "ratelimit", "ratelimit-policy")
+_KEYS_RECORDED: Final[Mapping[KeyRole, str | None]] = {
+    "secret": "sk_secret",
+    "public": "pk_public",
+    "other": "sk_other",
+    "none": None,
+    "unknown": "sk_unknown",
+    "unprefixed": "key_unknown",
+}
+
+
+class RunContext:
+    """
+    The state of one run.
+
+    Attributes:
+        exchanges: What was sent and received.
+        templates: The templates that the service lists.
+        template_details: The details that the run has read, by template id.
+        other_templates: The ids of another tenant's templates.
+        campaigns: The names of the campaigns that the run created and that have not ended, by id.
+        sessions: The ids of the sessions that the run created.
+        not_cleaned_up: One text for each record that the run created and could not remove.
+
+    Lifetime: one run.
+    """
+
+    def __init__(
+        self,
+        transport: HttpTransport,
+        settings: RunSettings,
+        rate_limiter: RateLimiter,
+        source: str = "",
+        begin_ms: int = 0,
+    ) -> None:
+        self.settings = settings
+        self.rate_limiter = rate_limiter
+        self.exchanges: list[RecordedExchange] = []
+        self.templates: list[JSON] = []
+        self.other_templates: list[str] = []
+        self.template_details: dict[str, JSON] = {}
+        self.campaigns: dict[str, str] = {}
+        self.not_cleaned_up: list[str] = []
+        self.sessions: list[str] = []
+        self._source = source
+        self._begin_ms = begin_ms
+        self._transport = transport
+        self._failures_in_a_row = 0
+        self._redacted = {key: f"{key[:3]}..." for key in settings.secrets}
+        self._keys: Mapping[KeyRole, str] = {
+            "secret": settings.key,
+            "public": settings.public_key,
+            "other": settings.other_key,
+            "none": "",
+            "unknown": f"sk_mockserver_probe_{settings.tag}",
+            "unprefixed": f"mockserver-probe-{settings.tag}",
+        }
+
+    def call(
+        self,
+        operation: str,
+        *ids: str,
+        query: str = "",
+        json: Any = ABSENT,
+        body: bytes = b"",
+        headers: Mapping[str, str] | None = None,
+        key: KeyRole = "secret",
+    ) -> RecordedExchange:
+        """
+        Call an operation and return the exchange.
+
+        Args:
+            operation: The operation's id in `ENDPOINTS`.
+            ids: The parameters of its path, in order.
+            query: The query string with its `?`.
+            json: A value to send as JSON, with the Content-Type; it replaces `body`.
+            body: The bytes to send.
+            headers: More headers.
+            key: Which key to send.
+
+        Raises:
+            PermissionError: If the settings do not allow the call; nothing is sent.
+            Unexpected: If no response arrives, the service fails, or the subscription refuses this write.
+            Stop: If the key's tenant is refused altogether, or the service limits the rate, or does not respond at all.
+        """
+        endpoint = ENDPOINTS[operation]
+        self._refuse_unless_allowed(endpoint)
+        path, params = endpoint.path, dict[str, str]()
+        for id in ids:
+            name = path[path.index("{") : path.index("}") + 1]
+            path = path.replace(name, quote(id, safe=""), 1)
+            params[name[1:-1]] = id
+        content = body if json is ABSENT else jsonlib.dumps(json, ensure_ascii=False).encode()
+        content_type = {} if json is ABSENT else JSON_HEADERS
+        sent = _Sent(
+            operation=operation,
+            method=endpoint.method,
+            path=path + query,
+            params=params,
+            key=key,
+            body=content,
+            headers={**content_type, **(headers or {})},
+        )
+        return self._exchange(sent)
+
+    def get(self, path: str) -> RecordedExchange:
+        """Read a path that the document does not contain."""
+        return self._exchange(
+            _Sent(operation=None, method="GET", path=path, params={}, key="secret", body=b"", headers={})
+        )
+
+    def unknown_id(self, prefix: str) -> str:
+        """Return an id that no record has."""
+        return f"{prefix}_mockserver_probe_{self.settings.tag}"
+
+    def redact(self, text: str) -> str:
+        """Return a text without the keys, and without the links of the sessions that the run created."""
+        for secret, shown in self._redacted.items():
+            text = text.replace(secret, shown)
+        return text
+
+    def _refuse_unless_allowed(self, endpoint: Endpoint) -> None:
+        if endpoint.method == "GET" or endpoint.id == "previewAudience":
+            return
+        if not self.settings.allow_writes:
+            raise PermissionError(f"{endpoint.id} needs --allow-writes")
+        if endpoint.id == "startCampaign" and not self.settings.allow_sends:
+            raise PermissionError("startCampaign needs --allow-sends")
+
+    def _exchange(self, sent: _Sent) -> RecordedExchange:
+        exchange = self._send(sent)
+        if exchange.status == 429:
+            seconds = whole_number(exchange.response_headers.get("retry-after", ""))
+            self.rate_limiter.back_off(1 if seconds is None else seconds)
+            limited, exchange = exchange, self._send(sent)
+            if exchange.status == 429:
+                raise Stop(f"the service limits the rate of calls ({limited.code or 429})")
+        if (exchange.status or 0) >= 500:
+            raise Unexpected(f"got {exchange.status} for {exchange.method} {exchange.path}")
+        if exchange.code == "SUBSCRIPTION_INACTIVE":
+            kind = Stop if exchange.method == "GET" else Unexpected
+            raise kind("the subscription of the key's tenant is not active")
+        if exchange.code == "DEVELOPERS_DISABLED":
+            raise Stop("the developer environment of the key's tenant is off")
+        return exchange
+
+    def _send(self, sent: _Sent) -> RecordedExchange:
+        """Send a call, and record it and its answer, or that none arrived."""
+        self.rate_limiter.wait()
+        started_s = self.rate_limiter.elapsed_s
+        try:
+            response = self._transport.call(
+                sent.method, sent.path, key=self._keys[sent.key], body=sent.body, headers=sent.headers
+            )
+        except OSError as failure:
+            self._failures_in_a_row += 1
+            self._record(sent, started_s, None)
+            kind = Stop if self._failures_in_a_row >= _FAILURES_IN_A_ROW_MAX else Unexpected
+            raise kind(f"{sent.method} {sent.path}: {failure}") from None
+        self._failures_in_a_row = 0
+        return self._record(sent, started_s, response)
+
+    def _record(self, sent: _Sent, started_s: float, response: RawResponse | None) -> RecordedExchange:
+        number = len(self.exchanges) + 1
+        headers, body, status = dict[str, str](), None, None
+        if response is not None:
+            headers = {name: value for name, value in response.headers.items() if name in _HEADERS_RECORDED}
+            status, body = response.status, response.body
+            self._note_link(sent.operation, body)
+            body = self.redact(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+        exchange = RecordedExchange(
+            index=number,
+            source=self._source,
+            method=sent.method,
+            path=sent.path,
+            operation=sent.operation,
+            params=sent.params,
+            request_headers={name.lower(): value for name, value in sent.headers.items()},
+            request_body=sent.body,
+            started=self._begin_ms + math.floor(started_s * 1000),
+            ended=self._begin_ms + math.ceil(self.rate_limiter.elapsed_s * 1000),
+            status=status,
+            response_headers=headers,
+            response_body=body,
+            key=_KEYS_RECORDED[sent.key],
+            trouble=trouble_of(status, headers, body, sent.method),
+            is_ordered=True,
+        )
+        self.exchanges.append(exchange)
+        return exchange
+
+    def _note_link(self, operation: str | None, body: bytes) -> None:
+        """Redact the link of a new session from now on; each has a stand-in of its own."""
+        answer = json_value(body) if operation == "createConnectionSession" else None
+        if not isinstance(answer, dict):
+            return
+        url = answer.get("url")
+        if isinstance(url, str) and url and url not in self._redacted:
+            ending = url.rpartition("/")[2]
+            kept = ending if ending == answer.get("sessionId") else ""
+            self._redacted[url] = f"https://link-{len(self._redacted)}.invalid/{kept}"
+
+
+class _Sent(NamedTuple):
+    """A call as it is sent; `operation` is None for a path that the document does not contain."""
+
+    operation: str | None
+    method: str
+    path: str
+    params: Mapping[str, str]
+    key: KeyRole
+    body: bytes
+    headers: Mapping[str, str]
+
+
+def require_success(exchange: RecordedExchange, expected: type | tuple[type, ...] = dict) -> Any:
+    """Return the body of a success; raise Unexpected if the call failed or the body has another type."""
+    if not exchange.succeeded or not isinstance(exchange.response_json, expected):
+        received = f"{exchange.status} {exchange.code or ''}".rstrip()
+        raise Unexpected(f"got {received} for {exchange.method} {exchange.path}")
+    return exchange.response_json

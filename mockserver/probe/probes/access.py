@@ -1,0 +1,77 @@
+"""Probes of keys, tenants, paths and bodies: what calls that only read can show."""
+
+from __future__ import annotations
+
+from mockserver.probe.context import JSON_HEADERS, RunContext, Stop, Unexpected, require_success
+
+
+def authentication(context: RunContext) -> None:
+    """The first call shows whether the service accepts the key."""
+    exchange = context.call("listTemplates")
+    if exchange.code is not None and exchange.status in (401, 403):
+        raise Stop(f"the service refused the key: {exchange.code}")
+    rows = require_success(exchange)["templates"]
+    context.templates = [row for row in rows if isinstance(row, dict) and "id" in row]
+
+
+def unknown_path(context: RunContext) -> None:
+    context.get("/v1/mockserver-probe-no-such-path")
+
+
+def keys(context: RunContext) -> None:
+    context.call("listTemplates", key="none")
+    context.call("previewAudience", json={}, key="none")
+    context.call("listTemplates", key="unknown")
+    context.call("listTemplates", key="unprefixed")
+
+
+def public_key(context: RunContext) -> None:
+    """Campaign and session endpoints take no public key."""
+    context.call("listCampaigns", key="public")
+    context.call("readFilterSchema", key="public")
+    context.call("previewAudience", json={}, key="public")
+    context.call("readConnectionSession", context.unknown_id("connection_session"), key="public")
+
+
+def public_form(context: RunContext) -> None:
+    """A form's policy is the one call that a front end needs; whether it accepts a public key is open."""
+    context.call("readFormPolicy", context.settings.form, key="public")
+
+
+def other_tenant(context: RunContext) -> None:
+    """Each key reads the records of the other one's tenant, which it must not find."""
+    their_ids = {row["id"] for row in require_success(context.call("listTemplates", key="other"))["templates"]}
+    own_ids = {row["id"] for row in context.templates}
+    if own_ids and own_ids == their_ids:
+        raise Unexpected("both keys list the same templates, as two keys of one tenant do")
+    context.other_templates = sorted(their_ids - own_ids)
+    for id in context.other_templates[:2]:
+        context.call("readTemplate", id)
+    for id in sorted(own_ids - their_ids)[:2]:
+        context.call("readTemplate", id, key="other")
+    settings = context.settings
+    for operation, id in (
+        ("readEntrypoint", settings.entrypoint),
+        ("listMessages", settings.chat),
+        ("readFormPolicy", settings.form),
+    ):
+        if id:
+            context.call(operation, id, key="other")
+
+
+def loose_bodies(context: RunContext) -> None:
+    """An unknown key, a null, no body and an empty JSON body, sent by the one POST that changes nothing."""
+    context.call("previewAudience", json={"mockserverProbe": True})
+    context.call("previewAudience", json={"filters": None})
+    context.call("previewAudience")
+    context.call("previewAudience", headers=JSON_HEADERS)
+
+
+def broken_json(context: RunContext) -> None:
+    """A body that is not a JSON object fails its schema."""
+    for body in (b"{", b"[]", b'"text"'):
+        context.call("previewAudience", body=body, headers=JSON_HEADERS)
+
+
+def audience_without_filters(context: RunContext) -> None:
+    context.call("previewAudience", json={})

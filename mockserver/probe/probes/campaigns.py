@@ -1,0 +1,136 @@
+"""
+Probes of campaigns.
+
+1. Drafts: what a creation accepts, refuses and returns, when two names are the same, and the cancel of a draft.
+2. Campaigns that the tenant has already, with their executions: these probes only read.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mockserver._json import JSON
+from mockserver.contract.lifecycles import CAMPAIGN
+from mockserver.contract.limits import CADENCE_MAX_PER_MINUTE, CAMPAIGN_DESCRIPTION_MAX_CHARS, CAMPAIGN_NAME_MAX_CHARS
+from mockserver.contract.schemas import ABSENT
+from mockserver.probe import temporary_campaigns
+from mockserver.probe.context import RunContext, require_success
+from mockserver.probe.previews import all_of, is_
+
+# Changes to a good body that fail the schema.
+_REFUSED: Final[tuple[JSON, ...]] = (
+    {"name": ABSENT},
+    {"name": ""},
+    {"name": "n" * (CAMPAIGN_NAME_MAX_CHARS + 1)},
+    {"description": "d" * (CAMPAIGN_DESCRIPTION_MAX_CHARS + 1)},
+    {"platform": "botapp"},
+    {"templateId": ABSENT},
+    {"cadence": ABSENT},
+    {"cadence": 0},
+    {"cadence": -1},
+    {"cadence": 1.5},
+    {"cadence": "60"},
+    {"cadence": CADENCE_MAX_PER_MINUTE + 1},
+)
+_PER_STATUS_MAX: Final = 3
+
+
+def draft_at_every_limit(context: RunContext) -> None:
+    """A draft at every limit is created, listed and read, and a second one gets its name."""
+    template = temporary_campaigns.any_template(context)
+    name = temporary_campaigns.name(context, "full").ljust(CAMPAIGN_NAME_MAX_CHARS, "-")
+    description = "d" * CAMPAIGN_DESCRIPTION_MAX_CHARS
+    content = temporary_campaigns.body(
+        context, "full", template, name=name, description=description, cadence=CADENCE_MAX_PER_MINUTE
+    )
+    id = temporary_campaigns.create_draft(context, content)
+    context.call("listCampaigns")
+    context.call("readCampaign", id)
+    temporary_campaigns.create(context, temporary_campaigns.body(context, "full", template, name=name))
+
+
+def refused_bodies(context: RunContext) -> None:
+    """Each of these bodies fails the schema."""
+    template = temporary_campaigns.any_template(context)
+    for number, changes in enumerate(_REFUSED):
+        body = temporary_campaigns.body(context, f"refused {number}", template, **changes)
+        temporary_campaigns.create(context, body)
+
+
+def platform(context: RunContext) -> None:
+    """A creation omits the platform."""
+    template = temporary_campaigns.any_template(context)
+    body = temporary_campaigns.body(context, "no platform", template, platform=ABSENT)
+    created = temporary_campaigns.create(context, body)
+    if created.succeeded:
+        context.call("readCampaign", str(created.response_json["campaignId"]))
+
+
+def templates(context: RunContext) -> None:
+    """An unknown template, and an official one on the lite channel."""
+    _create_with(context, "unknown template", context.unknown_id("template"), "chatapp")
+    for row in temporary_campaigns.official(context)[:1]:
+        _create_with(context, "mismatch", row["id"], "chatapp_lite")
+        context.call("readTemplate", row["id"])
+
+
+def other_templates(context: RunContext) -> None:
+    """A creation with another tenant's template is refused."""
+    for id in context.other_templates[:1]:
+        _create_with(context, "template of another tenant", id, "chatapp")
+
+
+def _create_with(context: RunContext, purpose: str, template_id: str, platform: str) -> None:
+    template = temporary_campaigns.UsableTemplate(id=template_id, platform=platform, required=(), manual=())
+    temporary_campaigns.create(context, temporary_campaigns.body(context, purpose, template))
+
+
+def filters(context: RunContext) -> None:
+    """A creation refuses the filters that the preview refuses."""
+    template = temporary_campaigns.any_template(context)
+    for statement in (
+        is_("chat.mockserverProbe", "exists"),
+        is_("chat.tagIds", "equals", "tag_mockserver_probe"),
+        is_("chat.monetization", "equals", "1"),
+    ):
+        groups = [all_of(statement)]
+        context.call("previewAudience", json={"filters": groups})
+        temporary_campaigns.create(
+            context, temporary_campaigns.body(context, "wrong filters", template, filters=groups)
+        )
+
+
+def names_and_cancel(context: RunContext) -> None:
+    """Names that may count as the same, and the cancel of a draft, of a canceled campaign and of an unknown one."""
+    template = temporary_campaigns.any_template(context)
+    content = temporary_campaigns.body(context, "names", template)
+    id = temporary_campaigns.create_draft(context, content)
+    temporary_campaigns.create(context, content | {"name": content["name"].upper()})
+    temporary_campaigns.create(context, content | {"name": content["name"] + " "})
+    context.call("listCampaigns")
+    context.call("readCampaign", id)
+    is_canceled = temporary_campaigns.cancel(context, id).status == 204
+    context.call("cancelCampaign", context.unknown_id("campaign"))
+    context.call("readCampaign", id)
+    if is_canceled:
+        temporary_campaigns.cancel(context, id)
+        temporary_campaigns.create(context, content)
+        context.call("listCampaigns")
+
+
+def existing_campaigns(context: RunContext) -> None:
+    """A few campaigns of each status, with their newest execution."""
+    context.call("readCampaign", context.unknown_id("campaign"))
+    rows = require_success(context.call("listCampaigns"))["campaigns"]
+    for status in CAMPAIGN.states:
+        for row in [row for row in rows if row["status"] == status][:_PER_STATUS_MAX]:
+            read(context, row["id"])
+
+
+def read(context: RunContext, id: str) -> JSON:
+    """Read a campaign, its newest execution and an unknown one, and return the campaign's detail."""
+    detail: JSON = require_success(context.call("readCampaign", id))
+    context.call("readExecution", id, context.unknown_id("execution"))
+    for execution in detail["executions"][:1]:
+        context.call("readExecution", id, execution["id"])
+    return detail

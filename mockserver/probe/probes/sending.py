@@ -1,0 +1,76 @@
+"""
+Probes of starts with an empty audience, each through `temporary_campaigns.start`, which checks the preview first.
+
+No probe provokes what only a running campaign shows: its rate, a second start, late sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from mockserver.contract.lifecycles import CAMPAIGN
+from mockserver.probe import temporary_campaigns
+from mockserver.probe.context import RunContext, Unexpected
+from mockserver.probe.probes import campaigns
+from mockserver.probe.temporary_campaigns import UsableTemplate
+
+_READS_MAX: Final = 5
+
+
+def _values(template: UsableTemplate) -> dict[str, str]:
+    return dict.fromkeys(template.required, "mockserver probe")
+
+
+def start(context: RunContext) -> None:
+    """The start of a draft with an empty audience, its outcome, a second start and a cancel."""
+    template = temporary_campaigns.any_template(context)
+    context.call("startCampaign", context.unknown_id("campaign"), json={})
+    id = temporary_campaigns.create_draft(context, temporary_campaigns.body(context, "start", template))
+    context.call("readCampaign", id)
+    if not temporary_campaigns.start(context, id, _values(template) or None).succeeded:
+        context.call("readCampaign", id)
+        return
+    for _ in range(_READS_MAX):
+        if campaigns.read(context, id)["status"] in CAMPAIGN.final:
+            break
+    temporary_campaigns.start(context, id, _values(template) or None)
+    temporary_campaigns.cancel(context, id)
+    context.call("readCampaign", id)
+
+
+def variables(context: RunContext) -> None:
+    """Required variables that are missing, that are not texts, and that are empty."""
+    templates = temporary_campaigns.usable(context, temporary_campaigns.sendable(context))
+    template = _first([row for row in templates if row.required], "variable of the tenant is required")
+    id = temporary_campaigns.create_draft(context, temporary_campaigns.body(context, "variables", template))
+    context.call("readCampaign", id)
+    for values in (None, dict.fromkeys(template.required, 1)):
+        if temporary_campaigns.start(context, id, values).succeeded:
+            return
+        context.call("readCampaign", id)
+    other = temporary_campaigns.create_draft(context, temporary_campaigns.body(context, "empty variables", template))
+    temporary_campaigns.start(context, other, dict.fromkeys(template.required, ""))
+    context.call("readTemplate", template.id)
+
+
+def extra_variables(context: RunContext) -> None:
+    """A value for a variable that the template does not declare."""
+    template = temporary_campaigns.any_template(context)
+    id = temporary_campaigns.create_draft(context, temporary_campaigns.body(context, "extra variable", template))
+    temporary_campaigns.start(context, id, _values(template) | {"var9999": "mockserver probe"})
+
+
+def unapproved_template(context: RunContext) -> None:
+    """A start with a template that the provider has not approved."""
+    templates = temporary_campaigns.usable(context, temporary_campaigns.unapproved(context))
+    template = _first(templates, "template of the tenant is unapproved")
+    id = temporary_campaigns.create_draft(context, temporary_campaigns.body(context, "unapproved", template))
+    temporary_campaigns.start(context, id, _values(template) or None)
+    context.call("readTemplate", template.id)
+
+
+def _first(templates: Sequence[UsableTemplate], kind: str) -> UsableTemplate:
+    if not templates:
+        raise Unexpected(f"no {kind}")
+    return templates[0]

@@ -1,0 +1,159 @@
+"""
+The campaigns that a run creates: distinct names, an audience that no chat can satisfy, and their end.
+
+1. Every campaign that a creation returns is recorded, so that `clean_up` cancels it.
+2. Only a campaign of this run is started, and only while the preview of its filters returns exactly 0: no chat gets a
+   message. With any other count nothing is started, not even for a small audience.
+3. A service could still lose the filters of a campaign. The cadence is therefore one message per minute, and a start
+   that has a target after all is canceled by the next call, and ends the run.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from mockserver._json import JSON
+from mockserver.contract.schemas import ABSENT
+from mockserver.probe.context import RunContext, Stop, Unexpected, require_success
+from mockserver.probe.previews import empty_audience, preview, size
+from mockserver.trace.exchanges import RecordedExchange
+
+_ENDED = ("completed", "failed", "canceled")
+
+
+class UsableTemplate(NamedTuple):
+    """A template for campaigns: a platform that fits it, the keys of its required variables and of all manual ones."""
+
+    id: str
+    platform: str
+    required: tuple[str, ...]
+    manual: tuple[str, ...]
+
+
+def name(context: RunContext, purpose: str) -> str:
+    """Return a name that shows its origin and that no other run gives."""
+    return f"mockserver probe {context.settings.tag} {purpose}"
+
+
+def official(context: RunContext) -> list[JSON]:
+    return [each for each in context.templates if each.get("isOfficial") is True]
+
+
+def unapproved(context: RunContext) -> list[JSON]:
+    """Return the templates that the provider has and has not approved."""
+    return [
+        each for each in context.templates if each.get("isOfficial") is False and each.get("providerTemplateStatus")
+    ]
+
+
+def sendable(context: RunContext) -> list[JSON]:
+    """Return the templates that a campaign can use in any case: official ones, and internal ones without a provider."""
+    unapproved_ids = {template["id"] for template in unapproved(context)}
+    return [template for template in context.templates if template["id"] not in unapproved_ids]
+
+
+def usable(context: RunContext, templates: list[JSON]) -> list[UsableTemplate]:
+    """Return these templates with their variables, without those whose details were not read."""
+    usable_templates = []
+    for template in templates:
+        detail = context.template_details.get(template["id"])
+        if detail is not None:
+            variables = detail["commonVariables"]
+            required = tuple(variable["key"] for variable in variables if variable["required"])
+            platform = "chatapp" if template["isOfficial"] else "chatapp_lite"
+            manual = tuple(variable["key"] for variable in variables)
+            usable_templates.append(
+                UsableTemplate(id=template["id"], platform=platform, required=required, manual=manual)
+            )
+    return usable_templates
+
+
+def any_template(context: RunContext) -> UsableTemplate:
+    """Return a template for drafts; raise Unexpected if the tenant has none."""
+    templates = usable(context, sendable(context)) or usable(context, context.templates)
+    if not templates:
+        raise Unexpected("the tenant has no template for a campaign")
+    return templates[0]
+
+
+def body(context: RunContext, purpose: str, template: UsableTemplate, **changes: Any) -> JSON:
+    """Return the body of a creation; a change to ABSENT omits the field."""
+    default = {
+        "name": name(context, purpose),
+        "platform": template.platform,
+        "templateId": template.id,
+        "cadence": 1,
+        "filters": empty_audience(),
+    }
+    return {key: value for key, value in (default | changes).items() if value is not ABSENT}
+
+
+def create(context: RunContext, content: JSON) -> RecordedExchange:
+    """Create a campaign and return the exchange, also of a refusal; a created campaign is recorded for `clean_up`."""
+    exchange = context.call("createCampaign", json=content)
+    if exchange.succeeded and isinstance(exchange.response_json, dict) and "campaignId" in exchange.response_json:
+        context.campaigns[str(exchange.response_json["campaignId"])] = str(content.get("name"))
+    return exchange
+
+
+def create_draft(context: RunContext, content: JSON) -> str:
+    """Create a draft and return its id; raise Unexpected if the service refuses it."""
+    return str(require_success(create(context, content))["campaignId"])
+
+
+def cancel(context: RunContext, id: str) -> RecordedExchange:
+    """Cancel a campaign and return the exchange, also of a refusal; `clean_up` skips a canceled campaign."""
+    exchange = context.call("cancelCampaign", id)
+    if exchange.succeeded:
+        context.campaigns.pop(id, None)
+    return exchange
+
+
+def start(context: RunContext, id: str, variables: JSON | None = None) -> RecordedExchange:
+    """
+    Start a draft of this run, after a preview of its filters, and return the exchange, also of a refusal.
+
+    Raises:
+        PermissionError: If the run has not created this draft.
+        Unexpected: If the preview does not return 0; nothing is started.
+        Stop: If the campaign has a target after all; it is canceled.
+    """
+    if id not in context.campaigns:
+        raise PermissionError(f"got {id}; expected a draft of this run")
+    audience = preview(context, *empty_audience())
+    if size(audience) != 0:
+        raise Unexpected(
+            f"an audience that no chat can satisfy was estimated as {size(audience)}, so nothing was started"
+        )
+    exchange = context.call("startCampaign", id, json={} if variables is None else {"commonVariables": variables})
+    if exchange.succeeded:
+        _stop_if_it_has_targets(context, id)
+    return exchange
+
+
+def _stop_if_it_has_targets(context: RunContext, id: str) -> None:
+    """Cancel a started campaign that has targets, and end the run."""
+    executions = require_success(context.call("readCampaign", id)).get("executions", [])
+    if any(execution["targetCount"] for execution in executions):
+        name = context.campaigns[id]
+        outcome = "it was canceled immediately" if cancel(context, id).succeeded else "it could not be canceled"
+        context.not_cleaned_up.append(f"campaign {id} {name!r} was started with targets; {outcome}")
+        raise Stop("a campaign whose filters no chat satisfies was started with targets")
+
+
+def clean_up(context: RunContext) -> None:
+    """Cancel the campaigns of the run that have not ended; name those that cannot be canceled in `not_cleaned_up`."""
+    for id, name in list(context.campaigns.items()):
+        status = _end(context, id)
+        if status not in _ENDED:
+            context.not_cleaned_up.append(f"campaign {id} {name!r}, {status}")
+    context.campaigns.clear()
+
+
+def _end(context: RunContext, id: str) -> str:
+    """Cancel a campaign that has not ended, and return its status."""
+    try:
+        status = str(context.call("readCampaign", id).response_json.get("status"))
+        return "canceled" if status not in _ENDED and cancel(context, id).succeeded else status
+    except Exception as failure:  # noqa: BLE001 - after any failure the next campaign has to be canceled too
+        return f"unknown: {failure}"

@@ -1,0 +1,54 @@
+"""A coverage as a page of one HTML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from mockserver.contract import clauses
+from mockserver.judge.coverage.coverage import Count, Coverage
+from mockserver.judge.coverage.dimensions import DIMENSIONS, MEANINGS, Dimension
+from mockserver.report.coverage_remedies import Remedy, remedy
+from mockserver.report.single_file import render_page
+
+_TEMPLATE: Final = Path(__file__).parent / "templates" / "coverage.html"
+
+
+class Gap(NamedTuple):
+    """An item that is not covered, what closes it, and the sentence of a clause."""
+
+    item: str
+    remedy: Remedy
+    sentence: str | None
+
+
+class Section(NamedTuple):
+    """A dimension on the page."""
+
+    name: Dimension
+    meaning: str
+    share: Count
+    covered: tuple[str, ...]
+    gaps: tuple[Gap, ...]
+
+
+def render(coverage: Coverage, title: str = "Coverage of the contract") -> str:
+    """
+    Return the page.
+
+    Args:
+        coverage: What it shows.
+        title: Its heading.
+    """
+    sentences = clauses.sentences()
+    sections = [
+        Section(
+            name=name,
+            meaning=MEANINGS[name],
+            share=coverage.count(name),
+            covered=coverage.covered(name),
+            gaps=tuple(Gap(item, remedy(name, item), sentences.get(item)) for item in coverage.missing(name)),
+        )
+        for name in DIMENSIONS
+    ]
+    return render_page(_TEMPLATE, title=title, sections=sections, total=coverage.count())

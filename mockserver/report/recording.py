@@ -1,0 +1,217 @@
+"""
+The report of a recording: what was read, and what it shows of the service, of the client and of the choices.
+
+No text in it is private: the judges read the recording with stand-ins (`masking`), and cite exchanges by their index.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Final, Literal, get_args
+
+from mockserver._json import JSON
+from mockserver.contract.text import brief
+from mockserver.core.instants import MILLISECOND, format_milliseconds
+from mockserver.judge.choices.learning import LearnedChoice, learn
+from mockserver.judge.choices.questions import next_line, questions
+from mockserver.judge.client.recorded import judge_client
+from mockserver.judge.client.rules import RULES, ConductResult, Finding
+from mockserver.judge.service.report import ServiceReport, contradiction_lines, judge_service, proof_lines
+from mockserver.judge.service.report import lines as service_lines
+from mockserver.trace.exchanges import LEFT_OUT, NOT_THE_SERVICE, Recording
+from mockserver.trace.masking import Masker, salt_of
+from mockserver.version import REPORT_VERSION
+
+Part = Literal["service", "client", "choices"]
+PARTS: Final[tuple[Part, ...]] = get_args(Part)
+_LINE_CHARS: Final = 160
+_SEVERE: Final = 2
+_CITED: Final = 3
+_OF_ONE_RULE: Final = 2  # findings that the text has
+
+
+class RecordingReport:
+    """
+    What a recording shows; each part is judged when it is read first.
+
+    Attributes:
+        recording: The recording with stand-ins for what is private.
+        service: The clauses that the service keeps and breaks.
+        client: The rules of conduct.
+        choices: What the answers show of each choice.
+    """
+
+    def __init__(self, recording: Recording, keep: Iterable[str] = ()) -> None:
+        """
+        Make the report of a recording.
+
+        Args:
+            recording: As it was read.
+            keep: Names of fields whose texts need no stand-in.
+        """
+        self._plain = recording
+        self._masker = Masker(salt_of(recording), keep)
+        self.recording = self._masker.recording(recording)
+
+    @cached_property
+    def service(self) -> ServiceReport:
+        return judge_service(self.recording, self._plain, self._masker.sentence)
+
+    @cached_property
+    def client(self) -> ConductResult:
+        return judge_client(self.recording)
+
+    @cached_property
+    def choices(self) -> tuple[LearnedChoice, ...]:
+        return learn(self._plain)
+
+    @property
+    def masked(self) -> Mapping[str, int]:
+        """How many values have a stand-in, by the name of their field."""
+        return dict(self._masker.counts)
+
+    @property
+    def client_broke_a_severe_rule(self) -> bool:
+        return any(finding.severity <= _SEVERE for finding in self.client.findings)
+
+    def as_json(self, parts: Collection[Part] = PARTS) -> JSON:
+        """Return the parts of the report for programs."""
+        recording = self.recording
+        rows: JSON = {
+            "version": REPORT_VERSION,
+            "files": list(recording.sources),
+            "prefix": recording.prefix,
+            "exchanges": len(recording.exchanges),
+            "deliveries": len(recording.deliveries),
+            "spanMs": recording.span_ms,
+            "leftOut": dict(recording.left_out),
+            "notTheService": dict(recording.troubles),
+        }
+        if "service" in parts:
+            rows["service"] = {"clauses": self.service.as_json()}
+        if "client" in parts:
+            rows["client"] = {
+                "findings": [row._asdict() | {"exchanges": list(row.exchanges)} for row in self.client.findings],
+                "notAssessed": [row._asdict() for row in self.client.not_assessed],
+            }
+        if "choices" in parts:
+            rows["choices"] = [choice.as_json() for choice in self.choices]
+            rows["questions"] = [question.as_json() for question in questions(self.choices)]
+        return rows | {"masked": self.masked}
+
+
+def lines(report: RecordingReport, parts: Collection[Part] = PARTS) -> Iterator[str]:
+    """Yield what was read, and the parts: a single one as a whole, of several what is broken and what is known."""
+    is_whole = len(parts) == 1
+    yield from intake_lines(report.recording)
+    if "service" in parts:
+        yield from service_lines(report.service) if is_whole else _service(report.service)
+    if "client" in parts:
+        yield from _whole_client(report) if is_whole else _client(report)
+    if "choices" in parts:
+        yield from _choices(report.choices)
+        if rows := questions(report.choices):
+            yield next_line(rows)
+    if report.masked:
+        fields = sorted(report.masked.items(), key=lambda row: (-row[1], row[0]))
+        named = ", ".join(f"{count} of {field}" for field, count in fields[:_CITED])
+        yield f"masked: {_counted(sum(report.masked.values()), 'value')} ({named}{', ...' if len(fields) > _CITED else ''})"
+
+
+def intake_lines(recording: Recording) -> Iterator[str]:
+    """Yield what was read, what was left out, and which answers are not the service's word."""
+    operations = {exchange.operation for exchange in recording.exchanges if exchange.operation}
+    counts = [
+        _counted(len(recording.exchanges), "exchange"),
+        f"of {_counted(len(operations), 'operation')}",
+        *([f"in {_span(recording.span_ms)}"] if all(each.is_timed for each in recording.exchanges) else []),
+    ]
+    deliveries = f", {_counted(len(recording.deliveries), 'delivery')}" if recording.deliveries else ""
+    left_out = ", ".join(f"{count} {kind}" for kind, count in recording.left_out.items() if kind in LEFT_OUT)
+    yield f"{', '.join(recording.sources)}: {' '.join(counts)}{deliveries}{f' ({left_out} left out)' if left_out else ''}"
+    for kind, count in recording.troubles.items():
+        yield (
+            f"  not judged: {count} answered by {NOT_THE_SERVICE[kind]}"
+            if kind != "no-answer"
+            else f"  {count} without an answer, whose effect is unknown"
+        )
+
+
+def _service(service: ServiceReport) -> Iterator[str]:
+    verdicts = Counter(clause.verdict for clause in service.clauses)
+    yield f"service: {verdicts['broken']} broken, {verdicts['holds']} hold, {verdicts['not observed']} not judged"
+    for clause in service.broken:
+        yield f"  {clause.id:<20} {clause.text}"
+        yield from proof_lines(clause)
+        for contradiction in service.contradictions(clause.id):
+            yield from contradiction_lines(service, contradiction)
+
+
+def _whole_client(report: RecordingReport) -> Iterator[str]:
+    count = len(report.client.findings)
+    yield f"{count or 'no'} finding{'s' * (count != 1)}"
+    for finding in report.client.findings:
+        yield from _finding_lines(finding, report.recording)
+    for row in report.client.not_assessed:
+        yield f"not assessed: {row.rule:<28}{row.why}"
+
+
+def _client(report: RecordingReport) -> Iterator[str]:
+    result = report.client
+    excused = {row.rule for row in result.not_assessed}
+    broken = {finding.rule for finding in result.findings}
+    held = sum(rule not in excused and rule not in broken for rule in RULES)
+    yield f"client: {_counted(len(result.findings), 'finding')}, {held} rules hold, {len(excused)} not assessed"
+    for rule in dict.fromkeys(finding.rule for finding in result.findings):
+        own = [finding for finding in result.findings if finding.rule == rule]
+        yield from (f"  {line}" for finding in own[:_OF_ONE_RULE] for line in _finding_lines(finding, report.recording))
+        if len(own) > _OF_ONE_RULE:
+            yield f"  {rule}: {len(own) - _OF_ONE_RULE} more, all with --json"
+
+
+def _finding_lines(finding: Finding, recording: Recording) -> Iterator[str]:
+    """Yield a finding in lines: what happened, where, and the advice."""
+    yield f"{finding.rule} (severity {finding.severity})  {finding.message}"
+    for index in finding.exchanges[:_CITED]:
+        if 0 < index <= len(recording.exchanges):  # a finding about deliveries has their indexes
+            exchange = recording.exchanges[index - 1]
+            at = f" {format_milliseconds(exchange.started * MILLISECOND)}" if exchange.is_timed else ""
+            result = exchange.status or "no answer"
+            yield brief(f"  #{index}{at} {exchange.method} {exchange.path} -> {result}", _LINE_CHARS)
+    yield f"  advice: {finding.advice}"
+
+
+def _choices(choices: Sequence[LearnedChoice]) -> Iterator[str]:
+    counts = Counter(choice.state for choice in choices)
+    yield (
+        f"choices: {counts['settled']} settled, {counts['set']} in sets, {counts['contradicted']} contradicted, "
+        f"{counts['not-shown']} not shown"
+    )
+    for choice in choices:
+        if choice.state == "contradicted":
+            yield f"  contradicted  {choice.id}: {choice.why}{_where(choice)}"
+    for choice in choices:
+        if choice.options:
+            yield f"  {choice.id:<32} {' or '.join(choice.options)}{_where(choice)}"
+
+
+def _where(choice: LearnedChoice) -> str:
+    """Return the places that show a choice, in parentheses."""
+    places = [*(f"#{n}" for n in choice.exchanges), *(f"event {n}" for n in choice.deliveries)]
+    return f"  ({', '.join(places)})" if places else ""
+
+
+def _counted(count: int, noun: str) -> str:
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
+
+
+def _span(span_ms: int) -> str:
+    """Return a duration in its largest unit."""
+    for unit_ms, name in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")):
+        if span_ms >= 2 * unit_ms:
+            return f"{round(span_ms / unit_ms)} {name}"
+    return f"{span_ms} ms"

@@ -1,1 +1,0 @@
-"""The public API over HTTP: requests, routing, responses and their JSON."""

@@ -1,0 +1,296 @@
+"""The subcommand: what it prints and saves, what it never shows, and over a real socket."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import socket
+from pathlib import Path
+
+import pytest
+
+from mockserver import MockServer, Sandbox, cli
+from mockserver._json import JSON
+from mockserver.cli.probe import bar, progress_lines
+from mockserver.judge.choices.learning import profile
+from mockserver.probe.transport import HttpClient
+from mockserver.scenario.documents import read_file
+from tests.probe.test_learning import GUIDE
+from tests.probe.test_violations import ModifiedService, Sent
+from tests.probe.worlds import IDS, OTHER_TENANT, connected, run, settings, world
+
+
+@pytest.fixture(autouse=True)
+def no_key_around(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MOCKSERVER_KEY", raising=False)
+
+
+def _arguments(sandbox: Sandbox, *more: str) -> list[str]:
+    ids = {**IDS, "entrypoint": connected(sandbox)}
+    given = [word for name, id in ids.items() for word in (f"--{name}", id)]
+    keys = [
+        "--key",
+        sandbox.secret_key,
+        "--public-key",
+        sandbox.public_key,
+        "--other-key",
+        sandbox.admin.keys(OTHER_TENANT)[0],
+    ]
+    # A rate that a test can wait for; the wall's clock is the command's own.
+    return ["probe", sandbox.base_url, *keys, *given, "--rate", "1000", *more]
+
+
+def _keys(sandbox: Sandbox) -> list[str]:
+    return [sandbox.secret_key, sandbox.public_key, sandbox.admin.keys(OTHER_TENANT)[0]]
+
+
+@pytest.mark.parametrize("chosen", [GUIDE, {"next-cursor-end": "null", "error-extra-keys": "details"}])
+def test_the_profile_that_is_saved_makes_the_mock_behave_so(
+    mockserver_server: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], chosen: JSON
+) -> None:
+    file = tmp_path / "profile.yaml"
+    with world(mockserver_server, chosen) as sandbox:
+        leave = ("--allow-writes", "--allow-sends")
+        code = cli.main(_arguments(sandbox, *leave, "--profile-out", str(file)))
+    saved = dict(read_file(file)["choices"])
+    with mockserver_server.sandbox("demo", choices=saved) as learnt:
+        held = {
+            row["id"]: row["value"]
+            for row in learnt.admin.app.test_client().get("/_mock/choices").get_json()["choices"]
+        }
+
+    assert 0 == code
+    assert chosen == {id: saved[id] for id in chosen}
+    assert saved == {id: held[id] for id in saved}
+    assert "0 broken" in capsys.readouterr().out
+
+
+def test_the_json_contains_every_clause_and_choice(
+    mockserver_server: MockServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with world(mockserver_server) as sandbox:
+        code = cli.main(_arguments(sandbox, "--json"))
+
+    report = json.loads(capsys.readouterr().out)
+    assert 0 == code
+    assert {"holds", "not observed"} == {row["verdict"] for row in report["service"]["clauses"]}
+    assert {"settled", "set", "not-shown"} == {row["state"] for row in report["choices"]}
+    assert "it needs --allow-writes" == report["incomplete"]["drafts"]
+    assert (None, [], 0) == (report["stopped"], report["notCleanedUp"], report["sessionsLeftToExpire"])
+    assert "client" not in report
+
+
+def test_no_output_or_file_contains_a_key(
+    mockserver_server: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "profile.yaml"
+    with world(mockserver_server) as sandbox:
+        keys = _keys(sandbox)
+        for form in ([], ["--json"]):
+            cli.main(_arguments(sandbox, "--allow-writes", "--profile-out", str(file), *form))
+    printed = capsys.readouterr()
+
+    assert [] == [key for key in keys for place in (*printed, file.read_text(encoding="utf-8")) if key in place]
+
+
+def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_report(
+    mockserver_server: MockServer,
+) -> None:
+    with world(mockserver_server) as sandbox:
+        keys = _keys(sandbox)
+        echo = f"sua chave {' '.join(keys)}"
+        links: list[str] = []
+
+        def respond(sent: Sent, status: int, value: JSON | None) -> tuple[int, JSON] | None:
+            if isinstance(value, dict) and "url" in value:
+                links.append(value["url"])
+                return status, value | {"sessionId": value["url"]}
+            return (status, {**(value or {}), "message": echo, "stack": echo}) if status >= 400 else None
+
+        bent = ModifiedService(sandbox, lambda sent: sent, respond)
+        probed = run(sandbox, bent)
+        given = settings(sandbox)
+    shown = [*probed.printed, profile(probed.report.choices, ()), repr(given), repr(probed)]
+
+    assert [] == [key for key in keys for place in shown if key in place]
+    assert links
+    assert [] == [link for link in links for place in shown if link in place]
+
+
+def test_the_key_may_be_read_from_the_environment(
+    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with world(mockserver_server) as sandbox:
+        monkeypatch.setenv("MOCKSERVER_KEY", sandbox.secret_key)
+        code = cli.main(["probe", sandbox.base_url, "--rate", "1000"])
+
+    assert 0 == code
+    assert "0 broken" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ([], "got no key; expected --key, or the variable MOCKSERVER_KEY"),
+        (["--key", "sk_with\nnewline"], "got a value of --key that is not a key; expected at least 8"),
+        (["--key", "short"], "got a value of --key that is not a key; expected at least 8"),
+        (
+            ["--key", "sk_enough_of_it", "--public-key", "pk_não_é_ascii"],
+            "got a value of --public-key that is not a key",
+        ),
+        (["--key", "sk_enough_of_it", "--allow-sends"], "got --allow-sends alone; expected --allow-writes too"),
+        (["--key", "sk_enough_of_it", "--rate", "0"], "got a rate of 0 calls per second; expected more than 0"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_without_a_word_of_the_key(
+    arguments: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = cli.main(["probe", "http://service.example", *arguments])
+
+    output = capsys.readouterr().err
+    assert 2 == code
+    assert problem in output
+    assert [] == [word for word in arguments if word.startswith(("sk_", "pk_")) and word in output]
+
+
+@pytest.mark.parametrize(
+    ("url", "problem"),
+    [
+        ("service.example", "got a base url without a scheme; expected http(s)://host[:port][/prefix]"),
+        ("ftp://service.example", "got the scheme 'ftp'; expected http(s)://host[:port][/prefix]"),
+        ("127.0.0.1:5055", "expected http(s)://host[:port][/prefix]; did you mean 'http://127.0.0.1:5055'?"),
+        ("localhost:5055", "expected http(s)://host[:port][/prefix]; did you mean 'http://localhost:5055'?"),
+        ("http://service.example:99999", "whose port is not a number from 0 to 65535"),
+        ("http://", "got a base url without a host; expected http(s)://host[:port][/prefix]"),
+        ("https://user:word@service.example", "got a base url with a user"),
+        ("http://a/?b=c", "got a base url with a user, a query"),
+    ],
+)
+def test_an_address_that_is_not_a_base_url_is_refused(url: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(problem)):
+        HttpClient(url)
+
+
+def test_the_report_has_what_was_called_the_service_the_choices_and_what_was_not_probed(
+    mockserver_server: MockServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with world(mockserver_server) as sandbox:
+        cli.main(["probe", sandbox.base_url, "--key", sandbox.secret_key, "--rate", "1000"])
+    printed = capsys.readouterr().out.splitlines()
+    heads = [line.partition(": ")[0] for line in printed if line[0] != " "]
+
+    assert printed[0].startswith(f"{sandbox.base_url}: ")
+    assert ["service", "choices", "next question", "masked"] == heads[1:5]
+    assert {"not probed"} == {*heads[5:]}
+    assert any(line.endswith("(it needs --public-key)") for line in printed)
+
+
+def test_a_base_url_may_end_as_it_likes(mockserver_server: MockServer) -> None:
+    with mockserver_server.sandbox("demo") as sandbox:
+        statuses = []
+        for end in ("", "/", "/v1", "/v1/"):
+            transport = HttpClient(sandbox.base_url + end)
+            statuses.append(transport.call("GET", "/v1/message-templates", key=sandbox.secret_key).status)
+            transport.close()
+
+    assert [200] * 4 == statuses
+
+
+def test_a_run_that_ends_early_is_not_a_success(mockserver: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
+    mockserver.on("*").skip(1).times(1000).drop("before")
+    code = cli.main(["probe", mockserver.base_url, "--key", mockserver.secret_key, "--rate", "1000"])
+
+    assert 2 == code
+    assert "The run ended early: GET /v1/message-templates/" in capsys.readouterr().out
+
+
+def test_the_exit_status_is_1_if_the_service_broke_a_sentence(
+    mockserver: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mockserver.on("listCampaigns").skip(1).reply(status=200, body={"campaigns": 1})
+
+    assert 1 == cli.main(["probe", mockserver.base_url, "--key", mockserver.secret_key, "--rate", "1000"])
+    assert "campaigns.list" in capsys.readouterr().out
+
+
+def test_the_bar_fills_and_is_wiped() -> None:
+    drawn = io.StringIO()
+    for done in range(3):
+        bar(drawn, done, 2, "keys")
+
+    assert "[" + "#" * 15 + "." * 15 + "] 1/2 keys" in drawn.getvalue()
+    assert drawn.getvalue().endswith(" \r")
+
+
+def test_no_progress_bar_is_printed_without_a_terminal(
+    mockserver_server: MockServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with world(mockserver_server) as sandbox:
+        cli.main(_arguments(sandbox))
+
+    assert "" == capsys.readouterr().err
+
+
+def _refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = cli.main(["probe", *arguments])
+    return code, *capsys.readouterr()
+
+
+@pytest.mark.parametrize("form", [(), ("--json",)])
+def test_a_dead_port_is_one_line_and_an_exit_status(
+    mockserver_server: MockServer, capsys: pytest.CaptureFixture[str], form: tuple[str, ...]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    refused = _refused(capsys, f"http://127.0.0.1:{port}", "--key", "sk_0123456789", *form)
+
+    code, out, err = refused
+    assert (2, "") == (code, out)
+    assert re.fullmatch(
+        rf"mockserver: got no response \(.+\) from http://127.0.0.1:{port}; start the service, or correct the url\n",
+        err,
+    )
+
+
+def test_a_key_that_the_service_refuses_is_one_line_and_an_exit_status(
+    mockserver: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused = _refused(capsys, mockserver.base_url, "--key", "sk_0123456789")
+
+    message = (
+        "mockserver: got 401 API_KEY_INVALID for GET /v1/campaigns with this key; "
+        "expected a secret key of a tenant with access\n"
+    )
+    assert (2, "", message) == refused
+
+
+def test_a_key_without_access_is_one_line_and_an_exit_status(
+    mockserver: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mockserver.admin.set_tenant(subscription="suspended")
+    code, out, err = _refused(capsys, mockserver.base_url, "--key", mockserver.secret_key)
+
+    assert (2, "") == (code, out)
+    assert err.startswith("mockserver: got 403 ")
+    assert " for GET /v1/campaigns with this key; expected a secret key" in err
+    assert mockserver.secret_key not in err
+
+
+def test_a_service_that_has_failed_is_still_verified(mockserver: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
+    mockserver.on("listCampaigns").error("INTERNAL_ERROR")
+
+    assert 2 != _refused(capsys, mockserver.base_url, "--key", mockserver.secret_key, "--rate", "1000")[0]
+
+
+def test_progress_is_a_line_every_five_seconds_where_no_terminal_shows_a_bar() -> None:
+    out, seconds = io.StringIO(), iter([0.0, 4.9, 5.0, 5.0, 9.9, 10.0, 10.0])
+    show = progress_lines(out, lambda: next(seconds))
+    for done in range(4):
+        show(done, 5, f"probe {done}")
+    show(5, 5, "")
+
+    assert [
+        "probe: 1 of 5 probes done, next: probe 1",
+        "probe: 3 of 5 probes done, next: probe 3",
+    ] == out.getvalue().splitlines()
