@@ -13,8 +13,8 @@ from mockserver import MockServer, Sandbox, ScenarioError, cli
 from mockserver.report.recording import RecordingReport
 from mockserver.testing.report import trace_page
 from mockserver.trace.entries import RecordingError
-from mockserver.trace.exchanges import Recording
 from mockserver.trace.journals import replay_entries
+from mockserver.trace.recorded import recorded_trace
 from mockserver.version import VERSION
 
 EXPECTED = f"expected 1, which mockserver {VERSION} reads"
@@ -82,7 +82,7 @@ def test_a_trace_of_another_version_is_refused(tmp_path: Path, capsys: pytest.Ca
     [
         lambda server: server.explore(list_campaigns, faults=(), choices=()).as_json(),
         lambda server: server.interleave(clients={"a": list_campaigns, "b": list_campaigns}).json,
-        lambda server: RecordingReport(Recording([], [], {}, "")).as_json(),
+        lambda server: RecordingReport(recorded_trace([], prefix="", sources=(), left_out={})).as_json(),
         lambda server: json.loads(server.sandbox().call("GET", "/_mock/report", headers={"Accept": "application/json"}).body),
     ],
     ids=["explore", "interleave", "recording", "sandbox"],

@@ -84,6 +84,26 @@ class Coverage:
     def save(self, path: str | Path = FILE) -> None: ...
     def update(self, other: Coverage) -> None: ...
 
+class DeliveryAttempt:
+    accepted: bool
+    answer: bytes
+    at: Instant
+    body: bytes
+    ended_at: Instant
+    endpoint: str
+    event_id: str
+    fault: str | None
+    happened_at: Instant
+    headers: Mapping[str, str]
+    is_genuine: bool
+    json: Any
+    kind: str
+    label: str
+    number: int
+    session_id: str
+    source: str
+    status: int | None
+
 class Difference(NamedTuple):
     place: int
     plain: str
@@ -110,7 +130,6 @@ class EndUser:
     url: ...
 
 class Exchange(Generic[BodyT_co, AnswerT_co]):
-    def __init__(self, n: int, at: datetime, operation: str | None, method: str, path: str, query: Mapping[str, str], headers: Mapping[str, str], body: BodyT_co, status: int | None, body_received: Any, applied: bool, code: str | None, reason: str | None, fault: Mapping[str, Any] | None, cut_from_bytes: int | None = None) -> None: ...
     answer: AnswerT_co
     applied: bool
     at: datetime
@@ -388,53 +407,6 @@ class Receiver:
     secret: ...
     url: ...
 
-class RecordedDelivery:
-    body: bytes
-    ended: int
-    headers: Mapping[str, str]
-    index: int
-    json: Any
-    source: str
-    started: int
-    status: int | None
-    url: str
-
-class RecordedExchange:
-    code: str | None
-    date: int | None
-    ended: int
-    index: int
-    is_answered: bool
-    is_ordered: bool
-    is_timed: bool
-    key: str | None
-    method: str
-    operation: str | None
-    params: Mapping[str, str]
-    path: str
-    def precedes(self, other: RecordedExchange) -> bool: ...
-    request_body: bytes | None
-    request_headers: Mapping[str, str]
-    request_json: Any
-    response_body: bytes | None
-    response_headers: Mapping[str, str]
-    response_json: Any
-    source: str
-    started: int
-    status: int | None
-    succeeded: bool
-    trouble: str | None
-
-class Recording:
-    deliveries: Sequence[RecordedDelivery]
-    exchanges: Sequence[RecordedExchange]
-    histories: Mapping[str | None, Sequence[RecordedExchange]]
-    left_out: Mapping[str, int]
-    prefix: str
-    sources: Sequence[str]
-    span_ms: int
-    troubles: Mapping[str, int]
-
 class Response(NamedTuple):
     body: bytes
     headers: Mapping[str, str]
@@ -561,6 +533,34 @@ class ScenarioError(ValueError):
 class TooManyCalls(BaseException):
     ...
 
+class Trace:
+    by_key: Mapping[str | None, Sequence[Exchange]]
+    def by_number(self, number: int | None) -> Exchange | None: ...
+    calls: Sequence[Exchange]
+    def concerning(self, record_id: str | None) -> Sequence[Exchange]: ...
+    def creating(self, record_id: str) -> Exchange | None: ...
+    deliveries: Sequence[DeliveryAttempt]
+    exchanges: Sequence[Exchange]
+    def grouped_by(self, parameter: str, *operations: str) -> Iterator[tuple[str, Sequence[Exchange]]]: ...
+    knows: frozenset[Fact]
+    left_out: Mapping[str, int]
+    def next_repetition(self, of: Exchange) -> Exchange | None: ...
+    now: Instant
+    def of(self, *operations: str) -> Sequence[Exchange]: ...
+    def once(self, make: Callable[[Trace], Derived]) -> Derived: ...
+    operations: AbstractSet[str]
+    prefix: str
+    read_records: Callable[[Trace], Records]
+    records: Records
+    def repetitions(self, of: Exchange) -> Iterator[Exchange]: ...
+    sandbox: OfSandbox
+    def sent_between(self, first: Exchange, last: Exchange) -> Sequence[Exchange]: ...
+    slept: Slept | None
+    sources: Sequence[str]
+    span: Duration
+    troubles: Mapping[str, int]
+    visits: Sequence[PageVisit]
+
 class Webhooks:
     def recover(self, webhook_id: str) -> list[str]: ...
     def redeliver(self, event_id: str) -> JSON: ...
@@ -590,7 +590,7 @@ def invalid_bodies(operation: Operation, *, given: SeedData = GIVEN, template_id
 
 def invalid_filters() -> st.SearchStrategy[tuple[Any, str, str]]: ...
 
-def read_recording(*files: str | Path, url: str | None = None) -> Recording: ...
+def read_recording(*files: str | Path, url: str | None = None) -> Trace: ...
 
 def sample_file(media_type: str) -> bytes: ...
 

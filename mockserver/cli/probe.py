@@ -78,11 +78,11 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 
     run_settings = settings(options)
     transport, rate_limiter = HttpClient(options.url), RateLimiter(options.rate, time.monotonic, time.sleep)
-    begin_ms = time.time_ns() // 1_000_000
+    begin = time.time_ns() // 1_000
     show = partial(bar, sys.stderr) if sys.stderr.isatty() else progress_lines(sys.stderr, time.monotonic)
     try:
         _check_access(transport, run_settings.key, options.url)
-        probed = run_probes(transport, run_settings, rate_limiter, options.url, begin_ms, show)
+        probed = run_probes(transport, run_settings, rate_limiter, options.url, begin, show)
     finally:
         transport.close()
     report = RecordingReport(probed.recording)

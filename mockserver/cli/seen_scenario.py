@@ -20,15 +20,16 @@ from mockserver._json import JSON, changed
 from mockserver.contract import schemas
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.text import whole_number
-from mockserver.core.instants import MILLISECOND, SECOND, Instant, format_milliseconds, parse
+from mockserver.core.instants import SECOND, Instant, format_milliseconds, parse
 from mockserver.core.phone_numbers import normalize_phone
 from mockserver.judge.choices.facts import rows_of
 from mockserver.judge.choices.learning import LearnedChoice
 from mockserver.scenario.problems import ScenarioError
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
-from mockserver.trace.exchanges import RecordedExchange, Recording
+from mockserver.trace.exchange import Exchange
 from mockserver.trace.masking import words_of_document
+from mockserver.trace.trace import Trace
 
 _COUNTRY: Final = "BR"
 _TARGETS_MAX: Final = 1_000  # chats of one past run
@@ -57,7 +58,7 @@ class SeededScenario(NamedTuple):
         return "\n".join(["# Written from a recording.", *comments, out.getvalue()])
 
 
-def seeded_scenario(recording: Recording, learnt: Sequence[LearnedChoice]) -> SeededScenario:
+def seeded_scenario(recording: Trace, learnt: Sequence[LearnedChoice]) -> SeededScenario:
     """
     Return a scenario with what a recording saw.
 
@@ -85,23 +86,22 @@ def seeded_scenario(recording: Recording, learnt: Sequence[LearnedChoice]) -> Se
     return SeededScenario(document, tuple(dict.fromkeys(comments)))
 
 
-def _begin(recording: Recording) -> Instant:
+def _begin(recording: Trace) -> Instant:
     """Return the instant of the first call by the service's clock, by the recorder's if no answer has a date."""
     dates = [call.date for call in recording.exchanges if call.date is not None]
     if dates:
-        return dates[0] * SECOND
-    started = [call.started for call in recording.exchanges if call.is_timed]
-    return min(started, default=0) * MILLISECOND
+        return dates[0]
+    return min((call.sent_at for call in recording.exchanges if call.is_timed), default=0)
 
 
-def _tenants(recording: Recording) -> list[list[str]]:
+def _tenants(recording: Trace) -> list[list[str]]:
     """
     Return the keys of each tenant, the one with most calls first.
 
     A public key is of the first tenant: it reads forms alone. A key that was always refused is of none.
     """
     calls: dict[str, int] = {}
-    for key, rows in recording.histories.items():
+    for key, rows in recording.by_key.items():
         is_refused = all(row.code in ("API_KEY_INVALID", "API_KEY_MISSING") for row in rows)
         if key is not None and not is_refused:
             calls[key] = len(rows)
@@ -143,7 +143,7 @@ def _drop(document: Any, steps: Sequence[str]) -> bool:
 class _Seed:
     """The seed data of one tenant, from the calls that succeeded."""
 
-    def __init__(self, calls: Sequence[RecordedExchange], begin: Instant, comments: list[str]) -> None:
+    def __init__(self, calls: Sequence[Exchange], begin: Instant, comments: list[str]) -> None:
         self._calls = calls
         self._begin = begin
         self._comments = comments
@@ -173,7 +173,7 @@ class _Seed:
         }
         return {kind: rows for kind, rows in given.items() if rows}
 
-    def _of(self, *operations: str) -> Iterator[tuple[RecordedExchange, JSON]]:
+    def _of(self, *operations: str) -> Iterator[tuple[Exchange, JSON]]:
         """Yield the calls of some operations and the objects that they returned."""
         for call in self._calls:
             if call.operation in operations and isinstance(call.response_json, dict):

@@ -21,7 +21,8 @@ from mockserver.contract.endpoints import ENDPOINTS, Endpoint
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import json_value, whole_number
 from mockserver.probe.transport import HttpTransport, RateLimiter, RawResponse
-from mockserver.trace.exchanges import RecordedExchange, trouble_of
+from mockserver.trace.exchange import Exchange
+from mockserver.trace.recorded import recorded_exchange
 
 Need = Literal["writes", "sends", "public-key", "other-key", "chat", "form", "entrypoint"]
 KeyRole = Literal["secret", "public", "other", "none", "unknown", "unprefixed"]
@@ -127,11 +128,11 @@ class RunContext:
         settings: RunSettings,
         rate_limiter: RateLimiter,
         source: str = "",
-        begin_ms: int = 0,
+        begin: int = 0,
     ) -> None:
         self.settings = settings
         self.rate_limiter = rate_limiter
-        self.exchanges: list[RecordedExchange] = []
+        self.exchanges: list[Exchange] = []
         self.templates: list[JSON] = []
         self.other_templates: list[str] = []
         self.template_details: dict[str, JSON] = {}
@@ -139,7 +140,7 @@ class RunContext:
         self.not_cleaned_up: list[str] = []
         self.sessions: list[str] = []
         self._source = source
-        self._begin_ms = begin_ms
+        self._begin = begin
         self._transport = transport
         self._failures_in_a_row = 0
         self._redacted = {key: f"{key[:3]}..." for key in settings.secrets}
@@ -161,7 +162,7 @@ class RunContext:
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
         key: KeyRole = "secret",
-    ) -> RecordedExchange:
+    ) -> Exchange:
         """
         Call an operation and return the exchange.
 
@@ -199,7 +200,7 @@ class RunContext:
         )
         return self._exchange(sent)
 
-    def get(self, path: str) -> RecordedExchange:
+    def get(self, path: str) -> Exchange:
         """Read a path that the document does not contain."""
         return self._exchange(
             _Sent(operation=None, method="GET", path=path, params={}, key="secret", body=b"", headers={})
@@ -223,7 +224,7 @@ class RunContext:
         if endpoint.id == "startCampaign" and not self.settings.allow_sends:
             raise PermissionError("startCampaign needs --allow-sends")
 
-    def _exchange(self, sent: _Sent) -> RecordedExchange:
+    def _exchange(self, sent: _Sent) -> Exchange:
         exchange = self._send(sent)
         if exchange.status == 429:
             seconds = whole_number(exchange.response_headers.get("retry-after", ""))
@@ -240,7 +241,7 @@ class RunContext:
             raise Stop("the developer environment of the key's tenant is off")
         return exchange
 
-    def _send(self, sent: _Sent) -> RecordedExchange:
+    def _send(self, sent: _Sent) -> Exchange:
         """Send a call, and record it and its answer, or that none arrived."""
         self.rate_limiter.wait()
         started_s = self.rate_limiter.elapsed_s
@@ -256,7 +257,7 @@ class RunContext:
         self._failures_in_a_row = 0
         return self._record(sent, started_s, response)
 
-    def _record(self, sent: _Sent, started_s: float, response: RawResponse | None) -> RecordedExchange:
+    def _record(self, sent: _Sent, started_s: float, response: RawResponse | None) -> Exchange:
         number = len(self.exchanges) + 1
         headers, body, status = dict[str, str](), None, None
         if response is not None:
@@ -264,8 +265,8 @@ class RunContext:
             status, body = response.status, response.body
             self._note_link(sent.operation, body)
             body = self.redact(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-        exchange = RecordedExchange(
-            index=number,
+        exchange = recorded_exchange(
+            number=number,
             source=self._source,
             method=sent.method,
             path=sent.path,
@@ -273,13 +274,12 @@ class RunContext:
             params=sent.params,
             request_headers={name.lower(): value for name, value in sent.headers.items()},
             request_body=sent.body,
-            started=self._begin_ms + math.floor(started_s * 1000),
-            ended=self._begin_ms + math.ceil(self.rate_limiter.elapsed_s * 1000),
             status=status,
             response_headers=headers,
             response_body=body,
             key=_KEYS_RECORDED[sent.key],
-            trouble=trouble_of(status, headers, body, sent.method),
+            sent_at=self._begin + math.floor(started_s * 1_000_000),
+            ended_at=self._begin + math.ceil(self.rate_limiter.elapsed_s * 1_000_000),
             is_ordered=True,
         )
         self.exchanges.append(exchange)
@@ -309,7 +309,7 @@ class _Sent(NamedTuple):
     headers: Mapping[str, str]
 
 
-def require_success(exchange: RecordedExchange, expected: type | tuple[type, ...] = dict) -> Any:
+def require_success(exchange: Exchange, expected: type | tuple[type, ...] = dict) -> Any:
     """Return the body of a success; raise Unexpected if the call failed or the body has another type."""
     if not exchange.succeeded or not isinstance(exchange.response_json, expected):
         received = f"{exchange.status} {exchange.code or ''}".rstrip()

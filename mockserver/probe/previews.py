@@ -7,7 +7,7 @@ from typing import Any
 from mockserver._json import JSON
 from mockserver.contract.schemas import ABSENT
 from mockserver.probe.context import RunContext, require_success
-from mockserver.trace.exchanges import RecordedExchange
+from mockserver.trace.exchange import Exchange
 
 Group = JSON
 
@@ -35,16 +35,16 @@ def empty_audience() -> list[Group]:
     ]
 
 
-def preview(context: RunContext, *groups: Group) -> RecordedExchange:
+def preview(context: RunContext, *groups: Group) -> Exchange:
     """Call the preview with these groups, and return the exchange, also of a refusal."""
     return context.call("previewAudience", json={"filters": list(groups)})
 
 
-def statement(context: RunContext, field: str, operator: str, value: Any = ABSENT) -> RecordedExchange:
+def statement(context: RunContext, field: str, operator: str, value: Any = ABSENT) -> Exchange:
     """Call the preview with one statement, and return the exchange."""
     return preview(context, all_of(is_(field, operator, value)))
 
 
-def size(exchange: RecordedExchange) -> int:
+def size(exchange: Exchange) -> int:
     """Return the estimated count of a preview; raise Unexpected if the call was refused."""
     return int(require_success(exchange)["estimatedCount"])

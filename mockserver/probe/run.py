@@ -10,7 +10,8 @@ from mockserver.probe import temporary_campaigns
 from mockserver.probe.context import NEEDS, Probe, RunContext, RunSettings, Stop, Unexpected
 from mockserver.probe.probes import PROBES
 from mockserver.probe.transport import HttpTransport, OutOfTime, RateLimiter
-from mockserver.trace.exchanges import Recording
+from mockserver.trace.recorded import recorded_trace
+from mockserver.trace.trace import Trace
 
 Progress = Callable[[int, int, str], None]
 
@@ -27,7 +28,7 @@ class ProbeRun(NamedTuple):
         stopped: Why the run ended early, or empty.
     """
 
-    recording: Recording
+    recording: Trace
     incomplete: dict[str, str]
     not_cleaned_up: tuple[str, ...]
     sessions: int
@@ -48,7 +49,7 @@ def run_probes(
     settings: RunSettings,
     rate_limiter: RateLimiter,
     base_url: str = "",
-    begin_ms: int = 0,
+    begin: int = 0,
     progress: Progress = lambda *_: None,
 ) -> ProbeRun:
     """
@@ -61,11 +62,11 @@ def run_probes(
         settings: Keys, ids and permissions.
         rate_limiter: Spaces the calls and ends the run in time.
         base_url: The service's address, for the recording.
-        begin_ms: When the run begins, in milliseconds since 1970, for the recording.
+        begin: When the run begins, in microseconds since 1970, for the recording.
         progress: Gets how many probes are done, how many there are, and the name of the next one.
     """
     context = RunContext(
-        transport=transport, settings=settings, rate_limiter=rate_limiter, source=base_url, begin_ms=begin_ms
+        transport=transport, settings=settings, rate_limiter=rate_limiter, source=base_url, begin=begin
     )
     incomplete: dict[str, str] = {}
     stopped = ""
@@ -83,9 +84,7 @@ def run_probes(
     progress(len(PROBES), len(PROBES), "")
     rate_limiter.extend_for_clean_up()
     temporary_campaigns.clean_up(context)
-    recording = Recording(
-        exchanges=context.exchanges, deliveries=[], left_out={}, prefix=base_url, sources=(base_url or "the service",)
-    )
+    recording = recorded_trace(context.exchanges, prefix=base_url, sources=(base_url or "the service",), left_out={})
     not_cleaned_up = tuple(map(context.redact, context.not_cleaned_up))
     return ProbeRun(
         recording=recording,

@@ -16,7 +16,7 @@ from mockserver._json import JSON
 from mockserver.contract.schemas import ABSENT
 from mockserver.probe.context import RunContext, Stop, Unexpected, require_success
 from mockserver.probe.previews import empty_audience, preview, size
-from mockserver.trace.exchanges import RecordedExchange
+from mockserver.trace.exchange import Exchange
 
 _ENDED = ("completed", "failed", "canceled")
 
@@ -88,7 +88,7 @@ def body(context: RunContext, purpose: str, template: UsableTemplate, **changes:
     return {key: value for key, value in (default | changes).items() if value is not ABSENT}
 
 
-def create(context: RunContext, content: JSON) -> RecordedExchange:
+def create(context: RunContext, content: JSON) -> Exchange:
     """Create a campaign and return the exchange, also of a refusal; a created campaign is recorded for `clean_up`."""
     exchange = context.call("createCampaign", json=content)
     if exchange.succeeded and isinstance(exchange.response_json, dict) and "campaignId" in exchange.response_json:
@@ -101,7 +101,7 @@ def create_draft(context: RunContext, content: JSON) -> str:
     return str(require_success(create(context, content))["campaignId"])
 
 
-def cancel(context: RunContext, id: str) -> RecordedExchange:
+def cancel(context: RunContext, id: str) -> Exchange:
     """Cancel a campaign and return the exchange, also of a refusal; `clean_up` skips a canceled campaign."""
     exchange = context.call("cancelCampaign", id)
     if exchange.succeeded:
@@ -109,7 +109,7 @@ def cancel(context: RunContext, id: str) -> RecordedExchange:
     return exchange
 
 
-def start(context: RunContext, id: str, variables: JSON | None = None) -> RecordedExchange:
+def start(context: RunContext, id: str, variables: JSON | None = None) -> Exchange:
     """
     Start a draft of this run, after a preview of its filters, and return the exchange, also of a refusal.
 

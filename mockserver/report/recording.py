@@ -20,8 +20,9 @@ from mockserver.judge.client.recorded import judge_client
 from mockserver.judge.client.rules import RULES, ConductResult, Finding
 from mockserver.judge.service.report import ServiceReport, contradiction_lines, judge_service, proof_lines
 from mockserver.judge.service.report import lines as service_lines
-from mockserver.trace.exchanges import LEFT_OUT, NOT_THE_SERVICE, Recording
+from mockserver.trace.exchange import NOT_THE_SERVICE
 from mockserver.trace.masking import Masker, salt_of
+from mockserver.trace.trace import LEFT_OUT, Trace
 from mockserver.version import REPORT_VERSION
 
 Part = Literal["service", "client", "choices"]
@@ -43,7 +44,7 @@ class RecordingReport:
         choices: What the answers show of each choice.
     """
 
-    def __init__(self, recording: Recording, keep: Iterable[str] = ()) -> None:
+    def __init__(self, recording: Trace, keep: Iterable[str] = ()) -> None:
         """
         Make the report of a recording.
 
@@ -85,7 +86,7 @@ class RecordingReport:
             "prefix": recording.prefix,
             "exchanges": len(recording.exchanges),
             "deliveries": len(recording.deliveries),
-            "spanMs": recording.span_ms,
+            "spanMs": recording.span // MILLISECOND,
             "leftOut": dict(recording.left_out),
             "notTheService": dict(recording.troubles),
         }
@@ -120,13 +121,13 @@ def lines(report: RecordingReport, parts: Collection[Part] = PARTS) -> Iterator[
         yield f"masked: {_counted(sum(report.masked.values()), 'value')} ({named}{', ...' if len(fields) > _CITED else ''})"
 
 
-def intake_lines(recording: Recording) -> Iterator[str]:
+def intake_lines(recording: Trace) -> Iterator[str]:
     """Yield what was read, what was left out, and which answers are not the service's word."""
     operations = {exchange.operation for exchange in recording.exchanges if exchange.operation}
     counts = [
         _counted(len(recording.exchanges), "exchange"),
         f"of {_counted(len(operations), 'operation')}",
-        *([f"in {_span(recording.span_ms)}"] if all(each.is_timed for each in recording.exchanges) else []),
+        *([f"in {_span(recording.span // MILLISECOND)}"] if all(each.is_timed for each in recording.exchanges) else []),
     ]
     deliveries = f", {_counted(len(recording.deliveries), 'delivery')}" if recording.deliveries else ""
     left_out = ", ".join(f"{count} {kind}" for kind, count in recording.left_out.items() if kind in LEFT_OUT)
@@ -171,13 +172,13 @@ def _client(report: RecordingReport) -> Iterator[str]:
             yield f"  {rule}: {len(own) - _OF_ONE_RULE} more, all with --json"
 
 
-def _finding_lines(finding: Finding, recording: Recording) -> Iterator[str]:
+def _finding_lines(finding: Finding, recording: Trace) -> Iterator[str]:
     """Yield a finding in lines: what happened, where, and the advice."""
     yield f"{finding.rule} (severity {finding.severity})  {finding.message}"
     for index in finding.exchanges[:_CITED]:
         if 0 < index <= len(recording.exchanges):  # a finding about deliveries has their indexes
             exchange = recording.exchanges[index - 1]
-            at = f" {format_milliseconds(exchange.started * MILLISECOND)}" if exchange.is_timed else ""
+            at = f" {format_milliseconds(exchange.at)}" if exchange.is_timed else ""
             result = exchange.status or "no answer"
             yield brief(f"  #{index}{at} {exchange.method} {exchange.path} -> {result}", _LINE_CHARS)
     yield f"  advice: {finding.advice}"

@@ -25,8 +25,9 @@ from mockserver.contract.errors import ERRORS
 from mockserver.contract.filters import FIELDS
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import json_value, whole_number
-from mockserver.core.instants import parse
-from mockserver.trace.exchanges import RecordedDelivery, RecordedExchange, Recording
+from mockserver.core.instants import MILLISECOND, parse
+from mockserver.trace.exchange import DeliveryAttempt, Exchange
+from mockserver.trace.trace import Trace
 
 # Fields whose texts are ids, or words and formats of the document.
 _KEPT_FIELDS: Final = frozenset(
@@ -75,7 +76,7 @@ class Masker:
         self._taken: set[str] = set()
         self.counts: Counter[str] = Counter()
 
-    def recording(self, recording: Recording) -> Recording:
+    def recording(self, recording: Trace) -> Trace:
         """Return the recording with stand-ins in every header and body."""
         return replace(
             recording,
@@ -83,7 +84,7 @@ class Masker:
             deliveries=[self._delivery(delivery) for delivery in recording.deliveries],
         )
 
-    def exchange(self, exchange: RecordedExchange) -> RecordedExchange:
+    def exchange(self, exchange: Exchange) -> Exchange:
         """Return an exchange with stand-ins."""
         return replace(
             exchange,
@@ -96,9 +97,9 @@ class Masker:
             key=self.words(exchange.key) if exchange.key is not None else None,
         )
 
-    def _delivery(self, delivery: RecordedDelivery) -> RecordedDelivery:
+    def _delivery(self, delivery: DeliveryAttempt) -> DeliveryAttempt:
         headers = self._headers(delivery.headers)
-        return replace(delivery, headers=headers, body=self.body(delivery.body, delivery.headers) or b"", url="")
+        return replace(delivery, headers=headers, body=self.body(delivery.body, delivery.headers) or b"", endpoint="")
 
     def body(self, body: bytes | None, headers: Mapping[str, str]) -> bytes | None:
         """Return a body with stand-ins: JSON by its fields, an upload by its parts, everything else as one text."""
@@ -275,11 +276,15 @@ def _enumerated(schema: Any) -> Iterator[str]:
             yield from _enumerated(inner)
 
 
-def salt_of(recording: Recording) -> bytes:
+def salt_of(recording: Trace) -> bytes:
     """Return what the stand-ins of a recording depend on: all its bodies, the same for the same recording."""
     digest = hashlib.sha256()
     for exchange in recording.exchanges:
-        digest.update(f"{exchange.path}\n{exchange.key}\n{exchange.started}\n".encode("utf-8", "surrogatepass"))
+        digest.update(
+            f"{exchange.path}\n{exchange.key}\n{exchange.at // MILLISECOND if exchange.is_timed else exchange.number}\n".encode(
+                "utf-8", "surrogatepass"
+            )
+        )
         digest.update(exchange.request_body or b"")
         digest.update(exchange.response_body or b"")
     return digest.digest()

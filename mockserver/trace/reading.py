@@ -27,9 +27,12 @@ from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.lifecycles import EVENTS
 from mockserver.contract.limits import YAML_MAX_CHARS
 from mockserver.contract.text import brief, json_value
+from mockserver.core.instants import DAY, MILLISECOND, Instant
 from mockserver.trace import cassettes, har, journals
 from mockserver.trace.entries import Entry, RecordingError
-from mockserver.trace.exchanges import RecordedDelivery, RecordedExchange, Recording, trouble_of
+from mockserver.trace.exchange import DeliveryAttempt, Exchange
+from mockserver.trace.recorded import recorded_exchange, recorded_trace
+from mockserver.trace.trace import Trace
 from mockserver.wire.router import route
 
 STREAMED_FROM_BYTES: Final = 32 * 2**20  # smaller files are read as a whole, which is faster
@@ -38,6 +41,8 @@ _HASH_CHARS = 12
 _KEY_LIKE = re.compile(r"\b(sk_|pk_|whsec_)([A-Za-z0-9_+/=\-]{8,})")
 _NOT_STORED = frozenset(("cookie", "set-cookie", "authorization", "proxy-authorization"))
 _VERSION = "/v1/"
+_UNTIMED_STEP: Final = DAY  # between two calls without times: longer than every window of a judge
+_EVENT_IDS: Final = ("webhook-id", "svix-id")
 _OPERATION_SLASHES_MAX = max(endpoint.path.count("/") for endpoint in ENDPOINTS.values())
 _TAG = re.compile(r"could not determine a constructor for the tag '([^']*)'")
 _SIGNATURES = (
@@ -50,7 +55,7 @@ _SIGNATURES = (
 )
 
 
-def read_recording(*files: str | Path, url: str | None = None) -> Recording:
+def read_recording(*files: str | Path, url: str | None = None) -> Trace:
     """
     Read one recording from one or several files.
 
@@ -86,7 +91,7 @@ def read_recording(*files: str | Path, url: str | None = None) -> Recording:
     return recording
 
 
-def _require_bodies(recording: Recording, paths: Sequence[Path]) -> None:
+def _require_bodies(recording: Trace, paths: Sequence[Path]) -> None:
     answers = [exchange for exchange in recording.exchanges if exchange.status is not None]
     if answers and all(exchange.response_body is None for exchange in answers):
         raise RecordingError(
@@ -140,7 +145,7 @@ class _Intake:
             return max(self._frequency, key=lambda prefix: self._frequency[prefix])
         return "" if self._deliveries else None
 
-    def recording(self, prefix: str, sources: Sequence[str]) -> Recording:
+    def recording(self, prefix: str, sources: Sequence[str]) -> Trace:
         """Return the recording of the calls below a prefix."""
         left_out: Counter[str] = Counter({"other": self._others} if self._others else {})
         calls: list[tuple[Entry, str, str]] = []
@@ -160,9 +165,7 @@ class _Intake:
             _delivery(number, entry, source)
             for number, (entry, source) in enumerate(sorted(self._deliveries, key=lambda pair: pair[0].started or 0), 1)
         ]
-        return Recording(
-            exchanges=exchanges, deliveries=deliveries, left_out=dict(left_out), prefix=prefix, sources=sources
-        )
+        return recorded_trace(exchanges, deliveries, prefix=prefix, sources=sources, left_out=dict(left_out))
 
 
 def _split(url: str) -> tuple[str, str, str]:
@@ -219,19 +222,23 @@ def _kind_left_out(entry: Entry) -> str | None:
     return "redirect" if entry.status is not None and 300 <= entry.status < 400 else None
 
 
-def _in_order(calls: list[tuple[Entry, str, str]]) -> list[RecordedExchange]:
+def _in_order(calls: list[tuple[Entry, str, str]]) -> list[Exchange]:
     """Return the exchanges in order of their start; those without times follow, in the order of their file."""
     timed = sorted((call for call in calls if call[0].started is not None), key=lambda call: call[0].started or 0)
     untimed = [call for call in calls if call[0].started is None]
-    return [_exchange(number, *call) for number, call in enumerate([*timed, *untimed], 1)]
+    exchanges: list[Exchange] = []
+    at: Instant = 0
+    for number, (entry, source, path) in enumerate([*timed, *untimed], 1):
+        at = at + _UNTIMED_STEP if entry.started is None else entry.started * MILLISECOND
+        exchanges.append(_exchange(number, entry, source, path, at))
+    return exchanges
 
 
-def _exchange(index: int, entry: Entry, source: str, path: str) -> RecordedExchange:
+def _exchange(number: int, entry: Entry, source: str, path: str, at: Instant) -> Exchange:
     match = route(entry.method, path.partition("?")[0])
     request_headers, response_headers = _merged(entry.request_headers), _merged(entry.response_headers)
-    started = index if entry.started is None else entry.started
-    return RecordedExchange(
-        index=index,
+    return recorded_exchange(
+        number=number,
         source=source,
         method=entry.method,
         path=_without_keys(path),
@@ -239,31 +246,35 @@ def _exchange(index: int, entry: Entry, source: str, path: str) -> RecordedExcha
         params=match.params,
         request_headers=request_headers,
         request_body=_body_without_keys(entry.request_body),
-        started=started,
-        ended=started if entry.ended is None else entry.ended,
         status=entry.status,
         response_headers=response_headers,
         response_body=entry.response_body,
         key=request_headers.get("x-api-key"),
-        trouble=trouble_of(entry.status, response_headers, entry.response_body, entry.method),
+        sent_at=at,
+        ended_at=at if entry.ended is None else entry.ended * MILLISECOND,
         is_timed=entry.started is not None,
         is_ordered=entry.is_ordered,
     )
 
 
-def _delivery(index: int, entry: Entry, source: str) -> RecordedDelivery:
-    started = index if entry.started is None else entry.started
-    ended = started if entry.ended is None else entry.ended
-    url = _without_keys(entry.url.partition("?")[0])
-    return RecordedDelivery(
-        index=index,
+def _delivery(number: int, entry: Entry, source: str) -> DeliveryAttempt:
+    at = (number if entry.started is None else entry.started) * MILLISECOND
+    headers, body = _merged(entry.request_headers), entry.request_body or b""
+    event = json_value(body)
+    data = event.get("data") if isinstance(event, dict) else None
+    return DeliveryAttempt(
+        number=number,
         source=source,
-        headers=_merged(entry.request_headers),
-        body=entry.request_body or b"",
-        started=started,
-        ended=ended,
+        endpoint=_without_keys(entry.url.partition("?")[0]),
+        event_id=next((headers[name] for name in _EVENT_IDS if name in headers), f"#{number}"),
+        kind=str(event.get("event")) if isinstance(event, dict) else "",
+        session_id=str(data.get("sessionId")) if isinstance(data, dict) else "",
+        happened_at=at,
+        at=at,
+        ended_at=at if entry.ended is None else entry.ended * MILLISECOND,
         status=entry.status,
-        url=url,
+        headers=headers,
+        body=body,
     )
 
 

@@ -14,7 +14,7 @@ from mockserver import MockServer
 from mockserver._json import JSON
 from mockserver.report.recording import RecordingReport
 from mockserver.testing.transports.in_process import Response
-from mockserver.trace.exchanges import RecordedExchange
+from mockserver.trace.exchange import Exchange
 from mockserver.trace.reading import read_recording
 from tests.clients.operations import SESSIONS
 from tests.probe.worlds import run, world
@@ -249,13 +249,13 @@ def test_what_judges_a_run_judges_a_har_of_the_same_calls_alike(mockserver_serve
     ]
 
 
-def _entry(exchange: RecordedExchange) -> JSON:
+def _entry(exchange: Exchange) -> JSON:
     """Return an exchange as a HAR has it."""
     row = entry(
         f"{exchange.method} {exchange.path}", exchange.status or 0, _text_of(exchange.response_body), key=exchange.key
     )
-    at = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(milliseconds=exchange.started)
-    row |= {"startedDateTime": at.isoformat(), "time": exchange.ended - exchange.started}
+    at = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(microseconds=exchange.sent_at)
+    row |= {"startedDateTime": at.isoformat(), "time": (exchange.ended_at - exchange.sent_at) / 1000}
     for part, headers in (("request", exchange.request_headers), ("response", exchange.response_headers)):
         row[part]["headers"] = [{"name": name, "value": value} for name, value in headers.items()]
     if exchange.key is not None:

@@ -34,7 +34,7 @@ from mockserver.testing import bodies
 from mockserver.testing.explore.placements import ExploreStep
 from mockserver.testing.explore.tables import ACTS, DELIVERY_FAULTS, FAULTS
 from mockserver.testing.explore.verdicts import ORDER
-from mockserver.trace.exchanges import Recording
+from mockserver.trace.recorded import recorded_trace
 from mockserver.version import REPORT_VERSION, SCENARIO_VERSION, TRACE_VERSION
 from tests.public_interface import python_names
 from tests.public_interface.shapes import schema_facts, value_facts
@@ -192,7 +192,9 @@ def _files() -> Iterator[str]:
     for place, fields in (("", ClauseResult._fields), (".proofs[]", ExchangeExcerpt._fields)):
         yield from (f"recording report.service.clauses[]{place}.{name}" for name in fields)
     yield from value_facts(
-        "probe report", ProbeRun(Recording([], [], {}, ""), {}, (), 0, "").as_json(), frozenset(("incomplete",))
+        "probe report",
+        ProbeRun(recorded_trace([], prefix="", sources=(), left_out={}), {}, (), 0, "").as_json(),
+        frozenset(("incomplete",)),
     )
     for command in ("choices", "clauses", "scenarios", "docs", "skill"):
         yield from value_facts(f"mockserver {command} --json", _printed(command), frozenset(("means",)))

@@ -12,8 +12,8 @@ from typing import Any
 
 from mockserver import Sandbox, sample_file
 from mockserver._json import JSON
-from mockserver.trace.exchanges import Recording
 from mockserver.trace.reading import read_recording
+from mockserver.trace.trace import Trace
 from tests.recordings.hars import har
 from tests.recordings.random_lives import SESSIONS, Recorder
 
@@ -81,13 +81,13 @@ class Bent:
         change(body)
         posted["text"] = json.dumps(body)
 
-    def recording(self, folder: Path) -> Recording:
+    def recording(self, folder: Path) -> Trace:
         """Return the recording."""
         file = folder / "life.har"
         file.write_text(json.dumps(har(*self.entries.values())), encoding="utf-8")
         return read_recording(file)
 
-    def index(self, name: str, recording: Recording) -> tuple[str, int]:
+    def index(self, name: str, recording: Trace) -> tuple[str, int]:
         """Return whether an entry is an exchange or a delivery, and its index in the recording."""
         entry = self.entries[name]
         deliveries = [row for row in self.entries.values() if row["request"]["url"].endswith("/hooks")]

@@ -12,8 +12,8 @@ from typing import Any, Final
 from mockserver import MockServer, Sandbox, sample_file
 from mockserver.contract.choices import CHOICES
 from mockserver.core.instants import MILLISECOND, format_milliseconds, parse
-from mockserver.trace.exchanges import Recording
 from mockserver.trace.reading import read_recording
+from mockserver.trace.trace import Trace
 from tests.probe.worlds import MORE_CHATS, NOW, THIRDS
 
 TEMPLATES: Final = (
@@ -355,7 +355,7 @@ def recorded(
     folder: Path,
     live: Callable[[Sandbox], object],
     overlaps: Random | None = None,
-) -> Recording:
+) -> Trace:
     """Return the recording of a life of a client with a sandbox under these choices; its calls overlap by chance if given."""
     given = {"chats": MORE_CHATS, "campaigns": PAST, "messages": MESSAGES}
     with server.sandbox("demo", choices=dict(chosen), now=NOW) as sandbox:
@@ -368,7 +368,7 @@ def recorded(
     return read_recording(file)
 
 
-def recorded_life(server: MockServer, chosen: Mapping[str, object], folder: Path, seed: int, calls: int) -> Recording:
+def recorded_life(server: MockServer, chosen: Mapping[str, object], folder: Path, seed: int, calls: int) -> Trace:
     """Return the recording of a random life; every second one has faults, and in every third one calls overlap."""
 
     def live(sandbox: Sandbox) -> None:
@@ -379,6 +379,6 @@ def recorded_life(server: MockServer, chosen: Mapping[str, object], folder: Path
     return recorded(server, chosen, folder, live, Random(seed) if seed % 3 == 0 else None)
 
 
-def life_of(server: MockServer, folder: Path, seed: int) -> Recording:
+def life_of(server: MockServer, folder: Path, seed: int) -> Trace:
     """Return the recording of a life of one client under a random profile that follows from its seed."""
     return recorded_life(server, random_profile(Random(seed)), folder, seed, 40)

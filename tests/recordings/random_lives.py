@@ -15,8 +15,8 @@ from typing import Any
 from mockserver import MockServer, Sandbox, sample_file
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
-from mockserver.trace.exchanges import Recording
 from mockserver.trace.reading import read_recording
+from mockserver.trace.trace import Trace
 from tests.properties.playing import GIVEN as SOME_CHATS
 from tests.properties.playing import TEMPLATES, TENANTS
 from tests.recordings.hars import entry, har
@@ -110,7 +110,7 @@ class Recorder:
         self.entries.append(row)
         return status
 
-    def recording(self, folder: Path) -> Recording:
+    def recording(self, folder: Path) -> Trace:
         """Return the recording of what happened."""
         file = folder / "life.har"
         file.write_text(json.dumps(har(*self.entries)), encoding="utf-8")
@@ -315,7 +315,7 @@ def record(
     faults: bool = False,
     jumps: bool = False,
     steps: int = 60,
-) -> Recording:
+) -> Trace:
     """
     Return the recording of a life that follows from its seed.
 
@@ -336,7 +336,7 @@ def record(
         return life.recorder.recording(folder)
 
 
-def life_of_two(server: MockServer, folder: Path, seed: int) -> Recording:
+def life_of_two(server: MockServer, folder: Path, seed: int) -> Trace:
     """Return a short life: every second one has two clients at a time, two of four have faults, and four of eight clocks that jump."""
     has_faults, has_jumps = seed // 2 % 2 == 1, seed // 4 % 2 == 1
     return record(server, folder, seed, clients=1 + seed % 2, faults=has_faults, jumps=has_jumps, steps=25)

@@ -12,9 +12,9 @@ from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.judge.client.recorded import judge_client
 from mockserver.judge.client.rules import ConductResult
-from mockserver.trace.exchanges import Recording
 from mockserver.trace.masking import Masker, salt_of
 from mockserver.trace.reading import read_recording
+from mockserver.trace.trace import Trace
 from tests.clients.driven import Client
 from tests.conduct.provocation import GIVEN, NOON, Provocation
 from tests.conduct.provocations_of_campaigns import PROVOCATIONS as OF_CAMPAIGNS
@@ -28,7 +28,7 @@ PROVOCATIONS = [each for each in (*OF_CAMPAIGNS, *OF_SESSIONS) if not each.id.st
 EACH = pytest.mark.parametrize("provocation", PROVOCATIONS, ids=lambda each: each.id)
 
 
-def recording_of(sandbox: Sandbox, folder: Path) -> Recording:
+def recording_of(sandbox: Sandbox, folder: Path) -> Trace:
     file = folder / "sandbox.har"
     file.write_text(json.dumps(sandbox.log.har()), encoding="utf-8")
     return read_recording(file)

@@ -15,7 +15,7 @@ from mockserver import Sandbox, cli
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.scenario.choices import load_profile
-from mockserver.trace.exchanges import Recording
+from mockserver.trace.trace import Trace
 from tests.recordings.hars import KEY, entry, har, write
 
 NAME, PHONE = "Maria Aparecida", "+55 11 98765-4321"
@@ -214,6 +214,6 @@ def test_the_exports_of_a_sandbox_break_nothing(
 
 
 def test_the_package_reads_a_recording(tmp_path: Path) -> None:
-    recording: Recording = package.read_recording(write(tmp_path, LIST))
+    recording: Trace = package.read_recording(write(tmp_path, LIST))
 
     assert ["listCampaigns"] == [exchange.operation for exchange in recording.exchanges]

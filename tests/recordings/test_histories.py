@@ -66,7 +66,7 @@ def test_calls_one_after_the_other_prove_a_step_back(tmp_path: Path) -> None:
 
     assert ("campaigns.status-values", "campaign_1") == (found.clause, found.record)
     assert ("status completed", "status processing") == found.values
-    assert [1, 2] == [cited.index for cited in found.cited]
+    assert [1, 2] == [cited.number for cited in found.cited]
 
 
 def test_calls_that_overlap_prove_none(tmp_path: Path) -> None:

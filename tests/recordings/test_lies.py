@@ -10,7 +10,7 @@ from mockserver import MockServer
 from mockserver._json import JSON
 from mockserver.judge.service.report import CHECKS, judge_histories
 from mockserver.judge.service.verdicts import Contradiction
-from mockserver.trace.exchanges import RecordedDelivery
+from mockserver.trace.exchange import DeliveryAttempt
 from tests.recordings.honest import Bent, honest_life
 from tests.recordings.lies import ALLOWED, LIES, UNSHOWN, Lie, Unshown
 
@@ -27,7 +27,7 @@ def life() -> dict[str, JSON]:
 
 def places(contradiction: Contradiction) -> set[tuple[str, int]]:
     return {
-        ("delivery" if isinstance(cited, RecordedDelivery) else "exchange", cited.index)
+        ("delivery" if isinstance(cited, DeliveryAttempt) else "exchange", cited.number)
         for cited in contradiction.cited
     }
 

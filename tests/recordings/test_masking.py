@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import string
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mockserver._json import JSON
-from mockserver.trace.exchanges import Recording
 from mockserver.trace.masking import Masker, salt_of
 from mockserver.trace.reading import read_recording
+from mockserver.trace.trace import Trace
 from tests.recordings.hars import KEY, entry, write
 
 PHONE = "+55 11 98888-7777"
@@ -31,7 +32,7 @@ PRIVATE = [
 
 
 @pytest.fixture
-def recording(tmp_path: Path) -> Recording:
+def recording(tmp_path: Path) -> Trace:
     message = {
         "id": "message_1", "chatId": "5511988887777@c.us", "type": "text", "text": "Olá, Ana", "createdAt": "2026-03-01T12:00:00.000Z",
         "sender": {"name": "Ana Souza", "displayPhone": PHONE, "isMe": True}, "location": {"latitude": -23.5, "longitude": -46.6},
@@ -56,11 +57,11 @@ def recording(tmp_path: Path) -> Recording:
     )  # fmt: skip
 
 
-def masked(recording: Recording, *keep: str) -> Recording:
+def masked(recording: Trace, *keep: str) -> Trace:
     return Masker(salt_of(recording), keep).recording(recording)
 
 
-def text_of(recording: Recording) -> str:
+def text_of(recording: Trace) -> str:
     """Return everything that a recording has, as one text."""
     rows: list[Any] = [vars(exchange) for exchange in recording.exchanges]
     return json.dumps(
@@ -68,13 +69,13 @@ def text_of(recording: Recording) -> str:
     )
 
 
-def test_nothing_private_is_left(recording: Recording) -> None:
+def test_nothing_private_is_left(recording: Trace) -> None:
     left = text_of(masked(recording))
 
     assert [] == [private for private in PRIVATE if private in left]
 
 
-def test_ids_dates_numbers_and_the_words_of_the_document_stay(recording: Recording) -> None:
+def test_ids_dates_numbers_and_the_words_of_the_document_stay(recording: Trace) -> None:
     draft: JSON = masked(recording).exchanges[1].request_json
     record: JSON = masked(recording).exchanges[0].response_json["records"][0]
 
@@ -85,7 +86,7 @@ def test_ids_dates_numbers_and_the_words_of_the_document_stay(recording: Recordi
     assert "/v1/campaigns/campaign_1" == masked(recording).exchanges[2].path
 
 
-def test_a_stand_in_has_the_form_of_its_value_and_equal_values_stay_equal(recording: Recording) -> None:
+def test_a_stand_in_has_the_form_of_its_value_and_equal_values_stay_equal(recording: Trace) -> None:
     read, created, read_again, upload = masked(recording).exchanges
     record = read.response_json["records"][0]
 
@@ -109,13 +110,13 @@ def test_texts_that_differ_have_stand_ins_that_differ() -> None:
     assert 26 == len({masker.text(letter, "name") for letter in letters + others})  # a form of one letter has no more
 
 
-def test_a_field_can_be_allowed_by_name(recording: Recording) -> None:
+def test_a_field_can_be_allowed_by_name(recording: Trace) -> None:
     assert "Natal da Ana" == masked(recording, "name").exchanges[1].request_json["name"]
     assert "Olá, Ana" not in text_of(masked(recording, "name"))
 
 
-def test_stand_ins_are_the_same_for_the_same_recording_and_others_for_another(recording: Recording) -> None:
-    other = Recording(recording.exchanges[1:], (), {}, recording.prefix)
+def test_stand_ins_are_the_same_for_the_same_recording_and_others_for_another(recording: Trace) -> None:
+    other = replace(recording, exchanges=recording.exchanges[1:])
 
     assert masked(recording) == masked(recording)
     assert masked(recording).exchanges[1].request_body != masked(other).exchanges[0].request_body
@@ -129,7 +130,7 @@ def test_what_looks_like_digits_and_is_no_phone_number_stays(text: str) -> None:
     assert text == Masker(b"").value(text, "id")
 
 
-def test_placeholders_and_schemes_stay(recording: Recording) -> None:
+def test_placeholders_and_schemes_stay(recording: Trace) -> None:
     masker = Masker(salt_of(recording))
 
     assert masker.text("Oi {{1}}, {{nome}}!").endswith("{{1}}, {{nome}}!")
@@ -137,7 +138,7 @@ def test_placeholders_and_schemes_stay(recording: Recording) -> None:
     assert "Ana" not in masker.text("https://Ana.example/x")
 
 
-def test_the_number_of_masked_values_is_counted_by_field(recording: Recording) -> None:
+def test_the_number_of_masked_values_is_counted_by_field(recording: Trace) -> None:
     masker = Masker(salt_of(recording))
     masker.recording(recording)
 

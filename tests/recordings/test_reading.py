@@ -17,6 +17,7 @@ from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.trace import reading
 from mockserver.trace.entries import RecordingError
+from mockserver.trace.order import precedes
 from mockserver.trace.reading import read_recording
 from tests.recordings.hars import ADDRESS, KEY, entry, har, write
 
@@ -32,10 +33,10 @@ def test_an_entry_is_an_exchange_with_its_operation(tmp_path: Path) -> None:
     (exchange,) = read_recording(file).exchanges
 
     assert (1, "recording.har", "GET", "/v1/campaigns/campaign_1?a=b") == (
-        exchange.index, exchange.source, exchange.method, exchange.path,
+        exchange.number, exchange.source, exchange.method, exchange.path,
     )  # fmt: skip
     assert ("readCampaign", {"id": "campaign_1"}) == (exchange.operation, exchange.params)
-    assert (1772366400000, 1772366400002) == (exchange.started, exchange.ended)  # rounded outwards
+    assert (1772366400000000, 1772366400002000) == (exchange.sent_at, exchange.ended_at)  # rounded outwards
     assert (200, LIST, b"") == (exchange.status, exchange.response_json, exchange.request_body)
 
 
@@ -82,7 +83,7 @@ def test_several_files_are_one_history_in_order_of_their_clocks(tmp_path: Path) 
     recording = read_recording(late, early)
 
     assert ["early.har", "late.har", "early.har"] == [each.source for each in recording.exchanges]
-    assert [2, 1] == [len(history) for history in recording.histories.values()]
+    assert [2, 1] == [len(history) for history in recording.by_key.values()]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_an_event_of_a_receiver_is_a_delivery(tmp_path: Path) -> None:
 
     (delivery,) = recording.deliveries
     assert (event, 204, "https://me.example/hooks", "evt_1") == (
-        delivery.json, delivery.status, delivery.url, delivery.headers["webhook-id"],
+        delivery.json, delivery.status, delivery.endpoint, delivery.headers["webhook-id"],
     )  # fmt: skip
     assert {} == recording.left_out
 
@@ -206,13 +207,13 @@ def test_a_journal_and_a_replay_document_are_recordings_in_their_order(mockserve
     assert [each.response_json for each in journal] == [each.response_json for each in replay]
     assert [each.request_json for each in journal][:2] == [each.request_json for each in replay][:2]
     assert b"\x89PNG\xff" in (replay[2].request_body or b"")
-    assert [0, 60_000] == [each.started - journal[0].started for each in replay[:2]]
+    assert [0, 60_000_000] == [each.sent_at - journal[0].sent_at for each in replay[:2]]
     assert [True, False, True] == [
         journal[1].key == journal[0].key,
         journal[3].key is not None,
         replay[0].key == replay[1].key,
     ]
-    assert journal[1].precedes(journal[2])
+    assert precedes(journal[1], journal[2])
     assert "Olá" == journal[0].request_json["name"]
 
 
@@ -253,7 +254,7 @@ def test_a_cassette_is_a_recording_without_times(tmp_path: Path, form: str) -> N
     assert (HASH, {"name": "x"}, 201, {"campaignId": "c"}) == (
         created.key, created.request_json, created.status, created.response_json,
     )  # fmt: skip
-    assert ("readCampaign", None, False, True) == (read.operation, read.key, read.is_timed, created.precedes(read))
+    assert ("readCampaign", None, False, True) == (read.operation, read.key, read.is_timed, precedes(created, read))
 
 
 HTTPX_CASSETTE = """
@@ -487,7 +488,7 @@ def test_an_entry_of_which_no_answer_arrived_has_the_status_of_any_recorder(tmp_
 def test_a_time_before_the_start_counts_as_none(tmp_path: Path) -> None:
     (exchange,) = read_recording(write(tmp_path, entry("GET /v1/campaigns", 200, LIST, time=-5))).exchanges
 
-    assert exchange.started == exchange.ended
+    assert exchange.sent_at == exchange.ended_at
 
 
 def test_a_request_without_headers_has_the_type_of_its_body(tmp_path: Path) -> None:

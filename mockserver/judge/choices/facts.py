@@ -14,7 +14,9 @@ from functools import cache
 from typing import Any, Final, NamedTuple
 
 from mockserver.contract.lifecycles import CAMPAIGN
-from mockserver.trace.exchanges import RecordedExchange, Recording
+from mockserver.trace.exchange import Exchange
+from mockserver.trace.order import precedes
+from mockserver.trace.trace import Trace
 
 Alternative = Mapping[str, frozenset[str]]  # options of choices that together fit an answer
 INTERNAL: Final = None
@@ -53,16 +55,16 @@ _NEVER_RAN: Final = frozenset((CAMPAIGN.initial, "canceled"))
 class Facts:
     """What the exchanges of one recording show."""
 
-    def __init__(self, recording: Recording) -> None:
-        self._statuses: dict[str, list[tuple[RecordedExchange, frozenset[str]]]] = defaultdict(list)
-        self._names: dict[str | None, list[tuple[RecordedExchange, str, str]]] = defaultdict(list)
-        self._templates: dict[str, list[tuple[RecordedExchange, frozenset[str | None]]]] = defaultdict(list)
-        self._variables: dict[str, list[tuple[RecordedExchange, Mapping[str, bool]]]] = defaultdict(list)
+    def __init__(self, recording: Trace) -> None:
+        self._statuses: dict[str, list[tuple[Exchange, frozenset[str]]]] = defaultdict(list)
+        self._names: dict[str | None, list[tuple[Exchange, str, str]]] = defaultdict(list)
+        self._templates: dict[str, list[tuple[Exchange, frozenset[str | None]]]] = defaultdict(list)
+        self._variables: dict[str, list[tuple[Exchange, Mapping[str, bool]]]] = defaultdict(list)
         self._owners: dict[str, set[str | None]] = defaultdict(set)
         self._template_of: dict[str, str] = {}
-        self._created: dict[str, RecordedExchange] = {}
-        self._never_ran: dict[str, list[RecordedExchange]] = defaultdict(list)  # reads of a campaign without executions
-        self._first: dict[str, RecordedExchange] = {}
+        self._created: dict[str, Exchange] = {}
+        self._never_ran: dict[str, list[Exchange]] = defaultdict(list)  # reads of a campaign without executions
+        self._first: dict[str, Exchange] = {}
         self.phones: set[str] = set()  # ids of entrypoints that have been shown with a number
         self.started: set[str] = set()  # ids of executions whose start the recording has
         self.with_extra_values: set[str] = set()  # those that were started with values that their template lacks
@@ -71,49 +73,49 @@ class Facts:
             if read is not None and exchange.succeeded:
                 read(self, exchange, exchange.response_json)
 
-    def statuses(self, campaign_id: str, at: RecordedExchange) -> frozenset[str]:
+    def statuses(self, campaign_id: str, at: Exchange) -> frozenset[str]:
         """Return the statuses that a campaign may have when a call is handled."""
         possible = frozenset(CAMPAIGN.states)
         for shown, statuses in self._statuses[campaign_id]:
-            if shown.precedes(at):
+            if precedes(shown, at):
                 possible &= frozenset().union(*map(_later, statuses))
-            elif at.precedes(shown):
+            elif precedes(at, shown):
                 possible = frozenset(status for status in possible if not statuses.isdisjoint(_later(status)))
-        if any(at.precedes(shown) for shown in self._never_ran[campaign_id]):
+        if any(precedes(at, shown) for shown in self._never_ran[campaign_id]):
             possible &= _NEVER_RAN
         return possible
 
-    def is_known(self, record_id: str, at: RecordedExchange) -> bool:
+    def is_known(self, record_id: str, at: Exchange) -> bool:
         """Return True if an answer before a call has shown a campaign, execution or session, which is never removed."""
         first = self._first.get(record_id)
-        return first is not None and first.precedes(at)
+        return first is not None and precedes(first, at) is True
 
-    def is_foreign(self, record_id: str, at: RecordedExchange) -> bool:
+    def is_foreign(self, record_id: str, at: Exchange) -> bool:
         """Return True if answers to other keys alone have shown a campaign, execution or session before a call."""
         return self.is_known(record_id, at) and at.key not in self._owners[record_id]
 
-    def is_own(self, record_id: str, at: RecordedExchange) -> bool:
+    def is_own(self, record_id: str, at: Exchange) -> bool:
         """Return True if an answer to the caller's key has shown a campaign, execution or session, at any time."""
         return at.key in self._owners[record_id]
 
-    def named(self, at: RecordedExchange) -> Iterator[NamedCampaign]:
+    def named(self, at: Exchange) -> Iterator[NamedCampaign]:
         """Yield the campaigns of the caller's tenant that exist when a call is handled."""
         seen: set[str] = set()
         for shown, campaign_id, name in self._names[at.key]:
-            if shown.precedes(at) and campaign_id not in seen:
+            if precedes(shown, at) and campaign_id not in seen:
                 seen.add(campaign_id)
                 yield NamedCampaign(campaign_id, name, self.statuses(campaign_id, at))
 
-    def template(self, template_id: str, at: RecordedExchange) -> TemplateFacts:
+    def template(self, template_id: str, at: Exchange) -> TemplateFacts:
         """Return what a template may be when a call is handled."""
-        before = [statuses for shown, statuses in self._templates[template_id] if shown.precedes(at)]
-        after = [statuses for shown, statuses in self._templates[template_id] if at.precedes(shown)]
+        before = [statuses for shown, statuses in self._templates[template_id] if precedes(shown, at)]
+        after = [statuses for shown, statuses in self._templates[template_id] if precedes(at, shown)]
         statuses = _ANY_TEMPLATE
         for earlier in before:  # an answer may show less than an earlier one
             statuses = statuses & earlier or earlier
         for later in after:
             statuses = statuses & later or statuses | later
-        known = [row for shown, row in self._variables[template_id] if shown.precedes(at)]
+        known = [row for shown, row in self._variables[template_id] if precedes(shown, at)]
         variables = known[-1] if known and all(row == known[-1] for _, row in self._variables[template_id]) else None
         return TemplateFacts(statuses, variables, not (before and after))
 
@@ -128,18 +130,16 @@ class Facts:
     def is_older(self, campaign_id: str, other_id: str) -> bool:
         """Return True if a campaign was shown before the call that created another one."""
         first, created = self._first.get(campaign_id), self._created.get(other_id)
-        return first is not None and created is not None and first.precedes(created)
+        return first is not None and created is not None and precedes(first, created) is True
 
-    def _see(self, exchange: RecordedExchange, record_id: object) -> None:
+    def _see(self, exchange: Exchange, record_id: object) -> None:
         if isinstance(record_id, str):
             self._owners[record_id].add(exchange.key)
             first = self._first.setdefault(record_id, exchange)
-            if exchange.ended < first.ended:
+            if exchange.ended_at < first.ended_at:
                 self._first[record_id] = exchange
 
-    def _campaign(
-        self, exchange: RecordedExchange, id: object, row: Mapping[str, Any], statuses: Iterable[object]
-    ) -> None:
+    def _campaign(self, exchange: Exchange, id: object, row: Mapping[str, Any], statuses: Iterable[object]) -> None:
         name, template_id = row.get("name"), row.get("templateId")
         known = frozenset(status for status in statuses if status in CAMPAIGN.states)
         self._see(exchange, id)
@@ -150,7 +150,7 @@ class Facts:
             if isinstance(template_id, str):
                 self._template_of[id] = template_id
 
-    def read_templates(self, exchange: RecordedExchange, answer: Any) -> None:
+    def read_templates(self, exchange: Exchange, answer: Any) -> None:
         """Note the status of each template of a list."""
         for row in rows_of(answer, "templates"):
             state = UNAPPROVED if row.get("providerTemplateStatus") else INTERNAL
@@ -158,7 +158,7 @@ class Facts:
                 state = APPROVED
             self._templates[str(row.get("id"))].append((exchange, frozenset({state})))
 
-    def read_template(self, exchange: RecordedExchange, answer: Any) -> None:
+    def read_template(self, exchange: Exchange, answer: Any) -> None:
         """Note whether a template is official, and its variables."""
         if not isinstance(answer, dict):
             return
@@ -168,18 +168,18 @@ class Facts:
         rows = rows_of(answer, "commonVariables")
         self._variables[id].append((exchange, {str(row.get("key")): row.get("required") is True for row in rows}))
 
-    def read_created(self, exchange: RecordedExchange, answer: Any) -> None:
+    def read_created(self, exchange: Exchange, answer: Any) -> None:
         """Note a new campaign."""
         if isinstance(answer, dict) and isinstance(exchange.request_json, dict):
             self._created[str(answer.get("campaignId"))] = exchange
             self._campaign(exchange, answer.get("campaignId"), exchange.request_json, [answer.get("status")])
 
-    def read_campaigns(self, exchange: RecordedExchange, answer: Any) -> None:
+    def read_campaigns(self, exchange: Exchange, answer: Any) -> None:
         """Note the campaigns of a list."""
         for row in rows_of(answer, "campaigns"):
             self._campaign(exchange, row.get("id"), row, [row.get("status")])
 
-    def read_campaign(self, exchange: RecordedExchange, answer: Any) -> None:
+    def read_campaign(self, exchange: Exchange, answer: Any) -> None:
         """Note a campaign and its executions."""
         if isinstance(answer, dict):
             self._campaign(exchange, answer.get("id"), answer, [answer.get("status")])
@@ -188,7 +188,7 @@ class Facts:
             if answer.get("executions") == []:
                 self._never_ran[str(answer.get("id"))].append(exchange)
 
-    def read_started(self, exchange: RecordedExchange, answer: Any) -> None:
+    def read_started(self, exchange: Exchange, answer: Any) -> None:
         """Note that a campaign is no draft any more."""
         self._campaign(exchange, exchange.params.get("id"), {}, _STARTED)
         if not isinstance(answer, dict):
@@ -202,17 +202,17 @@ class Facts:
         if known is not None and isinstance(values, dict) and not values.keys() <= known.keys():
             self.with_extra_values.add(str(answer.get("executionId")))
 
-    def read_canceled(self, exchange: RecordedExchange, _answer: Any) -> None:
+    def read_canceled(self, exchange: Exchange, _answer: Any) -> None:
         """Note that a campaign has ended: a cancel of one that had ended before may succeed too."""
         self._campaign(exchange, exchange.params.get("id"), {}, _ENDED)
 
-    def read_session(self, exchange: RecordedExchange, answer: Any) -> None:
+    def read_session(self, exchange: Exchange, answer: Any) -> None:
         """Note a session, and an entrypoint with a number."""
         if isinstance(answer, dict):
             self._see(exchange, answer.get("sessionId"))
         self.read_entrypoint(exchange, answer)
 
-    def read_entrypoint(self, _exchange: RecordedExchange, answer: Any) -> None:
+    def read_entrypoint(self, _exchange: Exchange, answer: Any) -> None:
         """Note an entrypoint that is shown with a number."""
         entrypoint = answer.get("entrypoint") if isinstance(answer, dict) else None
         if isinstance(entrypoint, dict) and entrypoint.get("displayPhone"):

@@ -21,7 +21,9 @@ from mockserver.contract.text import http_date, whole_number
 from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, Instant, parse
 from mockserver.core.operations.sending import Counts
 from mockserver.judge.choices.facts import Alternative, Facts, rows_of
-from mockserver.trace.exchanges import RecordedDelivery, RecordedExchange, Recording
+from mockserver.trace.exchange import DeliveryAttempt, Exchange
+from mockserver.trace.order import precedes
+from mockserver.trace.trace import Trace
 from mockserver.wire.formats import BODY_FORMATS
 from mockserver.wire.serializers import progress
 
@@ -62,7 +64,7 @@ def _both_or_neither(row: Mapping[str, Any], keys: Sequence[str], both: str, nei
     return options.get(count, [])
 
 
-def _templates(exchange: RecordedExchange, answer: Any, _facts: Facts) -> Options:
+def _templates(exchange: Exchange, answer: Any, _facts: Facts) -> Options:
     rows = rows_of(answer, "templates")
     for row in rows:
         if row.get("isOfficial") is False and not row.get("providerTemplateStatus"):
@@ -84,7 +86,7 @@ def _order(is_newest: bool, is_oldest: bool, count: int) -> list[str]:
     return sorted_by if sorted_by and count >= _SURELY_SORTED else [*sorted_by, "shuffled"]
 
 
-def _campaigns(exchange: RecordedExchange, answer: Any, facts: Facts) -> Options:
+def _campaigns(exchange: Exchange, answer: Any, facts: Facts) -> Options:
     """Compare the order of a list with what is known of the order in which the campaigns were created."""
     ids = [str(row.get("id")) for row in rows_of(answer, "campaigns")][:_COMPARED_MAX]
     pairs = list(combinations(ids, 2))
@@ -95,7 +97,7 @@ def _campaigns(exchange: RecordedExchange, answer: Any, facts: Facts) -> Options
     yield "list-order", _order(is_newest, is_oldest, sum(map(facts.is_created, ids)))
 
 
-def _campaign(exchange: RecordedExchange, answer: Any, facts: Facts) -> Options:
+def _campaign(exchange: Exchange, answer: Any, facts: Facts) -> Options:
     if not isinstance(answer, dict):
         return
     yield "detail-fields", _both_or_neither(answer, ("description", "filters"), "full", "literal")
@@ -127,7 +129,7 @@ def _lags(campaign: Mapping[str, Any], execution: Mapping[str, Any]) -> list[str
     return ["none"] if ended - started + SECOND < shortest + _LAG else ["none", "campaign-first"]
 
 
-def _execution(exchange: RecordedExchange, answer: Any, facts: Facts) -> Options:
+def _execution(exchange: Exchange, answer: Any, facts: Facts) -> Options:
     counts = _counts_of(answer) if isinstance(answer, dict) else None
     if counts is None:
         return
@@ -138,7 +140,7 @@ def _execution(exchange: RecordedExchange, answer: Any, facts: Facts) -> Options
         yield "common-vars-extra-keys", ["ignore"]
 
 
-def _progress(exchange: RecordedExchange) -> tuple[Alternative, ...]:
+def _progress(exchange: Exchange) -> tuple[Alternative, ...]:
     """Return the combinations of options that lead to the progress of an execution; of none that leads to it no option."""
     answer = exchange.response_json
     counts = _counts_of(answer) if isinstance(answer, dict) else None
@@ -163,7 +165,7 @@ def _end(status: str, counts: Counts) -> Options:
         yield "all-sends-failed", [("completed", "failed")[ended]]
 
 
-def _session(exchange: RecordedExchange, answer: Any, _facts: Facts) -> Options:
+def _session(exchange: Exchange, answer: Any, _facts: Facts) -> Options:
     if not isinstance(answer, dict):
         return
     status, entrypoint = answer.get("status"), answer.get("entrypoint")
@@ -183,7 +185,7 @@ def _connected(entrypoint: Mapping[str, Any]) -> Options:
             yield "funnel-null", _emptiness(entrypoint, key)
 
 
-def _entrypoint(exchange: RecordedExchange, answer: Any, facts: Facts) -> Options:
+def _entrypoint(exchange: Exchange, answer: Any, facts: Facts) -> Options:
     entrypoint = answer.get("entrypoint") if isinstance(answer, dict) else None
     if not isinstance(entrypoint, dict):
         return
@@ -199,7 +201,7 @@ def _entrypoint(exchange: RecordedExchange, answer: Any, facts: Facts) -> Option
 _OPTIONAL: Final = ("isOfficialTemplate", "templateCharged", "transcription", "forward", "replyToId", "photoapp", "location", "ad")  # fmt: skip
 
 
-def _messages(exchange: RecordedExchange, answer: Any, _facts: Facts) -> Options:
+def _messages(exchange: Exchange, answer: Any, _facts: Facts) -> Options:
     rows = rows_of(answer, "records")
     for row in rows:
         if any(key not in row for key in _OPTIONAL):
@@ -220,7 +222,7 @@ def _messages(exchange: RecordedExchange, answer: Any, _facts: Facts) -> Options
         yield "short-pages", ["full"]
 
 
-def _previews(exchange: RecordedExchange, answer: Any, _facts: Facts) -> Options:
+def _previews(exchange: Exchange, answer: Any, _facts: Facts) -> Options:
     """Whatever else is open, a part of a platform's name selects chats under one option alone."""
     body = exchange.request_json if isinstance(exchange.request_json, dict) else {}
     groups, platform = rows_of(body, "filters"), FIELDS["chat.platform"]
@@ -237,14 +239,14 @@ def _previews(exchange: RecordedExchange, answer: Any, _facts: Facts) -> Options
 _PARTS: Final = frozenset(operator for operator in PART_OPERATORS if not operator.startswith("not-"))
 
 
-def _uploads(exchange: RecordedExchange, answer: Any, _facts: Facts) -> Options:
+def _uploads(exchange: Exchange, answer: Any, _facts: Facts) -> Options:
     for row in answer if isinstance(answer, list) else []:
         if isinstance(row, dict) and row.get("success") is False:
             shapes = {*_emptiness(row, "id")} & {*_emptiness(row, "url")}
             yield "media-failed-item-shape", shapes
 
 
-_FORMS: Final[Mapping[str, Callable[[RecordedExchange, Any, Facts], Options]]] = {
+_FORMS: Final[Mapping[str, Callable[[Exchange, Any, Facts], Options]]] = {
     "listTemplates": _templates,
     "previewAudience": _previews,
     "listCampaigns": _campaigns,
@@ -257,20 +259,20 @@ _FORMS: Final[Mapping[str, Callable[[RecordedExchange, Any, Facts], Options]]] =
 }
 
 
-def of_answer(exchange: RecordedExchange, facts: Facts) -> Iterator[Shown]:
+def of_answer(exchange: Exchange, facts: Facts) -> Iterator[Shown]:
     """Yield what the form of an answer shows."""
     read = _FORMS.get(exchange.operation or "")
     if read is not None and exchange.succeeded and exchange.response_body:
         for choice, options in read(exchange, exchange.response_json, facts):
-            yield _one(choice, options, exchange.index)
+            yield _one(choice, options, exchange.number)
         if exchange.operation == "readExecution" and (alternatives := _progress(exchange)):
-            yield Shown(alternatives, exchange.index)
+            yield Shown(alternatives, exchange.number)
     if exchange.code == "SUBSCRIPTION_INACTIVE" and exchange.method == "GET":
-        yield _one("subscription-scope", ["all"], exchange.index)
+        yield _one("subscription-scope", ["all"], exchange.number)
     if exchange.status == 429 and exchange.code and exchange.response_headers:
-        yield _one("rate-limit-headers", [_wait_format(exchange.response_headers)], exchange.index)
+        yield _one("rate-limit-headers", [_wait_format(exchange.response_headers)], exchange.number)
     if exchange.code == "VALIDATION_ERROR" and exchange.status in (414, 431):
-        yield _one("head-bounds", ["http-status"], exchange.index)
+        yield _one("head-bounds", ["http-status"], exchange.number)
 
 
 def _wait_format(headers: Mapping[str, str]) -> str:
@@ -282,10 +284,10 @@ def _wait_format(headers: Mapping[str, str]) -> str:
     return "garbage" if http_date(after) is None else "http-date"
 
 
-def of_several(recording: Recording) -> Iterator[Shown]:
+def of_several(recording: Trace) -> Iterator[Shown]:
     """Yield what several answers show together: counts after a cancel, and messages that are on two pages."""
-    counts: dict[str, list[tuple[RecordedExchange, int]]] = defaultdict(list)
-    pages: dict[tuple[str, str], RecordedExchange] = {}
+    counts: dict[str, list[tuple[Exchange, int]]] = defaultdict(list)
+    pages: dict[tuple[str, str], Exchange] = {}
     for exchange in recording.exchanges:
         answer = exchange.response_json if exchange.succeeded else None
         if exchange.operation in ("readExecution", "readCampaign") and isinstance(answer, dict):
@@ -297,20 +299,18 @@ def of_several(recording: Recording) -> Iterator[Shown]:
             yield from _repeated(exchange, answer, pages)
     for reads in counts.values():
         first, last = min(reads, key=lambda read: read[1]), max(reads, key=lambda read: read[1])
-        if first[1] < last[1] and first[0].precedes(last[0]):
-            yield _one("late-sends-after-cancel", ["five-seconds", "current-minute"], last[0].index)
+        if first[1] < last[1] and precedes(first[0], last[0]):
+            yield _one("late-sends-after-cancel", ["five-seconds", "current-minute"], last[0].number)
 
 
-def _repeated(
-    exchange: RecordedExchange, answer: Mapping[str, Any], pages: dict[tuple[str, str], RecordedExchange]
-) -> Iterator[Shown]:
+def _repeated(exchange: Exchange, answer: Mapping[str, Any], pages: dict[tuple[str, str], Exchange]) -> Iterator[Shown]:
     """Yield the option `offset` for a page with messages of the page before it; note the page by its cursor."""
     chat = exchange.params.get("chatId", "")
     cursor = parse_qs(exchange.path.partition("?")[2]).get("cursor", [""])[-1]
     before = pages.get((chat, cursor))
     ids = {row.get("id") for row in rows_of(answer, "records")}
     if before is not None and not ids.isdisjoint(row.get("id") for row in rows_of(before.response_json, "records")):
-        yield _one("page-stability", ["offset"], exchange.index)
+        yield _one("page-stability", ["offset"], exchange.number)
     if answer.get("nextCursor"):
         pages[chat, str(answer["nextCursor"])] = exchange
 
@@ -324,7 +324,7 @@ _SCHEMES: Final[Mapping[str, str]] = {
 }
 
 
-def _signature(deliveries: Sequence[RecordedDelivery]) -> Iterator[Shown]:
+def _signature(deliveries: Sequence[DeliveryAttempt]) -> Iterator[Shown]:
     schemes = {_SCHEMES[name] for delivery in deliveries for name in delivery.headers if name in _SCHEMES}
     if schemes:
         yield _one("wh-signature", schemes if len(schemes) == 1 else (), 1, is_delivery=True)
@@ -332,15 +332,15 @@ def _signature(deliveries: Sequence[RecordedDelivery]) -> Iterator[Shown]:
         yield _one("wh-signature", ["unsigned"], 1, is_delivery=True)
 
 
-def _rotation(deliveries: Sequence[RecordedDelivery]) -> Iterator[Shown]:
+def _rotation(deliveries: Sequence[DeliveryAttempt]) -> Iterator[Shown]:
     """A request with two signatures of one scheme is signed with a former secret too."""
     for delivery in deliveries:
         written = [value for name, value in delivery.headers.items() if name in _SCHEMES]
         if any(len(re.findall(r"(?:^|[ ,])v1[,=]", value)) > 1 for value in written):
-            yield _one("wh-secret-rotation", ["one-day", "until-next"], delivery.index, is_delivery=True)
+            yield _one("wh-secret-rotation", ["one-day", "until-next"], delivery.number, is_delivery=True)
 
 
-def of_deliveries(deliveries: Sequence[RecordedDelivery]) -> Iterator[Shown]:
+def of_deliveries(deliveries: Sequence[DeliveryAttempt]) -> Iterator[Shown]:
     """Yield what the events that a receiver got show. Some may be forged, so what one alone lacks shows nothing."""
     yield from _signature(deliveries)
     yield from _rotation(deliveries)
@@ -350,19 +350,19 @@ def of_deliveries(deliveries: Sequence[RecordedDelivery]) -> Iterator[Shown]:
         if not isinstance(event, dict) or not {*event} >= {"event", "data"} or not isinstance(event["data"], dict):
             continue
         for choice, options in _event(delivery, event):
-            yield _one(choice, options, delivery.index, is_delivery=True)
+            yield _one(choice, options, delivery.number, is_delivery=True)
         message_id = delivery.headers.get("webhook-id", delivery.headers.get("svix-id"))
         if message_id is not None:
-            ids[delivery.url, delivery.body].add(message_id)
+            ids[delivery.endpoint, delivery.body].add(message_id)
         elif "webhook-timestamp" in delivery.headers or "svix-timestamp" in delivery.headers:
-            yield _one("wh-idempotency", ["none"], delivery.index, is_delivery=True)
+            yield _one("wh-idempotency", ["none"], delivery.number, is_delivery=True)
     for messages in ids.values():
         yield _one("wh-idempotency", ["same-per-event", "new-per-try"], 1, is_delivery=True)
         if len(messages) > 1:
             yield _one("wh-idempotency", ["new-per-try"], 1, is_delivery=True)
 
 
-def _event(delivery: RecordedDelivery, event: JSON) -> Options:
+def _event(delivery: DeliveryAttempt, event: JSON) -> Options:
     documented = event if next(iter(event)) == "event" else changed(event, lambda part: dict(reversed(part.items())))
     written = delivery.body.decode("utf-8", "replace")
     yield "wh-body-bytes", [name for name, write in BODY_FORMATS.items() if write(documented) == written]

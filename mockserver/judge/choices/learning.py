@@ -20,7 +20,7 @@ from mockserver.judge.choices import forms
 from mockserver.judge.choices.facts import Alternative, Facts
 from mockserver.judge.choices.replays import Replayer
 from mockserver.judge.service.answers import observed_choices
-from mockserver.trace.exchanges import Recording
+from mockserver.trace.trace import Trace
 
 State = Literal["settled", "set", "contradicted", "not-shown"]
 _CITED_MAX: Final = 3
@@ -80,10 +80,12 @@ class _Constraint(NamedTuple):
     n: int
 
 
-def learn(recording: Recording) -> tuple[LearnedChoice, ...]:
+def learn(recording: Trace) -> tuple[LearnedChoice, ...]:
     """Return what a recording, without stand-ins, shows of each choice, in their order."""
     facts = Facts(recording)
-    constraints = [_Constraint(({row.choice: row.options},), row.exchange.index) for row in observed_choices(recording)]
+    constraints = [
+        _Constraint(({row.choice: row.options},), row.exchange.number) for row in observed_choices(recording)
+    ]
     constraints += [
         _Constraint(shown.alternatives, -shown.n if shown.is_delivery else shown.n)
         for shown in _forms(recording, facts)
@@ -92,13 +94,13 @@ def learn(recording: Recording) -> tuple[LearnedChoice, ...]:
     for exchange in recording.exchanges:
         fitting = replayer.fitting(exchange)
         if fitting:
-            constraints.append(_Constraint(fitting, exchange.index))
+            constraints.append(_Constraint(fitting, exchange.number))
     propagation = _Propagation()
     propagation.apply(_distinct(constraints))
     return tuple(map(propagation.result, CHOICES))
 
 
-def _forms(recording: Recording, facts: Facts) -> Iterator[forms.Shown]:
+def _forms(recording: Trace, facts: Facts) -> Iterator[forms.Shown]:
     for exchange in recording.exchanges:
         yield from forms.of_answer(exchange, facts)
     yield from forms.of_several(recording)

@@ -37,7 +37,7 @@ from mockserver.core.state.records import (
 from mockserver.core.state.sandbox import Clock, KeyOwner, SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.judge.choices.facts import Alternative, Facts
-from mockserver.trace.exchanges import RecordedExchange
+from mockserver.trace.exchange import Exchange
 from mockserver.wire.formats import SerializationContext
 from mockserver.wire.request import files_of
 from mockserver.wire.serializers import SERIALIZERS
@@ -117,7 +117,7 @@ class Replayer:
         self._facts = facts
         self._known: dict[Hashable, tuple[Alternative, ...]] = {}
 
-    def fitting(self, exchange: RecordedExchange) -> tuple[Alternative, ...]:
+    def fitting(self, exchange: Exchange) -> tuple[Alternative, ...]:
         """Return the options that together lead to the recorded outcome; none if the call shows nothing of any choice."""
         shown, endpoint = _shown(exchange), ENDPOINTS.get(exchange.operation or "")
         situations = _SITUATIONS.get(exchange.operation or "")
@@ -133,7 +133,7 @@ class Replayer:
         return self._known[key]
 
 
-def _fitting(exchange: RecordedExchange, shown: Outcome, states: Sequence[PossibleState]) -> tuple[Alternative, ...]:
+def _fitting(exchange: Exchange, shown: Outcome, states: Sequence[PossibleState]) -> tuple[Alternative, ...]:
     call, irrelevant = _call(exchange), _WITHOUT_INFLUENCE
     assert call.endpoint is not None
     if call.endpoint.body == "json":
@@ -166,7 +166,7 @@ def _sandbox(choices: _Assigned) -> SandboxState:
     return SandboxState(seed=0, clock=Clock(0, frozen=True), lock=nullcontext(), process_now=lambda: 0, choices=choices)
 
 
-def _shown(exchange: RecordedExchange) -> Outcome | None:
+def _shown(exchange: Exchange) -> Outcome | None:
     """Return the recorded outcome; None if it shows nothing of the operation."""
     if not exchange.is_answered or exchange.code in _REFUSALS_BEFORE_A_BODY:
         return None
@@ -195,7 +195,7 @@ def _run(call: Call, state: PossibleState, choices: _Assigned) -> Outcome:
     return SUCCESS
 
 
-def _call(exchange: RecordedExchange) -> Call:
+def _call(exchange: Exchange) -> Call:
     path, _, query = exchange.path.partition("?")
     endpoint = ENDPOINTS[exchange.operation or ""]
     return Call(
@@ -215,7 +215,7 @@ def _call(exchange: RecordedExchange) -> Call:
 # The situations of each operation.
 
 
-def _empty(_exchange: RecordedExchange, _facts: Facts, _shown: Outcome) -> Iterator[PossibleState]:
+def _empty(_exchange: Exchange, _facts: Facts, _shown: Outcome) -> Iterator[PossibleState]:
     yield _NOTHING
 
 
@@ -230,9 +230,7 @@ def _together(*states: PossibleState) -> PossibleState:
     return PossibleState(tuple(state.key for state in states), fill)
 
 
-def _templates(
-    template_id: str, facts: Facts, exchange: RecordedExchange, given: Iterable[str]
-) -> Iterator[PossibleState]:
+def _templates(template_id: str, facts: Facts, exchange: Exchange, given: Iterable[str]) -> Iterator[PossibleState]:
     """Yield the template as it may be; of one whose variables are unknown, as the given values of a start may need it."""
     known = facts.template(template_id, exchange)
     keys = list(given)
@@ -339,7 +337,7 @@ def _chat(_sandbox: SandboxState, tenant: Tenant) -> None:
 _AUDIENCES: Final = (_NOTHING, PossibleState(("chat",), _chat))
 
 
-def _creations(exchange: RecordedExchange, facts: Facts, _shown: Outcome) -> Iterator[PossibleState]:
+def _creations(exchange: Exchange, facts: Facts, _shown: Outcome) -> Iterator[PossibleState]:
     """Yield the template, and the campaigns of the same or a similar name, as they may be."""
     body = exchange.request_json if isinstance(exchange.request_json, dict) else {}
     name, template_id = str(body.get("name")), str(body.get("templateId"))
@@ -351,7 +349,7 @@ def _creations(exchange: RecordedExchange, facts: Facts, _shown: Outcome) -> Ite
             yield _together(template, other, *known)
 
 
-def _starts(exchange: RecordedExchange, facts: Facts, shown: Outcome) -> Iterator[PossibleState]:
+def _starts(exchange: Exchange, facts: Facts, shown: Outcome) -> Iterator[PossibleState]:
     """Yield the campaign, its template and its audience as they may be; the latter two are read for a draft alone."""
     campaign_id = exchange.params.get("id", "")
     template_id = facts.template_of(campaign_id) or "template_unknown"
@@ -367,16 +365,16 @@ def _starts(exchange: RecordedExchange, facts: Facts, shown: Outcome) -> Iterato
             yield _together(_campaign(campaign_id, "", "draft", template_id), template, audience)
 
 
-def _cancels(exchange: RecordedExchange, facts: Facts, _shown: Outcome) -> Iterator[PossibleState]:
+def _cancels(exchange: Exchange, facts: Facts, _shown: Outcome) -> Iterator[PossibleState]:
     campaign_id = exchange.params.get("id", "")
     yield from _foreign_or_absent("campaign", campaign_id, exchange, facts)
     yield from (_campaign(campaign_id, "", status) for status in sorted(facts.statuses(campaign_id, exchange)))
 
 
-def _by_id(kind: str) -> Callable[[RecordedExchange, Facts, Outcome], Iterator[PossibleState]]:
+def _by_id(kind: str) -> Callable[[Exchange, Facts, Outcome], Iterator[PossibleState]]:
     """Return the situations of a record by its id: absent, another tenant's, or the caller's own; a success shows nothing."""
 
-    def situations(exchange: RecordedExchange, facts: Facts, shown: Outcome) -> Iterator[PossibleState]:
+    def situations(exchange: Exchange, facts: Facts, shown: Outcome) -> Iterator[PossibleState]:
         record_id = next(iter(exchange.params.values()), "")
         if shown == SUCCESS:
             return
@@ -387,7 +385,7 @@ def _by_id(kind: str) -> Callable[[RecordedExchange, Facts, Outcome], Iterator[P
     return situations
 
 
-def _foreign_or_absent(kind: str, record_id: str, exchange: RecordedExchange, facts: Facts) -> Iterator[PossibleState]:
+def _foreign_or_absent(kind: str, record_id: str, exchange: Exchange, facts: Facts) -> Iterator[PossibleState]:
     if not facts.is_known(record_id, exchange):
         yield PossibleState(("absent",), lambda _sandbox, _tenant: None)
     if not facts.is_own(record_id, exchange):
@@ -427,7 +425,7 @@ def _place(tenant: Tenant, kind: str, record_id: str) -> None:
         tenant.table(kind)[record_id] = ()  # these calls do not read its content
 
 
-def _sessions(exchange: RecordedExchange, _facts: Facts, _shown: Outcome) -> Iterator[PossibleState]:
+def _sessions(exchange: Exchange, _facts: Facts, _shown: Outcome) -> Iterator[PossibleState]:
     """Yield a tenant without the funnel of the call, and one with it."""
     body = exchange.request_json if isinstance(exchange.request_json, dict) else {}
     funnel_id, step_id = body.get("funnelId"), body.get("funnelStepId")
@@ -437,7 +435,7 @@ def _sessions(exchange: RecordedExchange, _facts: Facts, _shown: Outcome) -> Ite
         yield PossibleState(("funnel",), lambda _sandbox, tenant: tenant.funnels.update({funnel.id: funnel}))
 
 
-_SITUATIONS: Final[Mapping[str, Callable[[RecordedExchange, Facts, Outcome], Iterator[PossibleState]]]] = {
+_SITUATIONS: Final[Mapping[str, Callable[[Exchange, Facts, Outcome], Iterator[PossibleState]]]] = {
     "readTemplate": _by_id("template"),
     "previewAudience": _empty,
     "createCampaign": _creations,

@@ -31,7 +31,8 @@ from mockserver.core.state.sandbox import Clock
 from mockserver.core.state.tenant import Tenant
 from mockserver.judge.client.judge import judge
 from mockserver.judge.client.rules import RULES, ConductResult, Finding, NotAssessed
-from mockserver.trace.exchanges import RecordedExchange, Recording
+from mockserver.trace.exchange import Exchange
+from mockserver.trace.trace import Trace
 
 _LATER_CALLS: Final = "a recording may lack the calls that followed"
 _RECEIVER: Final = "a recording does not show whether a delivery was genuine"
@@ -98,7 +99,7 @@ _OVERLAP_MAX_MS: Final = 1  # that two calls in a row may show because both of t
 _LOST: Final = {"drop": "after"}  # the effect with which a sandbox's journal records an answer that did not arrive
 
 
-def judge_client(recording: Recording) -> ConductResult:
+def judge_client(recording: Trace) -> ConductResult:
     """
     Return what the client did against the document's advice, the most severe first, and what the recording does not show.
 
@@ -106,7 +107,7 @@ def judge_client(recording: Recording) -> ConductResult:
     """
     result = judge(_Life(recording).run())
     excused = dict(_excuses(recording))
-    exchanges = {exchange.index: exchange for exchange in recording.exchanges}
+    exchanges = {exchange.number: exchange for exchange in recording.exchanges}
     findings: list[Finding] = []
     for finding in result.findings:
         if finding.rule in excused:
@@ -122,7 +123,7 @@ def judge_client(recording: Recording) -> ConductResult:
     return ConductResult(tuple(findings), tuple(not_assessed))
 
 
-def _excuses(recording: Recording) -> Iterator[tuple[str, str]]:
+def _excuses(recording: Trace) -> Iterator[tuple[str, str]]:
     """Yield the rules that this recording cannot show, each with the reason; the first reason of a rule is the one to print."""
     left_out = {exchange.operation for exchange in recording.exchanges if exchange.request_body is None}
     for rule, operations in _BODIES.items():
@@ -134,17 +135,19 @@ def _excuses(recording: Recording) -> Iterator[tuple[str, str]]:
     yield from _NOT_SHOWN.items()
 
 
-def _has_unknown_effects(recording: Recording) -> bool:
+def _has_unknown_effects(recording: Trace) -> bool:
     """Return True if a create or a start failed, or got no answer."""
     writes = (row for row in recording.exchanges if row.operation in ("createCampaign", "startCampaign"))
     return any(not write.is_answered or (write.status or 0) >= 500 for write in writes)
 
 
-def _has_order(cited: Sequence[RecordedExchange]) -> bool:
+def _has_order(cited: Sequence[Exchange]) -> bool:
     """Return True if each of these calls had its answer before the next one was sent, but for the rounding of times."""
-    rows = sorted(cited, key=lambda exchange: exchange.index)
+    rows = sorted(cited, key=lambda exchange: exchange.number)
     return all(
-        not (first.is_timed and second.is_timed) or first.is_ordered or first.ended <= second.started + _OVERLAP_MAX_MS
+        not (first.is_timed and second.is_timed)
+        or first.is_ordered
+        or first.ended_at <= second.sent_at + _OVERLAP_MAX_MS * MILLISECOND
         for first, second in pairwise(rows)
         if first.status is not None
     )
@@ -153,7 +156,7 @@ def _has_order(cited: Sequence[RecordedExchange]) -> bool:
 class _Life:
     """The run of a sandbox that would have had the exchanges of a recording, as far as these show it."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Trace) -> None:
         self._recording = recording
         self._tenants: dict[str, Tenant] = {}
         self._transitions: list[Transition] = []
@@ -164,11 +167,11 @@ class _Life:
         entries: list[JournalEntry] = []
         last: Instant = 0
         for exchange in self._recording.exchanges:
-            last = exchange.started * MILLISECOND if exchange.is_timed else last + _UNTIMED_STEP
+            last = exchange.at
             entry = _entry(exchange, last)
             entries.append(entry)
             self._add_records(exchange, entry)
-        ended = [exchange.ended * MILLISECOND for exchange in self._recording.exchanges if exchange.is_timed]
+        ended = [exchange.ended_at for exchange in self._recording.exchanges if exchange.is_timed]
         now = max([last, *ended])
         return Run(
             now=now,
@@ -188,11 +191,11 @@ class _Life:
             knows_effects=False,
         )
 
-    def _tenant(self, exchange: RecordedExchange) -> Tenant:
+    def _tenant(self, exchange: Exchange) -> Tenant:
         key = exchange.key or ""
         return self._tenants.setdefault(key, Tenant(key, key, key, ""))
 
-    def _add_records(self, exchange: RecordedExchange, entry: JournalEntry) -> None:
+    def _add_records(self, exchange: Exchange, entry: JournalEntry) -> None:
         answer = exchange.response_json
         if not exchange.succeeded or not isinstance(answer, dict):
             return
@@ -209,9 +212,7 @@ class _Life:
             )
         )
 
-    def add_campaign(
-        self, tenant: Tenant, exchange: RecordedExchange, entry: JournalEntry, answer: Mapping[str, Any]
-    ) -> None:
+    def add_campaign(self, tenant: Tenant, exchange: Exchange, entry: JournalEntry, answer: Mapping[str, Any]) -> None:
         """Add a campaign as the body of its create describes it."""
         body, id = exchange.request_json, answer.get("campaignId")
         if not isinstance(body, dict) or not isinstance(id, str):
@@ -233,9 +234,7 @@ class _Life:
         )
         self._created("campaign", id, "draft", entry)
 
-    def add_execution(
-        self, tenant: Tenant, exchange: RecordedExchange, entry: JournalEntry, answer: Mapping[str, Any]
-    ) -> None:
+    def add_execution(self, tenant: Tenant, exchange: Exchange, entry: JournalEntry, answer: Mapping[str, Any]) -> None:
         """Add an execution of a campaign whose create the recording has, with the variables that its template was read with."""
         id, campaign = answer.get("executionId"), tenant.campaigns.get(exchange.params.get("id", ""))
         if not isinstance(id, str) or campaign is None:
@@ -273,9 +272,7 @@ class _Life:
         )
         self._created("execution", id, "processing", entry)
 
-    def add_session(
-        self, tenant: Tenant, exchange: RecordedExchange, entry: JournalEntry, answer: Mapping[str, Any]
-    ) -> None:
+    def add_session(self, tenant: Tenant, exchange: Exchange, entry: JournalEntry, answer: Mapping[str, Any]) -> None:
         """Add a session, its deadline by the recorder's clock."""
         body = exchange.request_json if isinstance(exchange.request_json, dict) else {}
         id, return_url = answer.get("sessionId"), body.get("returnUrl")
@@ -296,9 +293,7 @@ class _Life:
         )
         self._created("session", id, "pending", entry)
 
-    def read_session(
-        self, tenant: Tenant, exchange: RecordedExchange, _entry: JournalEntry, answer: Mapping[str, Any]
-    ) -> None:
+    def read_session(self, tenant: Tenant, exchange: Exchange, _entry: JournalEntry, answer: Mapping[str, Any]) -> None:
         """Take over the status and the entrypoint of a session."""
         session, status = tenant.sessions.get(exchange.params.get("sessionId", "")), answer.get("status")
         entrypoint = answer.get("entrypoint")
@@ -308,7 +303,7 @@ class _Life:
             tenant.sessions[session.id] = session._replace(status=status, entrypoint_id=entrypoint_id)
 
     def read_template(
-        self, tenant: Tenant, exchange: RecordedExchange, _entry: JournalEntry, answer: Mapping[str, Any]
+        self, tenant: Tenant, exchange: Exchange, _entry: JournalEntry, answer: Mapping[str, Any]
     ) -> None:
         """Note the manual variables of a template."""
         rows = answer.get("commonVariables")
@@ -321,7 +316,7 @@ class _Life:
             event: Any = delivery.json if delivery.json is not ABSENT else {}
             kind, data = str(event.get("event")), event.get("data")
             session_id = str(data.get("sessionId")) if isinstance(data, dict) else ""
-            at = delivery.started * MILLISECOND
+            at = delivery.at
             record = Session(
                 seq=0,
                 id=session_id,
@@ -337,7 +332,7 @@ class _Life:
             )
             id = next(
                 (delivery.headers[name] for name in ("webhook-id", "svix-id") if name in delivery.headers),
-                f"#{delivery.index}",
+                f"#{delivery.number}",
             )
             attempt = Attempt(
                 number=1,
@@ -345,15 +340,15 @@ class _Life:
                 due=at,
                 status=delivery.status,
                 error=None,
-                duration_ms=delivery.ended - delivery.started,
+                duration_ms=(delivery.ended_at - delivery.at) // MILLISECOND,
                 headers=delivery.headers,
                 body=delivery.body,
             )
             row = Delivery(
-                seq=delivery.index,
-                id=f"delivery_{delivery.index}",
-                event=Event(seq=delivery.index, id=id, at=at, kind=kind, tenant_id="", record=record, entrypoint=None),
-                webhook_id=delivery.url or "the receiver",
+                seq=delivery.number,
+                id=f"delivery_{delivery.number}",
+                event=Event(seq=delivery.number, id=id, at=at, kind=kind, tenant_id="", record=record, entrypoint=None),
+                webhook_id=delivery.endpoint or "the receiver",
                 tenant_id="",
                 status="delivered",
                 state_version=1,
@@ -363,7 +358,7 @@ class _Life:
             yield row.id, row
 
 
-_Adder = Callable[[_Life, Tenant, RecordedExchange, JournalEntry, Mapping[str, Any]], None]
+_Adder = Callable[[_Life, Tenant, Exchange, JournalEntry, Mapping[str, Any]], None]
 _ADDERS: Final[Mapping[str, _Adder]] = {
     "createCampaign": _Life.add_campaign,
     "startCampaign": _Life.add_execution,
@@ -373,7 +368,7 @@ _ADDERS: Final[Mapping[str, _Adder]] = {
 }
 
 
-def _entry(exchange: RecordedExchange, at: Instant) -> JournalEntry:
+def _entry(exchange: Exchange, at: Instant) -> JournalEntry:
     """Return an exchange as a sandbox's journal would have it; what it does not show is as if it had not happened."""
     path, _, query = exchange.path.partition("?")
     endpoint = ENDPOINTS.get(exchange.operation or "")
@@ -389,12 +384,12 @@ def _entry(exchange: RecordedExchange, at: Instant) -> JournalEntry:
         body=exchange.request_body,
         read_files=no_files,
         base_url="",
-        cut_from_bytes=exchange.index if is_left_out else None,
+        cut_from_bytes=exchange.number if is_left_out else None,
     )
     is_lost = exchange.trouble in ("no-answer", "broken-body")
     body = None if exchange.request_json is ABSENT else exchange.request_json
     return JournalEntry(
-        n=exchange.index,
+        n=exchange.number,
         at=at,
         operation=exchange.operation,
         tenant_id=exchange.key or "",
@@ -407,18 +402,18 @@ def _entry(exchange: RecordedExchange, at: Instant) -> JournalEntry:
         error=Refused(exchange.code, "", "", "") if exchange.code is not None else None,
         choices={},
         fault=AppliedFault("", _LOST) if is_lost else _waited(exchange),
-        monotonic_us=exchange.started * MILLISECOND if exchange.is_timed else None,
+        monotonic_us=exchange.at if exchange.is_timed else None,
         is_reused=is_lost,  # a library may have repeated it; the recording does not show on which connection it was
     )
 
 
-def _waited(exchange: RecordedExchange) -> AppliedFault | None:
+def _waited(exchange: Exchange) -> AppliedFault | None:
     """Return the delay of an answer that took two minutes or longer, as a rule would have caused it."""
-    wait_ms = exchange.ended - exchange.started
+    wait_ms = (exchange.ended_at - exchange.at) // MILLISECOND
     return AppliedFault("", {"delay": f"{wait_ms // 1000}s"}) if wait_ms * MILLISECOND >= 2 * MINUTE else None
 
 
-def _headers(exchange: RecordedExchange) -> Iterable[tuple[str, str]]:
+def _headers(exchange: Exchange) -> Iterable[tuple[str, str]]:
     """Yield the headers of the answer; a date in Retry-After as the seconds of the shortest wait that reaches it."""
     for name, value in exchange.response_headers.items():
         date = http_date(value) if name == "retry-after" and whole_number(value.strip()) is None else None
@@ -426,19 +421,19 @@ def _headers(exchange: RecordedExchange) -> Iterable[tuple[str, str]]:
             yield name, value
             continue
         until = from_datetime(date)
-        clocks = [exchange.ended * MILLISECOND, *filter(None, [_service_date(exchange)])]
+        clocks = [exchange.ended_at, *filter(None, [_service_date(exchange)])]
         yield name, str(max(0, (until - max(clocks)) // SECOND - 1))
 
 
-def _service_date(exchange: RecordedExchange) -> Instant | None:
+def _service_date(exchange: Exchange) -> Instant | None:
     """Return the instant of the answer's Date, by the service's clock."""
     date = http_date(exchange.response_headers.get("date", ""))
     return from_datetime(date) if date is not None and date.tzinfo is not None else None
 
 
-def _deadline(exchange: RecordedExchange, answer: Mapping[str, Any]) -> Instant:
+def _deadline(exchange: Exchange, answer: Mapping[str, Any]) -> Instant:
     """Return a session's deadline by the recorder's clock, not too early; `_NEVER` if the service's clock is unknown."""
     expires, now = parse(str(answer.get("expiresAt"))), _service_date(exchange)
     if expires is None or now is None:
         return _NEVER
-    return exchange.ended * MILLISECOND + expires[0] - now + SECOND
+    return exchange.ended_at + expires[0] - now + SECOND

@@ -19,7 +19,8 @@ from mockserver.contract import schemas
 from mockserver.contract.endpoints import DOCUMENTED_STATUS, ENDPOINTS, SUCCESS_STATUS
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.schemas import ABSENT
-from mockserver.trace.exchanges import RecordedExchange, Recording
+from mockserver.trace.exchange import Exchange
+from mockserver.trace.trace import Trace
 
 Place = tuple[str, ...]
 
@@ -86,7 +87,7 @@ def _strip(schema: Any, value: Any, place: Place, open_lists: frozenset[Place], 
 ERROR_KEYS: Final = ("statusCode", "code", "message")
 
 
-Answers = Sequence[RecordedExchange]
+Answers = Sequence[Exchange]
 
 
 class Judgement(NamedTuple):
@@ -94,7 +95,7 @@ class Judgement(NamedTuple):
 
     clause: str
     holds: bool
-    exchange: RecordedExchange
+    exchange: Exchange
     expected: str
 
 
@@ -103,7 +104,7 @@ class Observation(NamedTuple):
 
     choice: str
     options: frozenset[str]
-    exchange: RecordedExchange
+    exchange: Exchange
 
 
 Shown = Judgement | Observation
@@ -116,7 +117,7 @@ class AnswerCheck(NamedTuple):
     clauses: tuple[str, ...] = ()
 
 
-def _observe(choice: str, options: Iterable[str], exchange: RecordedExchange) -> Observation:
+def _observe(choice: str, options: Iterable[str], exchange: Exchange) -> Observation:
     return Observation(choice, frozenset(options), exchange)
 
 
@@ -139,7 +140,7 @@ def error_body(answers: Answers) -> Iterator[Shown]:
             yield Judgement("base.internal", is_internal, exchange, "INTERNAL_ERROR as JSON")
 
 
-def _errors(answers: Answers) -> Iterator[RecordedExchange]:
+def _errors(answers: Answers) -> Iterator[Exchange]:
     yield from (exchange for exchange in answers if (exchange.status or 0) >= 400)
 
 
@@ -233,7 +234,7 @@ _ENGLISH: Final = re.compile(
 class ShapedExchange(NamedTuple):
     """An exchange, and how its body differs from the schema."""
 
-    exchange: RecordedExchange
+    exchange: Exchange
     shape: Shape
 
 
@@ -321,7 +322,7 @@ def error_texts(answers: Answers) -> Iterator[Shown]:
         yield _observe("message-text", ["reworded" if other else "canonical"], other or with_text[0][0])
 
 
-def _is_canonical(exchange: RecordedExchange, text: str) -> bool:
+def _is_canonical(exchange: Exchange, text: str) -> bool:
     pattern = re.sub(r"\\\{[a-z]+\\\}", ".*", re.escape(ERRORS[str(exchange.code)].message))
     return re.fullmatch(pattern, text, re.DOTALL) is not None
 
@@ -362,7 +363,7 @@ ANSWER_CHECKS: Final[tuple[AnswerCheck, ...]] = (
 TEXT_CHECK: Final = AnswerCheck(error_texts, ("base.error-portuguese",))
 
 
-def judged_answers(recording: Recording, plain: Recording | None = None) -> list[Judgement]:
+def judged_answers(recording: Trace, plain: Trace | None = None) -> list[Judgement]:
     """
     Return which clauses the answers keep and break, each by itself.
 
@@ -370,22 +371,22 @@ def judged_answers(recording: Recording, plain: Recording | None = None) -> list
         recording: Its texts are printed in proofs.
         plain: The same recording with the texts of errors as the service wrote them, if `recording` has stand-ins.
     """
-    shown = {exchange.index: exchange for exchange in recording.exchanges}
+    shown = {exchange.number: exchange for exchange in recording.exchanges}
     rows = [row for check in ANSWER_CHECKS for row in check.run(_answers(recording)) if isinstance(row, Judgement)]
     for row in TEXT_CHECK.run(_answers(plain or recording)):
         if isinstance(row, Judgement):
-            rows.append(row._replace(exchange=shown[row.exchange.index]))
+            rows.append(row._replace(exchange=shown[row.exchange.number]))
     return rows
 
 
-def observed_choices(recording: Recording) -> list[Observation]:
+def observed_choices(recording: Trace) -> list[Observation]:
     """Return the options that the checks of single answers observe."""
     answers = _answers(recording)
     rows = [row for check in (*ANSWER_CHECKS, TEXT_CHECK) for row in check.run(answers)]
     return [row for row in rows if isinstance(row, Observation)]
 
 
-def _answers(recording: Recording) -> Answers:
+def _answers(recording: Trace) -> Answers:
     return [
         exchange
         for exchange in recording.exchanges

@@ -8,24 +8,12 @@ from itertools import combinations, pairwise
 from typing import Any, Final
 
 from mockserver.contract.lifecycles import CAMPAIGN
-from mockserver.judge.service.evidence import (
-    SECOND,
-    Cited,
-    History,
-    Ranked,
-    Sighting,
-    around,
-    instant,
-    is_refused,
-    is_repetition,
-    precedes,
-    reversal,
-    rows_of,
-    sent,
-    window,
-)
+from mockserver.core.instants import SECOND
+from mockserver.judge.service.evidence import History, is_refused, is_repetition
 from mockserver.judge.service.verdicts import ALONE, ONE_ANSWER, ONE_CLOCK, UNCHANGED, Verdicts
-from mockserver.trace.exchanges import RecordedExchange
+from mockserver.trace.exchange import Cited, Exchange
+from mockserver.trace.order import Ranked, around, instant, precedes, reversal, window
+from mockserver.trace.sightings import Sighting, rows_of, sent
 
 _RANKS: Final[Mapping[str, int]] = {"draft": 0, "processing": 1, **dict.fromkeys(CAMPAIGN.final, 2)}
 _FIXED_FIELDS: Final[Mapping[str, str]] = {
@@ -73,7 +61,7 @@ def _one_way(id: str, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
 def _clause_of(row: Sighting) -> str:
     """Return the clause that breaks if a campaign steps back after what this sighting shows."""
     if row.how == "refused":
-        code = row.cited.code if isinstance(row.cited, RecordedExchange) else None
+        code = row.cited.code if isinstance(row.cited, Exchange) else None
         return "start.already" if code == "CAMPAIGN_ALREADY_PROCESSING" else "start.not-draft"
     return {"started": "start.response", "canceled": "cancel.processing"}.get(row.how, CAMPAIGN.clause)
 
@@ -195,7 +183,7 @@ def _same_name(first: str, second: str) -> tuple[str, str]:
 
 def _with_name_in_lists(rows: Sequence[Sighting]) -> dict[int, Sighting]:
     """Return what the lists show of a campaign that has not freed its name, by the number of the list's exchange."""
-    return {row.cited.index: row for row in rows if row.how == "listed" and row.status not in (None, *_FREED)}
+    return {row.cited.number: row for row in rows if row.how == "listed" and row.status not in (None, *_FREED)}
 
 
 def _has_its_name_at(rows: Sequence[Sighting], creation: Cited) -> bool:
@@ -207,7 +195,7 @@ def _has_its_name_at(rows: Sequence[Sighting], creation: Cited) -> bool:
     return any(row.status in ("draft", "processing") and precedes(creation, row.cited) for row in rows)
 
 
-def _taken(refused: RecordedExchange, history: History, verdicts: Verdicts) -> None:
+def _taken(refused: Exchange, history: History, verdicts: Verdicts) -> None:
     """A name that is refused is that of a campaign, which a later list contains."""
     name = (sent(refused) or {}).get("name")
     if not isinstance(name, str):
@@ -217,11 +205,11 @@ def _taken(refused: RecordedExchange, history: History, verdicts: Verdicts) -> N
             rows = rows_of(listing.response_json, "campaigns")
             same = any(str(row.get("name")).strip().casefold() == name.strip().casefold() for row in rows)
             values = "a name is refused as taken", "no campaign in the list has it"
-            verdicts.judge("campaigns.name", same, [refused, listing], f"#{refused.index}", values, UNCHANGED)
+            verdicts.judge("campaigns.name", same, [refused, listing], f"#{refused.number}", values, UNCHANGED)
             return
 
 
-def _whole_lists(history: History, verdicts: Verdicts | None = None) -> list[RecordedExchange]:
+def _whole_lists(history: History, verdicts: Verdicts | None = None) -> list[Exchange]:
     """Return the lists of campaigns that are not one page of several; the document does not show whether there are pages."""
     lists = [call for call in history.calls("listCampaigns") if call.succeeded]
     whole = [call for call in lists if "?" not in call.path and not _may_be_a_page(call.response_json)]
@@ -252,7 +240,7 @@ def lists(history: History, verdicts: Verdicts) -> None:
                 verdicts.judge("campaigns.list", id in present, [row.cited, listing], id, values, UNCHANGED)
 
 
-def once(clause: str, listing: RecordedExchange, key: str, verdicts: Verdicts) -> frozenset[str]:
+def once(clause: str, listing: Exchange, key: str, verdicts: Verdicts) -> frozenset[str]:
     """Compare the ids of a list, of which each is in it once, and return them."""
     ids = Counter(str(row["id"]) for row in rows_of(listing.response_json, key))
     for id, count in ids.items():
@@ -281,7 +269,7 @@ def existence(history: History, verdicts: Verdicts) -> None:
 
 def refused_starts(history: History, verdicts: Verdicts) -> None:
     """A campaign whose every start was refused has not started."""
-    starts: dict[str, list[RecordedExchange]] = defaultdict(list)
+    starts: dict[str, list[Exchange]] = defaultdict(list)
     for call in history.calls("startCampaign"):
         starts[call.params.get("id", "")].append(call)
     for id, calls in starts.items():
@@ -312,8 +300,8 @@ def refused_creations(history: History, verdicts: Verdicts) -> None:
             continue
         values = f"creation refused with {refused.code or refused.status}", "a later list has a campaign of its name"
         is_kept = not _has_name(listed[1], name)
-        verdicts.judge("campaigns.create", is_kept, [refused, listed[1]], f"#{refused.index}", values, ALONE)
+        verdicts.judge("campaigns.create", is_kept, [refused, listed[1]], f"#{refused.number}", values, ALONE)
 
 
-def _has_name(listing: RecordedExchange, name: str) -> bool:
+def _has_name(listing: Exchange, name: str) -> bool:
     return any(row.get("name") == name for row in rows_of(listing.response_json, "campaigns"))

@@ -7,22 +7,13 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from mockserver.contract.lifecycles import CAMPAIGN, EXECUTION
+from mockserver.core.instants import MINUTE, SECOND, Instant
 from mockserver.judge.service.campaigns import described, one_end, ranked
-from mockserver.judge.service.evidence import (
-    MINUTE,
-    SECOND,
-    History,
-    Instant,
-    Ranked,
-    Sighting,
-    instant,
-    precedes,
-    reversal,
-    rows_of,
-    window,
-)
+from mockserver.judge.service.evidence import History
 from mockserver.judge.service.verdicts import ONE_ANSWER, ONE_CLOCK, UNCHANGED, Verdicts
-from mockserver.trace.exchanges import RecordedExchange
+from mockserver.trace.exchange import Exchange
+from mockserver.trace.order import Ranked, instant, precedes, reversal, window
+from mockserver.trace.sightings import Sighting, rows_of
 
 _RANKS: Final[Mapping[str, int]] = {"processing": 0, **dict.fromkeys(EXECUTION.final, 1)}
 _EVENLY: Final = "the sends are spread evenly to five seconds, and the service's clock did not go back"
@@ -193,7 +184,7 @@ def _instants_of(id: str, row: Sighting, verdicts: Verdicts) -> None:
         values = f"startedAt {row.shown['startedAt']}", f"completedAt {completed}"
         verdicts.judge(clause, start <= end, cited, id, values, ONE_ANSWER)
     for field, value in (("startedAt", start), ("completedAt", end)):
-        if value is not None and at is not None and isinstance(row.cited, RecordedExchange):
+        if value is not None and at is not None and isinstance(row.cited, Exchange):
             values = f"{field} {row.shown[field]}", f"an answer of {row.cited.response_headers['date']}"
             verdicts.judge(clause, value <= at[1], cited, id, values, ONE_CLOCK)
 
@@ -217,7 +208,7 @@ def _as_started(id: str, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
     begun = next((row for row in rows if row.how == "started"), None)
     shown = next((row for row in rows if instant(row.shown.get("startedAt")) is not None), None)
     at = window(begun.cited) if begun is not None else None
-    if begun is None or shown is None or at is None or not isinstance(begun.cited, RecordedExchange):
+    if begun is None or shown is None or at is None or not isinstance(begun.cited, Exchange):
         return
     start = instant(shown.shown["startedAt"]) or 0
     values = f"started, Date {begun.cited.response_headers['date']}", f"startedAt {shown.shown['startedAt']}"

@@ -9,18 +9,11 @@ from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from mockserver.judge.service.campaigns import once
-from mockserver.judge.service.evidence import (
-    History,
-    Ranked,
-    Sighting,
-    instant,
-    is_repetition,
-    precedes,
-    reversal,
-    rows_of,
-)
+from mockserver.judge.service.evidence import History, is_repetition
 from mockserver.judge.service.verdicts import ONE_ANSWER, ONE_SERVICE, Verdicts
-from mockserver.trace.exchanges import RecordedExchange
+from mockserver.trace.exchange import Exchange
+from mockserver.trace.order import Ranked, instant, precedes, reversal
+from mockserver.trace.sightings import Sighting, rows_of
 
 _STILL: Final = "no message arrived or left between the answers: the newest one is the same before and after"
 _STATUSES: Final = ("APPROVED", "PENDING", "REJECTED", "PAUSED", "DISABLED")  # others are open
@@ -55,8 +48,8 @@ def ids(history: History, verdicts: Verdicts) -> None:
         prefix = _PREFIXES.get(row.kind, "")
         values = f"a {row.kind}", f"an id that does not begin with {prefix}"
         verdicts.judge("base.ids", row.id.startswith(prefix), [row.cited], row.id, values, ONE_ANSWER)
-        operation = row.cited.operation if isinstance(row.cited, RecordedExchange) else None
-        if _CREATED.get(operation or "") != row.kind or not isinstance(row.cited, RecordedExchange):
+        operation = row.cited.operation if isinstance(row.cited, Exchange) else None
+        if _CREATED.get(operation or "") != row.kind or not isinstance(row.cited, Exchange):
             continue
         before = created.setdefault((row.kind, row.id), row)
         if before is row or is_repetition(before.cited, row.cited):
@@ -104,20 +97,20 @@ def messages(history: History, verdicts: Verdicts) -> None:
     for rows in history.records("message").values():
         verdicts.fixed("messages.record", "createdAt", rows)
         verdicts.fixed("messages.list", "chat", rows)
-    by_chat: dict[str, list[RecordedExchange]] = defaultdict(list)
+    by_chat: dict[str, list[Exchange]] = defaultdict(list)
     for call in history.calls("listMessages"):
         if call.succeeded:
             by_chat[call.params.get("chatId", "")].append(call)
     for chat, pages in by_chat.items():
         for page in pages:
             _newest_first(chat, [(page, row) for row in rows_of(page.response_json, "records")], verdicts)
-        places = {page.index: place for place, page in enumerate(pages)}
+        places = {page.number: place for place, page in enumerate(pages)}
         for chain in _chains(pages):
-            begin, end = places[chain[0].index], places[chain[-1].index]
+            begin, end = places[chain[0].number], places[chain[-1].number]
             _chain(chat, chain, pages[max(0, begin - _NEAR) : end + 1 + _NEAR], verdicts)
 
 
-_Record = tuple[RecordedExchange, Mapping[str, Any]]
+_Record = tuple[Exchange, Mapping[str, Any]]
 
 
 def _newest_first(chat: str, records: Sequence[_Record], verdicts: Verdicts) -> None:
@@ -129,14 +122,14 @@ def _newest_first(chat: str, records: Sequence[_Record], verdicts: Verdicts) -> 
             verdicts.judge("messages.list", at >= later, [page, other], chat, values, assumption)
 
 
-def _cursor(page: RecordedExchange) -> str | None:
+def _cursor(page: Exchange) -> str | None:
     return dict(parse_qsl(page.path.partition("?")[2], keep_blank_values=True)).get("cursor")
 
 
-def _chains(pages: Sequence[RecordedExchange]) -> Iterator[list[RecordedExchange]]:
+def _chains(pages: Sequence[Exchange]) -> Iterator[list[Exchange]]:
     """Yield the pages that were read one after the other, each with the cursor of the one before it."""
-    waiting: dict[str, list[RecordedExchange]] = {}
-    chains: list[list[RecordedExchange]] = []
+    waiting: dict[str, list[Exchange]] = {}
+    chains: list[list[Exchange]] = []
     for page in pages:
         cursor = _cursor(page)
         chain = [page] if cursor is None else waiting.pop(cursor, None)
@@ -154,11 +147,11 @@ def _chains(pages: Sequence[RecordedExchange]) -> Iterator[list[RecordedExchange
     yield from (chain for chain in chains if len(chain) > 1)
 
 
-def _chain(chat: str, chain: list[RecordedExchange], pages: Sequence[RecordedExchange], verdicts: Verdicts) -> None:
+def _chain(chat: str, chain: list[Exchange], pages: Sequence[Exchange], verdicts: Verdicts) -> None:
     records = [(page, row) for page in chain for row in rows_of(page.response_json, "records")]
     _newest_first(chat, records, verdicts)
     is_still = _is_still(chain, pages)
-    first_pages: dict[str, RecordedExchange] = {}
+    first_pages: dict[str, Exchange] = {}
     for page, row in records:
         first = first_pages.setdefault(row["id"], page)
         if first is page:
@@ -172,7 +165,7 @@ def _chain(chat: str, chain: list[RecordedExchange], pages: Sequence[RecordedExc
         _nothing_lost(chat, records, pages, verdicts)
 
 
-def _is_still(chain: list[RecordedExchange], pages: Sequence[RecordedExchange]) -> bool:
+def _is_still(chain: list[Exchange], pages: Sequence[Exchange]) -> bool:
     """Return True if the newest message is the same in a first page before and in one after the others."""
     newest = _newest(chain[0])
     return newest is not None and any(
@@ -180,12 +173,12 @@ def _is_still(chain: list[RecordedExchange], pages: Sequence[RecordedExchange]) 
     )
 
 
-def _newest(page: RecordedExchange) -> str | None:
+def _newest(page: Exchange) -> str | None:
     rows = rows_of(page.response_json, "records")
     return str(rows[0].get("id")) if rows else None
 
 
-def _nothing_lost(chat: str, records: Sequence[_Record], pages: Sequence[RecordedExchange], verdicts: Verdicts) -> None:
+def _nothing_lost(chat: str, records: Sequence[_Record], pages: Sequence[Exchange], verdicts: Verdicts) -> None:
     """A message that is there before and after a chain of pages is on one of them, if older and newer ones are."""
     ids = {row.get("id") for _, row in records}
     first, last = records[0][0], records[-1][0]

@@ -10,18 +10,19 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import timedelta
 from typing import Final, Literal, NamedTuple
 
 from mockserver._json import JSON
 from mockserver.contract.clauses import Clause, read
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import brief
+from mockserver.core.instants import format_milliseconds
 from mockserver.judge.service import campaigns, executions, records, requests, sessions
 from mockserver.judge.service.answers import Judgement, judged_answers
-from mockserver.judge.service.evidence import EPOCH, Cited, History
+from mockserver.judge.service.evidence import History
 from mockserver.judge.service.verdicts import Contradiction, Verdicts
-from mockserver.trace.exchanges import RecordedDelivery, RecordedExchange, Recording
+from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
+from mockserver.trace.trace import Trace
 
 Verdict = Literal["holds", "broken", "not observed"]
 _LINE_CHARS: Final = 160
@@ -123,7 +124,7 @@ CHECKS: Final[tuple[HistoryCheck, ...]] = (
 # fmt: on
 
 
-def judge_histories(recording: Recording) -> Verdicts:
+def judge_histories(recording: Trace) -> Verdicts:
     """
     Return what the histories of a recording prove about the service.
 
@@ -132,9 +133,9 @@ def judge_histories(recording: Recording) -> Verdicts:
     names, descriptions and urls are not cited.
     """
     verdicts = Verdicts()
-    keyed = {key for key in recording.histories if (key or "").startswith(("sk_", "pk_"))}
+    keyed = {key for key in recording.by_key if (key or "").startswith(("sk_", "pk_"))}
     keyed_sources = frozenset(exchange.source for exchange in recording.exchanges if exchange.key in keyed)
-    for key, exchanges in recording.histories.items():
+    for key, exchanges in recording.by_key.items():
         history = History(exchanges, recording.deliveries, keyed_sources)
         for check in CHECKS:
             if not check.needs_tenant or key in keyed:
@@ -187,7 +188,7 @@ class ServiceReport(NamedTuple):
         hide: Returns a text of the API with stand-ins for what is private in it.
     """
 
-    recording: Recording
+    recording: Trace
     judgements: Sequence[Judgement]
     verdicts: Verdicts
     hide: Callable[[str], str]
@@ -250,16 +251,16 @@ class ServiceReport(NamedTuple):
         }
 
     def _place(self, cited: Cited) -> JSON:
-        if isinstance(cited, RecordedDelivery):
+        if isinstance(cited, DeliveryAttempt):
             shown = {"kind": "delivery", "method": "POST", "url": "the receiver"}
         else:
-            masked = self.recording.exchanges[cited.index - 1]
+            masked = self.recording.exchanges[cited.number - 1]
             shown = {"kind": "exchange", "method": masked.method, "url": self.recording.prefix + masked.path}
-        return {**shown, "index": cited.index, "at": _at(cited), "status": cited.status}
+        return {**shown, "index": cited.number, "at": _at(cited), "status": cited.status}
 
 
 def judge_service(
-    masked: Recording, plain: Recording | None = None, hide: Callable[[str], str] = lambda text: text
+    masked: Trace, plain: Trace | None = None, hide: Callable[[str], str] = lambda text: text
 ) -> ServiceReport:
     """
     Judge a service by a recording: each answer by itself, and the histories of its records.
@@ -288,7 +289,7 @@ def _proof(row: Judgement) -> ExchangeExcerpt:
     )
 
 
-def _response(exchange: RecordedExchange) -> str:
+def _response(exchange: Exchange) -> str:
     body = exchange.response_body or b""
     if not body:
         return f"{exchange.status} (no content)"
@@ -298,9 +299,9 @@ def _response(exchange: RecordedExchange) -> str:
 
 
 def _at(cited: Cited) -> str | None:
-    if not isinstance(cited, RecordedDelivery) and not cited.is_timed:
+    if not isinstance(cited, DeliveryAttempt) and not cited.is_timed:
         return None
-    return f"{(EPOCH + timedelta(milliseconds=cited.started)).isoformat(timespec='milliseconds')[:-6]}Z"
+    return format_milliseconds(cited.at)
 
 
 _ORDER: Final = ("broken", "holds", "not observed")

@@ -13,9 +13,11 @@ from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, FIELD_CLAUSE
 from mockserver.contract.filters import FIELDS, OPERATORS, FieldType
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.text import whole_number
-from mockserver.judge.service.evidence import Cited, History, Sighting, around, is_refused, precedes, rows_of, sent
+from mockserver.judge.service.evidence import History, is_refused
 from mockserver.judge.service.verdicts import ONE_ANSWER, UNCHANGED, Verdicts
-from mockserver.trace.exchanges import RecordedExchange
+from mockserver.trace.exchange import Cited, Exchange
+from mockserver.trace.order import around, precedes
+from mockserver.trace.sightings import Sighting, rows_of, sent
 
 _TABLES: Final = "the service's own filter schema has the fields and operators of the document"
 _NO_KEY: Final = "the recorder, which has the keys of other calls, left out none"
@@ -33,7 +35,7 @@ def keys(history: History, verdicts: Verdicts) -> None:
         endpoint = ENDPOINTS.get(call.operation or "")
         if endpoint is None or not (call.succeeded or is_refused(call)):
             continue
-        answer, number = f"answered with {call.status}", f"#{call.index}"
+        answer, number = f"answered with {call.status}", f"#{call.number}"
         if call.key is None and call.source in history.keyed_sources:
             values = "a call without a key", answer
             verdicts.judge("auth.header", not call.succeeded, [call], number, values, _NO_KEY)
@@ -51,7 +53,7 @@ def bodies(history: History, verdicts: Verdicts) -> None:
                 _accepted(operation, call, body, verdicts)
 
 
-def _accepted(operation: str, call: RecordedExchange, body: Mapping[str, Any], verdicts: Verdicts) -> None:
+def _accepted(operation: str, call: Exchange, body: Mapping[str, Any], verdicts: Verdicts) -> None:
     judged = {clause for (of, _), clause in FIELD_CLAUSES.items() if of == operation} - {"audience.same-filters"}
     wrong = dict(_problems(operation, body))
     if operation == "createCampaign":
@@ -60,7 +62,7 @@ def _accepted(operation: str, call: RecordedExchange, body: Mapping[str, Any], v
         judged.add("session.no-extra")
     for clause in sorted({*judged, *wrong}):
         values = wrong.get(clause, ""), f"answered with {call.status}"
-        verdicts.judge(clause, clause not in wrong, [call], f"#{call.index}", values, ONE_ANSWER)
+        verdicts.judge(clause, clause not in wrong, [call], f"#{call.number}", values, ONE_ANSWER)
 
 
 def _problems(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -96,7 +98,7 @@ def _is_return_url(url: str) -> bool:
 
 def filters(history: History, verdicts: Verdicts) -> None:
     """An operator of another type and a value of another type are refused, by preview and creation alike."""
-    outcomes: dict[str, RecordedExchange] = {}
+    outcomes: dict[str, Exchange] = {}
     for operation in ("previewAudience", "createCampaign"):
         for call in history.calls(operation):
             groups = (sent(call) or {}).get("filters")
@@ -107,10 +109,10 @@ def filters(history: History, verdicts: Verdicts) -> None:
             first = outcomes.setdefault(json.dumps(groups, sort_keys=True), call)
             values = [f"{each.operation} answered {each.code or each.status}" for each in (first, call)]
             is_same = first.succeeded == call.succeeded
-            verdicts.judge("audience.same-filters", is_same, [first, call], f"#{call.index}", (values[0], values[1]))
+            verdicts.judge("audience.same-filters", is_same, [first, call], f"#{call.number}", (values[0], values[1]))
 
 
-def _accepted_filters(call: RecordedExchange, groups: Sequence[Any], verdicts: Verdicts) -> None:
+def _accepted_filters(call: Exchange, groups: Sequence[Any], verdicts: Verdicts) -> None:
     statements = [row for group in groups if isinstance(group, dict) for row in _dicts(group.get("statements"))]
     for row in statements:
         field = FIELDS.get(str(row.get("field")))
@@ -119,7 +121,7 @@ def _accepted_filters(call: RecordedExchange, groups: Sequence[Any], verdicts: V
         known, name = OPERATORS[field.type], row.get("operator")
         if not isinstance(name, str) or all(name not in operators for operators in OPERATORS.values()):
             continue
-        cited, record = [call], f"#{call.index}"
+        cited, record = [call], f"#{call.number}"
         values = f"the operator {name} of the field {field.name}", f"answered with {call.status}"
         verdicts.judge("filters.operators", name in known, cited, record, values, _TABLES)
         operand = known[name].operand if name in known else "none"
@@ -169,27 +171,27 @@ def platforms(history: History, verdicts: Verdicts) -> None:
         _unknown("templates.unknown", call, history.records("template").get(call.params.get("id", ""), ()), verdicts)
 
 
-def _platform(call: RecordedExchange, platform: Any, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+def _platform(call: Exchange, platform: Any, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
     """Compare the answer to a creation with what shows whether its template is official, before and after it."""
     is_mismatch = call.code == "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH"
     shown = _around(call, [row for row in rows if "isOfficial" in row.shown])
     if is_mismatch and platform in ("chatapp", "photoapp"):
         values = f"platform {platform}", f"refused with {call.code}"
-        verdicts.broken("campaigns.template-mismatch", [call], f"#{call.index}", values, ONE_ANSWER)
+        verdicts.broken("campaigns.template-mismatch", [call], f"#{call.number}", values, ONE_ANSWER)
     elif shown is not None and platform == "chatapp_lite" and (call.succeeded or is_mismatch):
         before, after = (row.shown["isOfficial"] is True for row in shown)
         values = f"isOfficial {before} before and after", f"with chatapp_lite answered {call.code or call.status}"
         is_kept = before != after or is_mismatch == before
         cited = [shown[0].cited, call]
-        verdicts.judge("campaigns.template-mismatch", is_kept, cited, f"#{call.index}", values, UNCHANGED)
+        verdicts.judge("campaigns.template-mismatch", is_kept, cited, f"#{call.number}", values, UNCHANGED)
 
 
-def _around(call: RecordedExchange, rows: Sequence[Sighting]) -> tuple[Sighting, Sighting] | None:
+def _around(call: Exchange, rows: Sequence[Sighting]) -> tuple[Sighting, Sighting] | None:
     """Return what was shown last before a call and first after it: a template is edited outside of the API."""
     return around(call, rows, attrgetter("cited"))
 
 
-def _unknown(clause: str, call: RecordedExchange, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+def _unknown(clause: str, call: Exchange, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
     """Compare the refusal of an unknown template with answers before and after it that show the template."""
     if call.code not in _NOT_FOUND:
         return
@@ -217,13 +219,13 @@ def variables(history: History, verdicts: Verdicts) -> None:
         )
         if call.succeeded:
             has_all = all(key in given for key in required)
-            verdicts.judge("start.missing-variables", has_all, cited, f"#{call.index}", values, UNCHANGED)
+            verdicts.judge("start.missing-variables", has_all, cited, f"#{call.number}", values, UNCHANGED)
         elif is_refused:
             has_all = all(given.get(key) for key in required)  # an empty text may count as missing
-            verdicts.judge("start.missing-variables", not has_all, cited, f"#{call.index}", values, UNCHANGED)
+            verdicts.judge("start.missing-variables", not has_all, cited, f"#{call.number}", values, UNCHANGED)
 
 
-def _template_reads(history: History, start: RecordedExchange) -> list[Sighting]:
+def _template_reads(history: History, start: Exchange) -> list[Sighting]:
     """Return what reads show of the template of the campaign that a call starts."""
     campaign = history.records("campaign").get(start.params.get("id", ""), ())
     template = next((row.shown["templateId"] for row in campaign if isinstance(row.shown.get("templateId"), str)), "")
@@ -259,7 +261,7 @@ def templates(history: History, verdicts: Verdicts) -> None:
 def cancels(history: History, verdicts: Verdicts) -> None:
     """A cancel takes no body; the cancel of a draft or of an ended campaign is refused, if at all, by the codes of choices."""
     for call in history.calls("cancelCampaign"):
-        answer, number = f"answered {call.code or call.status}", f"#{call.index}"
+        answer, number = f"answered {call.code or call.status}", f"#{call.number}"
         if call.request_body == b"":
             is_kept = call.code != "VALIDATION_ERROR"
             verdicts.judge("cancel.no-body", is_kept, [call], number, ("a cancel without a body", answer), ONE_ANSWER)
@@ -274,12 +276,12 @@ def cancels(history: History, verdicts: Verdicts) -> None:
             verdicts.judge("cancel.final", is_kept, [ended.cited, call], number, values)
 
 
-def _cancel_of_draft(call: RecordedExchange, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+def _cancel_of_draft(call: Exchange, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
     drafts = [row for row in rows if row.status == CAMPAIGN.initial]
     if call.succeeded and all(row.status in (None, "draft", "canceled") for row in rows):
         verdicts.hold("cancel.draft")
     elif _around(call, drafts) is not None:
         values = "a draft before and after", f"answered {call.code or call.status}"
         is_kept = call.code == "UNPROCESSABLE_REQUEST"
-        verdicts.judge("cancel.draft", is_kept, [drafts[0].cited, call], f"#{call.index}", values)
+        verdicts.judge("cancel.draft", is_kept, [drafts[0].cited, call], f"#{call.number}", values)
         verdicts.excuse("cancel.draft", "cancel-draft")

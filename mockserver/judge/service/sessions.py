@@ -8,21 +8,13 @@ from typing import Any, Final
 
 from mockserver.contract.lifecycles import SESSION
 from mockserver.contract.limits import SESSION_LIFETIME
+from mockserver.core.instants import MINUTE, SECOND
 from mockserver.judge.service.campaigns import described, ranked
-from mockserver.judge.service.evidence import (
-    MINUTE,
-    SECOND,
-    SKEW,
-    Cited,
-    History,
-    Sighting,
-    instant,
-    precedes,
-    reversal,
-    window,
-)
+from mockserver.judge.service.evidence import History
 from mockserver.judge.service.verdicts import ONE_ANSWER, ONE_CLOCK, Verdicts
-from mockserver.trace.exchanges import RecordedDelivery, RecordedExchange
+from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
+from mockserver.trace.order import SKEW, instant, precedes, reversal, window
+from mockserver.trace.sightings import Sighting
 
 _RANKS: Final[Mapping[str, int]] = {"pending": 0, **dict.fromkeys(SESSION.final, 1)}
 _LIFETIME: Final = SESSION_LIFETIME // timedelta(microseconds=1)
@@ -70,7 +62,7 @@ def lifecycles(history: History, verdicts: Verdicts) -> None:
 
 
 def _of(row: Sighting) -> str:
-    return _GENUINE if isinstance(row.cited, RecordedDelivery) else "the service was not reset between the two"
+    return _GENUINE if isinstance(row.cited, DeliveryAttempt) else "the service was not reset between the two"
 
 
 def _event_clause(first: Sighting, second: Sighting) -> str:
@@ -117,7 +109,7 @@ def deadlines(history: History, verdicts: Verdicts) -> None:
 
 
 def _date(cited: Cited) -> str:
-    return cited.response_headers.get("date", "") if isinstance(cited, RecordedExchange) else ""
+    return cited.response_headers.get("date", "") if isinstance(cited, Exchange) else ""
 
 
 def _by_deadline(id: str, created: Sighting, row: Sighting, expires: int, verdicts: Verdicts) -> None:

@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from mockserver.judge.service.evidence import Cited, Sighting, precedes
+from mockserver.trace.exchange import Cited
+from mockserver.trace.order import precedes
+from mockserver.trace.sightings import Sighting
 
 # The weakest assumption of a contradiction that needs no other.
 ONE_SERVICE: Final = "both are answers of one service, which was not reset between them"

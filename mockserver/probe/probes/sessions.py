@@ -7,7 +7,7 @@ from typing import Final
 from mockserver._json import JSON
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS
 from mockserver.probe.context import RunContext, require_success
-from mockserver.trace.exchanges import RecordedExchange
+from mockserver.trace.exchange import Exchange
 
 _LONGEST: Final = "https://mockserver.example/".ljust(RETURN_URL_MAX_CHARS, "r")
 _REFUSED: Final[tuple[JSON, ...]] = (
@@ -28,7 +28,7 @@ def unknown(context: RunContext) -> None:
     context.call("readConnectionSession", context.unknown_id("connection_session"))
 
 
-def create(context: RunContext, body: JSON) -> RecordedExchange:
+def create(context: RunContext, body: JSON) -> Exchange:
     """Create a session and return the exchange, also of a refusal; note its id."""
     exchange = context.call("createConnectionSession", json=body)
     if exchange.succeeded and isinstance(exchange.response_json, dict):

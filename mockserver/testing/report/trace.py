@@ -74,7 +74,7 @@ class TracedStep(NamedTuple):
     changes: Sequence[Any]
 
 
-class Trace(NamedTuple):
+class ShownTrace(NamedTuple):
     """
     A trace before it is rendered.
 
@@ -129,7 +129,7 @@ class TracedRun(NamedTuple):
     har: str = ""
 
 
-def with_actors(traced: Trace, actors: Mapping[int, str]) -> Trace:
+def with_actors(traced: ShownTrace, actors: Mapping[int, str]) -> ShownTrace:
     """Return a trace in which each call begins with the name of its actor, given the names by the calls' numbers."""
     width = max(map(len, actors.values()), default=0)
     steps = []
@@ -139,7 +139,7 @@ def with_actors(traced: Trace, actors: Mapping[int, str]) -> Trace:
     return traced._replace(steps=steps)
 
 
-def trace(run: TracedRun) -> Trace:
+def trace(run: TracedRun) -> ShownTrace:
     """Replay a run, and return its trace."""
     hosted = SandboxHost().create(SandboxConfig(run.document))
     clean = _cleaner([*run.secrets, *hosted.sandbox.secrets()], *run.address)
@@ -170,7 +170,7 @@ def trace(run: TracedRun) -> Trace:
         notes.append(
             f"In the replay {entries} another outcome than in the run, so the states may differ from the run's."
         )
-    return Trace(
+    return ShownTrace(
         name=clean(run.name), outcome=run.outcome, summary=[*map(clean, run.summary)], report=[*map(clean, run.report)], notes=[*map(clean, notes)],
         document=stored, start=start, steps=steps, end=end, har=run.har,
     )  # fmt: skip

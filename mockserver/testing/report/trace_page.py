@@ -21,7 +21,7 @@ from markupsafe import Markup
 from mockserver._json import JSON
 from mockserver.contract.text import json_value, printable
 from mockserver.server.dashboard.environment import asset, environment
-from mockserver.testing.report.trace import Trace
+from mockserver.testing.report.trace import ShownTrace
 from mockserver.version import TRACE_VERSION, VERSION
 from mockserver.wire.response import HttpResponse
 
@@ -34,7 +34,7 @@ _OWN_SCRIPT: Final = ("<script>", "</script>")
 _TITLE_FIELDS: Final = ("status", "name", "event", "text")  # the first of them that a record has is next to its id
 
 
-def render(trace: Trace) -> bytes:
+def render(trace: ShownTrace) -> bytes:
     """Return the file."""
     style, script = _style(), _asset("script.js")
     numbers: dict[tuple[str, ...], int] = {}

@@ -1,0 +1,83 @@
+"""What every judge has in common: a check, what shows that it is broken, and the finding that a report has of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from mockserver.trace.facts import Fact
+from mockserver.trace.trace import Trace
+
+Severity = Literal[1, 2, 3]
+
+
+class Proof(NamedTuple):
+    """What shows that a check is broken: a sentence, and the numbers of the exchanges that show it."""
+
+    message: str
+    exchanges: Sequence[int] = ()
+
+
+class Met(NamedTuple):
+    """The situation of a check arose: a careless client breaks it there."""
+
+
+class NotAssessable(NamedTuple):
+    """Why a judge has no verdict."""
+
+    why: str
+
+
+MET = Met()
+Verdict = Proof | Met | NotAssessable
+Judge = Callable[[Trace], Iterable[Verdict]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """
+    A rule of conduct: a kind of bug that real clients have.
+
+    Attributes:
+        id: Its name.
+        clause: The clause of the API document that the client breaks.
+        line: Lines of the API document.
+        severity: 1 (money, spam, security), 2 (wrong state) or 3 (noise).
+        proof: The calls that prove it, for people.
+        advice: What the client should do instead.
+        needs: What a trace has to know; else the rule is not assessed.
+        bodies: Operations whose bodies it reads; it is not assessed if a recorder has left one out.
+        of_end: Only a finished run shows it: it is about what did not follow.
+        judge: Yields the proofs; None for a rule that only a comparison of two runs shows.
+    """
+
+    id: str
+    clause: str
+    line: str
+    severity: Severity
+    proof: str
+    advice: str
+    needs: frozenset[Fact] = frozenset()
+    bodies: tuple[str, ...] = ()
+    of_end: bool = False
+    judge: Judge | None = None
+
+
+class Finding(NamedTuple):
+    """One violation of a rule by the client, with the exchanges that prove it."""
+
+    rule: str
+    severity: int
+    message: str
+    exchanges: tuple[int, ...]
+    clause: str
+    line: str
+    advice: str
+
+
+class NotAssessed(NamedTuple):
+    """A rule that a trace does not show, and why."""
+
+    rule: str
+    why: str
