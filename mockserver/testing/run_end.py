@@ -11,7 +11,7 @@ from mockserver.contract.effects import deciding
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.text import json_value
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.evidence import FINAL, request_of
+from mockserver.judge.client.former_evidence import FINAL, request_of
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.hosting.usage import OF_A_RUN, Ended
 

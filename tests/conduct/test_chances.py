@@ -6,7 +6,7 @@ import pytest
 
 from mockserver.core.run import Run
 from mockserver.judge.client.chances import CHANCES, chances
-from mockserver.judge.client.evidence import Evidence
+from mockserver.judge.client.former_evidence import Evidence
 from mockserver.judge.client.judge import JUDGES, source_of
 from mockserver.judge.client.rules import RULES
 from mockserver.testing.sandbox import Sandbox

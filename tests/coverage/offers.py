@@ -20,7 +20,7 @@ import pytest
 from mockserver.core.run import Run
 from mockserver.core.state.journal import CommandRecord
 from mockserver.judge.client.chances import chances
-from mockserver.judge.client.evidence import Evidence
+from mockserver.judge.client.former_evidence import Evidence
 from mockserver.judge.client.judge import judge
 from mockserver.judge.coverage.coverage import Coverage
 from mockserver.judge.coverage.dimensions import DIMENSIONS, Dimension

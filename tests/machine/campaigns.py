@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from mockserver import Sandbox
-from mockserver.judge.client.evidence import was_received
+from mockserver.judge.client.former_evidence import was_received
 from mockserver.testing.machine import INVARIANTS, GatewayMachine
 from mockserver.testing.strategies import GIVEN
 from tests.clients.planted import BUGS, TROUBLE, Crm, NameTaken

@@ -12,7 +12,7 @@ from mockserver.contract.endpoints import OPERATIONS
 from mockserver.core import ledger
 from mockserver.core.instants import HOUR, MINUTE, SECOND
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.evidence import (
+from mockserver.judge.client.former_evidence import (
     FINAL,
     Evidence,
     body_of,

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.records import Session
 from mockserver.judge.client import polling, receivers, requests, sessions
-from mockserver.judge.client.evidence import (
+from mockserver.judge.client.former_evidence import (
     FINAL,
     TOO_MANY,
     WITH_FILTERS,

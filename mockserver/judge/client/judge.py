@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from mockserver.core.run import Run
 from mockserver.judge.client import campaigns, polling, receivers, requests, retry_after, sessions
-from mockserver.judge.client.evidence import Evidence
+from mockserver.judge.client.former_evidence import Evidence
 from mockserver.judge.client.rules import RULES, ConductResult, ConductRule, Finding, NotAssessable, NotAssessed, Proof
 
 Judge = Callable[[Evidence], Iterable[Proof | NotAssessable]]

@@ -21,7 +21,7 @@ from mockserver.core.instants import MINUTE, SECOND, Duration, Instant
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.rules import AppliedFault
-from mockserver.judge.client.evidence import (
+from mockserver.judge.client.former_evidence import (
     FINAL,
     OF_ALL_CALLS,
     TOO_MANY,

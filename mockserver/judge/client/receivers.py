@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from mockserver.contract.text import whole_number
 from mockserver.core.instants import MINUTE, SECOND, Duration
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.evidence import DeliveryAttempt, Evidence, was_received
+from mockserver.judge.client.former_evidence import DeliveryAttempt, Evidence, was_received
 from mockserver.judge.client.rules import NotAssessable, Proof
 
 REFUSALS = (400, 401, 403)

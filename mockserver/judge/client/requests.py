@@ -22,7 +22,7 @@ from mockserver.contract.text import closest_match, whole_number
 from mockserver.core.instants import MINUTE, parse
 from mockserver.core.state.calls import ApiError
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.evidence import WITH_FILTERS, Evidence, body_of, client_key, numbers, succeeded
+from mockserver.judge.client.former_evidence import WITH_FILTERS, Evidence, body_of, client_key, numbers, succeeded
 from mockserver.judge.client.rules import Proof
 
 _ON_CHANNEL = ("chat.platform", "chat.entrypointId")

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from mockserver.contract.durations import duration_text
 from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, Duration, Instant
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.evidence import (
+from mockserver.judge.client.former_evidence import (
     TOO_MANY,
     Evidence,
     client_key,

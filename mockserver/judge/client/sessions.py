@@ -15,7 +15,7 @@ from mockserver.core import ledger
 from mockserver.core.instants import MINUTE, SECOND, Instant
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.records import PageVisit, Session
-from mockserver.judge.client.evidence import (
+from mockserver.judge.client.former_evidence import (
     DeliveryAttempt,
     Evidence,
     body_of,

@@ -24,7 +24,7 @@ from mockserver.core.run import Run
 from mockserver.core.state.journal import Transition
 from mockserver.core.webhooks.deliveries import LOST
 from mockserver.judge.client.chances import chances
-from mockserver.judge.client.evidence import Evidence, body_of, succeeded
+from mockserver.judge.client.former_evidence import Evidence, body_of, succeeded
 from mockserver.judge.client.requests import statements
 from mockserver.judge.coverage.coverage import Coverage
 from mockserver.judge.coverage.dimensions import (

@@ -20,7 +20,7 @@ from mockserver.contract.lifecycles import CAMPAIGN, SESSION
 from mockserver.contract.text import json_value
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.evidence import was_received
+from mockserver.judge.client.former_evidence import was_received
 from mockserver.testing.explore.placements import Placement
 from mockserver.testing.explore.tables import DELIVERY_FAULTS
 

@@ -16,7 +16,7 @@ from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.text import json_value
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry, Transition
-from mockserver.judge.client.evidence import was_received
+from mockserver.judge.client.former_evidence import was_received
 
 ID = re.compile(r"\b[a-z][a-z_]*_[a-z0-9]{8,}\b")
 INSTANT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?")

@@ -19,7 +19,7 @@ from mockserver.core.instants import SECOND
 from mockserver.core.redaction import Redactor
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.evidence import Evidence, request_of
+from mockserver.judge.client.former_evidence import Evidence, request_of
 from mockserver.judge.client.judge import judge
 from mockserver.judge.client.polling import STALLED, delay_of
 from mockserver.judge.client.rules import BLAMED, RULES, Finding

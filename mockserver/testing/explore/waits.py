@@ -17,7 +17,7 @@ from mockserver.contract.durations import duration_text
 from mockserver.core.instants import SECOND, Duration
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.evidence import TOO_MANY, Evidence, elapsed, request_of, requested_wait
+from mockserver.judge.client.former_evidence import TOO_MANY, Evidence, elapsed, request_of, requested_wait
 from mockserver.judge.client.judge import finding
 from mockserver.judge.client.retry_after import UNMEASURED, ignore_retry_after
 from mockserver.judge.client.rules import ConductResult, Finding, Proof

@@ -25,7 +25,7 @@ from mockserver.core.operations.footprints import Footprint, footprint_of
 from mockserver.core.scheduler import next_due
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.webhooks.deliveries import due_endpoints
-from mockserver.judge.client.evidence import request_of
+from mockserver.judge.client.former_evidence import request_of
 from mockserver.server.http1 import real_time
 from mockserver.testing.explore.in_process import RunInProcess
 from mockserver.testing.explore.watch import Bounds, Watch

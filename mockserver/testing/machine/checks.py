@@ -15,7 +15,7 @@ from typing import Any
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.evidence import (
+from mockserver.judge.client.former_evidence import (
     has_failed,
     numbers,
     reads_final,

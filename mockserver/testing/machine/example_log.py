@@ -9,7 +9,7 @@ from itertools import takewhile
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.evidence import Evidence, never, was_received
+from mockserver.judge.client.former_evidence import Evidence, never, was_received
 from mockserver.server.hosting.host import HostedSandbox
 
 
