@@ -75,7 +75,6 @@ class Exchange:
         limited_at: The process's instant at a 429.
         read_body: The JSON value of the request's body, if the source has read it.
         cut_from_bytes: The size of the request's body if `request_body` is only its beginning.
-        is_answer_cut: Whether `response_body` is only the beginning of the answer's.
     """
 
     number: int
@@ -112,7 +111,6 @@ class Exchange:
     limited_at: Instant | None = None
     read_body: Any = None
     cut_from_bytes: int | None = None
-    is_answer_cut: bool = False
 
     @cached_property
     def request_json(self) -> Any:

@@ -53,7 +53,7 @@ def _trace(
         exchanges=list(exchanges_of(run, entries)),
         deliveries=deliveries,
         visits=visits,
-        knows=OF_A_SANDBOX.difference(_lacking(run, deliveries, visits)),
+        knows=OF_A_SANDBOX.difference(_lacking(deliveries, visits)),
         now=run.now,
         sandbox=OfSandbox(
             choices=run.choices,
@@ -69,9 +69,7 @@ def _trace(
     )
 
 
-def _lacking(run: Run, deliveries: Sequence[DeliveryAttempt], visits: Sequence[object]) -> Iterator[Fact]:
-    if run.exchanges and run.exchanges[0].n > 1:  # the journal, which is bounded, has dropped calls
-        yield "first calls"
+def _lacking(deliveries: Sequence[DeliveryAttempt], visits: Sequence[object]) -> Iterator[Fact]:
     if not deliveries:
         yield "deliveries"
     if not visits:
@@ -148,7 +146,6 @@ def _exchange(entry: JournalEntry, arrived_after: int | None, is_unreceived: boo
         limited_at=entry.limited_at,
         read_body=entry.body,
         cut_from_bytes=call.cut_from_bytes,
-        is_answer_cut=entry.answer_cut_from_bytes is not None,
     )
 
 

@@ -98,7 +98,6 @@ def recorded_trace(
 
 
 def _known(exchanges: Sequence[Exchange], deliveries: Sequence[DeliveryAttempt]) -> Iterator[Fact]:
-    yield "first calls"
     if all(exchange.is_timed for exchange in exchanges):
         yield "times"
     if deliveries:

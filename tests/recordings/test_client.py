@@ -90,7 +90,7 @@ def test_a_careful_client_at_the_same_task_has_none(
 
 RULES_FOUND = (
     "duplicate-start blind-post-retry poll-after-final poll-too-fast poll-final-set-incomplete ignore-retry-after retry-hopeless "
-    "only-200-is-ok json-on-204 restart-canceled lost-filters stale-template naive-dates secret-in-browser page-endless page-skip"
+    "only-200-is-ok json-on-204 restart-canceled lost-filters naive-dates secret-in-browser page-endless"
 )
 
 
