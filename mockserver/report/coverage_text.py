@@ -1,4 +1,4 @@
-"""A coverage as text: a table for the terminal, every gap with its remedy, Markdown, and a badge."""
+"""A coverage as text: a table for the terminal, every gap with its remedy, and Markdown."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ _GAPS_CHARS: Final = 66
 _MARKDOWN_GAPS: Final = 10  # of a dimension, so that nine of them fit into the summary of a job
 _TOTAL: Final = "total"
 USED: Final = "used"  # in place of names of operations
-_COLORS: Final = ((90, "#2e7d32"), (60, "#8d6e00"), (0, "#b3261e"))  # from a percentage on; each readable under white
-_LABEL: Final = "contract"
 
 
 def operations_named(text: str, coverage: Coverage) -> tuple[str, ...]:
@@ -110,22 +108,6 @@ def markdown(coverage: Coverage) -> str:
             lines.append(f"- {len(missing) - _MARKDOWN_GAPS} more")
         lines += ["", "</details>"]
     return "\n".join(lines) + "\n"
-
-
-def badge(coverage: Coverage) -> str:
-    """Return an SVG with the share of everything; it refers to no other file."""
-    count = coverage.count()
-    color = next(color for least, color in _COLORS if count.percent >= least)
-    left, right = 10 + 7 * len(_LABEL), 10 + 7 * len(count.text)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" '
-        f'aria-label="{_LABEL}: {count.text}">\n'
-        f"<title>{_LABEL}: {count.covered} of {count.total} items covered</title>\n"
-        f'<rect width="{left}" height="20" fill="#444"/><rect x="{left}" width="{right}" height="20" fill="{color}"/>\n'
-        '<g fill="#fff" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">\n'
-        f'<text x="{left / 2:g}" y="14">{_LABEL}</text><text x="{left + right / 2:g}" y="14">{count.text}</text>\n'
-        "</g>\n</svg>\n"
-    )
 
 
 def thresholds(text: str) -> dict[Dimension | None, float]:

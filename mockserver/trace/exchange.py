@@ -133,7 +133,7 @@ class Exchange:
     def query(self) -> tuple[tuple[str, str], ...]:
         """The pairs of the query, decoded."""
         _, _, query = self.path.partition("?")
-        return tuple(parse_qsl(query, keep_blank_values=True, errors="replace"))
+        return tuple(parse_qsl(query, keep_blank_values=True, errors="replace")) if query else ()
 
     @cached_property
     def date(self) -> Instant | None:

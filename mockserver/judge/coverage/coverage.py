@@ -61,7 +61,6 @@ class Coverage:
 
     def __init__(self) -> None:
         self._covered: dict[Dimension, set[str]] = {name: set() for name in DIMENSIONS if name != "clauses"}
-        self._lacking: dict[Dimension, set[str]] = {}  # made when first asked for; each sandbox asks for it again
 
     def add(self, dimension: Dimension, *items: str) -> None:
         """
@@ -71,12 +70,7 @@ class Coverage:
             dimension: Any but the clauses, which follow from the others.
             items: Items as in `mockserver coverage report`.
         """
-        covered = self._covered[dimension]
-        if covered.issuperset(items):  # as of most tests
-            return
-        covered.update(items)
-        if dimension in self._lacking:
-            self._lacking[dimension].difference_update(items)
+        self._covered[dimension].update(items)
 
     def update(self, other: Coverage) -> None:
         """
@@ -107,17 +101,6 @@ class Coverage:
         """
         covered = self._all_covered(dimension)
         return tuple(item for item in universe()[dimension] if item not in covered)
-
-    def lacking(self, dimension: Dimension) -> AbstractSet[str]:
-        """
-        Return the items of a dimension that are not covered, in no order: a view, from which later items vanish.
-
-        Args:
-            dimension: Any but the clauses.
-        """
-        if dimension not in self._lacking:
-            self._lacking[dimension] = universe()[dimension].keys() - self._covered[dimension]
-        return self._lacking[dimension]
 
     def _all_covered(self, dimension: Dimension) -> AbstractSet[str]:
         """Return what is covered, in no order, and maybe texts that are no items; of the clauses those that covered items name."""

@@ -50,17 +50,20 @@ def gather(trace: Trace, into: Coverage, choices_read: ChoicesRead) -> None:
         into: Gets the items.
         choices_read: Empty unless the sandbox tracks its choices.
     """
+    if not trace.exchanges and not trace.deliveries:
+        return
     into.add("operations", *trace.operations)
     into.add("answers", *_answers(trace.calls))
     into.add("faults", *_faults(trace.calls))
     into.add("filters", *_filters(trace.of(*WITH_FILTERS)))
-    into.add("steps", *_steps(trace, into.lacking("steps")))
+    into.add("steps", *_steps(trace, into.missing("steps")))
     for transition, event in _reported(trace):
         into.add("steps", *_items(transition))
         if transition.target in ENDS:
             into.add("deliveries", f"{event} {transition.target}")
-    into.add("conduct", *chances(trace, into.lacking("conduct")))
-    into.add("choices", *_choices(trace, choices_read, into.lacking("choices")))
+    into.add("conduct", *chances(trace, {*into.missing("conduct")}))
+    if trace.calls:
+        into.add("choices", *_choices(trace, choices_read))
 
 
 def _answers(calls: Iterable[Exchange]) -> Iterator[str]:
@@ -83,7 +86,8 @@ def _filters(calls: Iterable[Exchange]) -> Iterator[str]:
             yield f"{statement.get('field')} {statement.get('operator')}"
 
 
-def _steps(trace: Trace, lacking: AbstractSet[str]) -> Iterator[str]:
+def _steps(trace: Trace, missing: Sequence[str]) -> Iterator[str]:
+    lacking = frozenset(missing)
     unread: list[Transition] = []  # no call caused them
     for transition in trace.sandbox.transitions:
         if transition.kind == "delivery" or lacking.isdisjoint(_items(transition)):
@@ -135,11 +139,9 @@ def _reported(trace: Trace) -> Iterator[tuple[Transition, str]]:
             yield transition, kinds[transition.id]
 
 
-def _choices(trace: Trace, choices_read: ChoicesRead, lacking: AbstractSet[str]) -> Iterator[str]:
-    if not trace.calls:
-        return
+def _choices(trace: Trace, choices_read: ChoicesRead) -> Iterator[str]:
     sessions = {each.delivery: each.session_id for each in trace.deliveries}
-    for item in choices_read.keys() & lacking:
-        read_by = {sessions.get(timer_of, timer_of) for timer_of in choices_read[item]}
-        if NO_TIMER in read_by or not read_by.isdisjoint(trace.records.created):
+    for item, timers in choices_read.items():
+        records = {sessions.get(timer_of, timer_of) for timer_of in timers}
+        if NO_TIMER in timers or not records.isdisjoint(trace.records.created):
             yield item
