@@ -152,8 +152,8 @@ def may_be_of_another_user(trace: Trace, again: Exchange) -> bool:
         return False
     campaign_id, allowed = again.params["id"], _ALLOWED_IN[again.operation]
     invited = [n for n, status in shown(trace, campaign_id) if n <= again.follows and status in allowed]
-    own = (call for call in trace.concerning(campaign_id) if call.operation == again.operation)
-    sent = [call for call in own if call.number <= again.number]
+    calls = trace.concerning(campaign_id)
+    sent = [call for call in calls if call.operation == again.operation and call.number <= again.number]
     if len(sent) > 1 and len(invited) == len(sent) - 1 and _follows_creation(trace, sent[0], invited):
         return not is_in_a_row(trace, sent[-2], again)
     return len(invited) >= len(sent)

@@ -130,9 +130,9 @@ def read_history(snapshot: HostedSnapshot, args: Arguments) -> answers.History:
 
 def _unmoved(run: Run, real: Duration | None) -> answers.Unmoved | None:
     """Return the client's waits in real time while the clock did not move; None below half a second."""
-    from mockserver.judge.client import polling
+    from mockserver.server.report import frozen_clock
 
-    waits = polling.unmoved(run, real)
+    waits = frozen_clock.unmoved(run, real)
     if waits is None:
         return None
     spent, idle = waits.spent / SECOND, waits.idle / SECOND
@@ -141,9 +141,9 @@ def _unmoved(run: Run, real: Duration | None) -> answers.Unmoved | None:
 
 def _apart(run: Run, process: Instant) -> answers.Apart | None:
     """Return the process's time and the sandbox's, if they differ unintentionally; `exchange` is null for the present."""
-    from mockserver.judge.client import polling
+    from mockserver.server.report import frozen_clock
 
-    clocks = polling.apart(run, process)
+    clocks = frozen_clock.apart(run, process)
     if clocks is None:
         return None
     return {"process": format_exact(clocks.process), "sandbox": format_exact(clocks.sandbox), "exchange": clocks.n}
