@@ -88,7 +88,9 @@ class DeliveryAttempt:
     accepted: bool
     answer: bytes
     at: Instant
+    attempt: int
     body: bytes
+    delivery: str
     ended_at: Instant
     endpoint: str
     event_id: str
@@ -96,6 +98,7 @@ class DeliveryAttempt:
     happened_at: Instant
     headers: Mapping[str, str]
     is_genuine: bool
+    is_lost: bool
     json: Any
     kind: str
     label: str

@@ -84,8 +84,7 @@ def gaps(coverage: Coverage, operations: Collection[str] | None = None, *, as_re
         if missing:
             yield f"{name}: {len(missing)} not covered"
         for item in missing:
-            found = remedy(name, item)
-            yield f"  {item}\n      {found.request if as_requests else found.text}"
+            yield f"  {item}\n      {remedy(name, item).text(as_request=as_requests)}"
 
 
 def markdown(coverage: Coverage) -> str:
@@ -104,9 +103,11 @@ def markdown(coverage: Coverage) -> str:
         if not missing:
             continue
         lines += ["", f"<details><summary>{name}: {len(missing)} not covered</summary>", ""]
-        remedies = [(item, remedy(name, item)) for item in missing[:_MARKDOWN_GAPS]]
-        lines += [f"- `{item}`: {f'`{found.line}`' if found.line else found.text}" for item, found in remedies]
-        lines += [f"- {len(missing) - _MARKDOWN_GAPS} more"] if len(missing) > _MARKDOWN_GAPS else []
+        for item in missing[:_MARKDOWN_GAPS]:
+            found = remedy(name, item)
+            lines.append(f"- `{item}`: {f'`{found.line}`' if found.line else found.text()}")
+        if len(missing) > _MARKDOWN_GAPS:
+            lines.append(f"- {len(missing) - _MARKDOWN_GAPS} more")
         lines += ["", "</details>"]
     return "\n".join(lines) + "\n"
 

@@ -228,6 +228,9 @@ class DeliveryAttempt:
         body: The bytes of the request.
         answer: The beginning of the body of the receiver's answer.
         fault: The fault or forgery of a rule; None for the event itself.
+        delivery: The id of the delivery that it belongs to; empty if the source has none.
+        attempt: The number of the attempt at that delivery, from 1; a request that a rule adds has that of the attempt. 0 if unknown.
+        is_lost: A rule has lost it, so that it reached no receiver.
     """
 
     number: int
@@ -244,6 +247,9 @@ class DeliveryAttempt:
     body: bytes
     answer: bytes = b""
     fault: str | None = None
+    delivery: str = ""
+    attempt: int = 0
+    is_lost: bool = False
 
     @cached_property
     def json(self) -> Any:

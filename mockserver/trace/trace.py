@@ -46,6 +46,7 @@ class OfSandbox(NamedTuple):
         secret_keys: Those of its tenants.
         is_frozen: Its clock moves only when it is advanced.
         transitions: Of every record, oldest first.
+        advanced: The number of the last exchange before each command that advanced the clock.
         under_way: Ids of sessions of which an event is still to be delivered.
         held_delays: The delays of calls whose clients have disconnected.
     """
@@ -54,6 +55,7 @@ class OfSandbox(NamedTuple):
     secret_keys: AbstractSet[str] = frozenset()
     is_frozen: bool = False
     transitions: Sequence[Transition] = ()
+    advanced: Sequence[int] = ()
     under_way: AbstractSet[str] = frozenset()
     held_delays: Sequence[Duration] = ()
 

@@ -53,7 +53,7 @@ def test_a_report_has_the_table_and_each_gap_with_what_closes_it(
     assert render.table(Coverage.load(file)) == report.splitlines()[:11]
     for dimension in DIMENSIONS:
         for item in Coverage.load(file).missing(dimension):
-            assert f"\n  {item}\n      {remedy(dimension, item).text}\n" in report
+            assert f"\n  {item}\n      {remedy(dimension, item).text()}\n" in report
     for item in Coverage.load(file).covered("answers"):
         assert f"\n  {item}\n" not in report
 

@@ -8,7 +8,6 @@ import pytest
 
 from mockserver.core.run import Run
 from mockserver.judge.client import judge
-from mockserver.judge.client.rules import ConductResult
 from mockserver.testing.report import conduct_page
 from tests.testing.conftest import PLUGIN, Suite
 
@@ -65,7 +64,7 @@ def test_in_the_mode_report_each_test_is_judged_and_its_findings_counted(suite: 
 
 def test_by_default_a_test_that_passes_is_not_judged(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[Run] = []
-    monkeypatch.setattr(judge, "judge", lambda run, severity=None: judged.append(run) or ConductResult((), ()))
+    monkeypatch.setattr(judge, "judge", lambda run, severity=None: judged.append(run) or judge.ConductResult((), ()))
     result = suite.run(
         TWICE
         + """
