@@ -32,6 +32,8 @@ def recorded_exchange(entry: Entry, *, number: int, source: str, path: str, at: 
     trouble = trouble_of(entry.status, entry.response_headers, entry.response_body, entry.method)
     ended_at = at if entry.ended_at is None else entry.ended_at
     is_timed = entry.sent_at is not None
+    is_lost = trouble in ("no-answer", "broken-body")
+    waited = 0 if is_lost else ended_at - at
     exchange = Exchange(
         number=number,
         source=source,
@@ -55,9 +57,9 @@ def recorded_exchange(entry: Entry, *, number: int, source: str, path: str, at: 
         applied=None,
         is_timed=is_timed,
         is_ordered=entry.is_ordered,
-        delay=as_shown(ended_at - at, SECOND) if ended_at - at >= _LONG else 0,
+        delay=as_shown(waited, SECOND) if waited >= _LONG else 0,
         # A library may have repeated it: the recording does not show on which connection it was.
-        is_reset=trouble in ("no-answer", "broken-body"),
+        is_reset=is_lost,
         stopwatch=at if is_timed else None,
     )
     return replace(exchange, applied=exchange.succeeded or None, retry_after=_seconds_to_wait(exchange))
