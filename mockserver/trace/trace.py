@@ -26,7 +26,7 @@ LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
         "preflight": "a preflight of a browser",
         "cached": "a duplicate from the recorder's cache",
         "redirect": "a redirect before the API",
-        "unfinished": "without a request that can be read",
+        "unfinished": "whose request or answer cannot be read",
     }
 )
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})

@@ -147,6 +147,12 @@ def test_a_wait_of_two_minutes_for_an_answer_is_a_client_without_a_timeout(tmp_p
     assert ("no-timeout", (1,)) == (finding.rule, finding.exchanges)
 
 
+def test_a_call_without_an_answer_shows_no_wait_for_it(tmp_path: Path) -> None:
+    result = judge(read_recording(write(tmp_path, entry(START, 0, time=125_000))))
+
+    assert "no response was delayed by two minutes" == reason(result, "no-timeout")
+
+
 def test_a_cassette_has_no_times_and_rules_of_time_are_not_assessed(tmp_path: Path) -> None:
     rows = [
         {"request": {"method": "GET", "uri": "https://crm.example/v1/campaigns/c/executions/e", "body": None, "headers": {}},

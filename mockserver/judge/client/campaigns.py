@@ -312,8 +312,9 @@ def wrong_variable_keys(trace: Trace) -> Iterator[Verdict]:
     for campaign_id, starts in trace.grouped_by("id", "startCampaign"):
         campaign = trace.records.campaigns.get(campaign_id)
         template = started.get(campaign_id) or (campaign.template if campaign is not None else None)
-        for start in starts if template is not None else ():
-            yield from _wrong_keys(trace, template, start)
+        if template is not None:
+            for start in starts:
+                yield from _wrong_keys(trace, template, start)
     if "settings" not in trace.knows:
         yield NotAssessable("only a template that was read before the start is compared")
 

@@ -32,15 +32,9 @@ _ALLOWED_IN: Final[Mapping[str | None, tuple[str, ...]]] = {
     "startCampaign": ("draft",),
     "cancelCampaign": ("draft", "processing"),
 }
-_MOVED: Final = (
-    10 * MILLISECOND
-)  # a clock that follows the process's and advanced this much more than real time was moved
+# A clock that follows the process's and advanced this much more than real time was moved.
+_MOVED: Final = 10 * MILLISECOND
 _HTTP_DATE: Final = SECOND  # of which an HTTP date has no fractions, and a client's own clock in seconds neither
-
-
-def has_troubled(call: Exchange) -> bool:
-    """Return True for a call that did not succeed, or that a rule changed on the wire."""
-    return bool(call.fault) or call.status is None or not 200 <= call.status < 300
 
 
 def may_have_received(exchange: Exchange) -> bool:
@@ -183,15 +177,10 @@ def reads(trace: Trace, session_id: str) -> list[Exchange]:
     return [call for call in calls if call.operation == "readConnectionSession" and call.succeeded]
 
 
-def acknowledged_at(trace: Trace, session_id: str) -> Instant | None:
-    """Return the instant at which a receiver first accepted an event of the session, or None."""
-    of_session = (attempt for attempt in trace.deliveries if attempt.session_id == session_id)
-    return next((attempt.at for attempt in of_session if attempt.accepted and attempt.is_genuine), None)
-
-
 def is_acknowledged(trace: Trace, session_id: str) -> bool:
     """Return True if a receiver accepted an event of the session."""
-    return acknowledged_at(trace, session_id) is not None
+    of_session = (attempt for attempt in trace.deliveries if attempt.session_id == session_id)
+    return any(attempt.accepted and attempt.is_genuine for attempt in of_session)
 
 
 def ended_at(trace: Trace, record_id: str) -> Instant | None:

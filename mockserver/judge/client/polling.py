@@ -106,13 +106,16 @@ def final_read(trace: Trace, polls: PollSequence) -> FinalRead | None:
     return FinalRead(final, later)
 
 
+def _with_final_reads(trace: Trace) -> Sequence[tuple[PollSequence, FinalRead | None]]:
+    return [(polls, final_read(trace, polls)) for polls in trace.once(_poll_sequences)]
+
+
 def _are_of_one_loop(trace: Trace, earlier: Exchange, later: Exchange) -> bool:
     return later.at - earlier.at <= _SAME_LOOP and is_in_a_row(trace, earlier, later)
 
 
 def poll_after_final(trace: Trace) -> Iterator[Verdict]:
-    for polls in poll_sequences(trace, ALL_POLLED):
-        final = final_read(trace, polls)
+    for polls, final in trace.once(_with_final_reads):
         if final is None:
             continue
         yield MET
@@ -132,8 +135,7 @@ def _waits_for_completed(polls: PollSequence, final: FinalRead) -> bool:
 
 
 def poll_final_set_incomplete(trace: Trace) -> Iterator[Verdict]:
-    for polls in poll_sequences(trace, ALL_POLLED):
-        final = final_read(trace, polls)
+    for polls, final in trace.once(_with_final_reads):
         if final is None or final.status not in ("failed", "canceled"):
             continue
         yield MET
@@ -172,8 +174,7 @@ def _gap_as_sent(trace: Trace, earlier: Exchange, later: Exchange) -> Duration |
 def _poll_loops(trace: Trace) -> Iterator[PollSequence]:
     """Yield the polls up to a final status; a start or a cancel of the campaign ends a loop, since it needs a read."""
     writes = trace.of("startCampaign", "cancelCampaign")
-    for sequence in poll_sequences(trace, ALL_POLLED):
-        final = final_read(trace, sequence)
+    for sequence, final in trace.once(_with_final_reads):
         polls = [poll for poll in sequence.reads if final is None or poll.number <= final.exchange.number]
         polls.sort(key=lambda poll: poll.place_as_sent)
         places = [poll.place_as_sent for poll in polls]
