@@ -37,6 +37,11 @@ def never(_earlier: int, _later: int) -> Duration:
     return 0
 
 
+def no_records(_trace: Trace) -> Records:
+    """Return no records: the trace shows none."""
+    return NO_RECORDS
+
+
 class OfSandbox(NamedTuple):
     """
     What only a sandbox shows.
@@ -96,7 +101,7 @@ class Trace:
     sources: Sequence[str] = ()
     prefix: str = ""
     left_out: Mapping[str, int] = field(default_factory=dict)
-    read_records: Callable[[Trace], Records] = lambda _: NO_RECORDS
+    read_records: Callable[[Trace], Records] = no_records
     _derived: dict[Callable[[Any], Any], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, make: Callable[[Trace], Derived]) -> Derived:
