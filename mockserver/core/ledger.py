@@ -161,11 +161,20 @@ def _cause(troubles: Sequence[Trouble], original: CampaignRow, before: int) -> T
     return next((each for each in troubles if each.number < before and each.is_about(original)), None)
 
 
-def why_troubled(code: str | None, *, is_lost: bool) -> str | None:
-    """Return why a client may create a clone after a create or a start: it was done already, or its answer lost; else None."""
+def why_troubled(*, code: str | None, is_applied: bool, status: int | None, is_faulted: bool) -> str | None:
+    """
+    Return why a client may create a clone after a create or a start, or None.
+
+    Args:
+        code: The code with which it was refused.
+        is_applied: It took effect.
+        status: Of the answer that was sent; None if none was.
+        is_faulted: A rule changed it on the wire: a 5xx has replaced the answer.
+    """
     if code in DONE_ALREADY:
         return code
-    return "answer lost" if is_lost else None
+    is_lost = status is None or (is_faulted and status >= 500)
+    return "answer lost" if is_applied and is_lost else None
 
 
 def abandoned(run: Run, made: Mapping[str, int]) -> list[Row]:
@@ -275,13 +284,16 @@ def _troubles(run: Run, tenant: Tenant) -> list[Trouble]:
     for entry in reversed(run.exchanges):
         if entry.tenant_id != tenant.id or entry.operation not in ("createCampaign", "startCampaign"):
             continue
-        is_replaced = entry.fault is not None and (entry.status or 0) >= 500  # by an injected 5xx
-        is_lost = entry.applied and (entry.status is None or entry.is_held or is_replaced)
-        why = why_troubled(entry.error.code if entry.error else None, is_lost=is_lost)
+        why = why_troubled(
+            code=entry.error.code if entry.error else None,
+            is_applied=entry.applied,
+            status=None if entry.is_held else entry.status,
+            is_faulted=entry.fault is not None,
+        )
         if why is not None:
             has_name = entry.operation == "createCampaign" and isinstance(entry.body, dict)
             name = entry.body.get("name") if has_name else None
-            troubles.append(Trouble(entry.n, why, name, entry.call.params.get("id")))
+            troubles.append(Trouble(number=entry.n, why=why, name=name, campaign_id=entry.call.params.get("id")))
     return troubles
 
 

@@ -26,7 +26,7 @@ LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
         "preflight": "a preflight of a browser",
         "cached": "a duplicate from the recorder's cache",
         "redirect": "a redirect before the API",
-        "unfinished": "whose request or answer cannot be read",
+        "unfinished": "without a request that can be read",
     }
 )
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
@@ -37,8 +37,8 @@ def never(_earlier: int, _later: int) -> Duration:
     return 0
 
 
-def _no_records(_trace: Trace) -> Records:
-    """Return no records."""
+def no_records(_trace: Trace) -> Records:
+    """Return no records: the trace shows none."""
     return NO_RECORDS
 
 
@@ -101,7 +101,7 @@ class Trace:
     sources: Sequence[str] = ()
     prefix: str = ""
     left_out: Mapping[str, int] = field(default_factory=dict)
-    read_records: Callable[[Trace], Records] = _no_records
+    read_records: Callable[[Trace], Records] = no_records
     _derived: dict[Callable[[Any], Any], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, make: Callable[[Trace], Derived]) -> Derived:

@@ -28,7 +28,7 @@ from mockserver.judge.client.evidence import (
 )
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.facts import LACKING
-from mockserver.trace.records import SeenCampaign, SeenTemplate
+from mockserver.trace.records import SeenTemplate
 from mockserver.trace.trace import Trace, numbers
 
 _READS: Final = ("listCampaigns", "readCampaign", "readExecution")
@@ -195,32 +195,27 @@ def _clones(trace: Trace, cause: str) -> Iterator[Verdict]:
 
 
 def _found_clones(trace: Trace) -> Sequence[ledger.Clone]:
-    campaigns = trace.records.campaigns
-    if len(campaigns) < 2:
-        return ()
-    troubles: dict[str, list[ledger.Trouble]] = {}
-    for call in reversed(trace.of("createCampaign", "startCampaign")):
-        trouble = _trouble(call)
-        if trouble is not None:
-            troubles.setdefault(call.key or "", []).append(trouble)
-    by_tenant: dict[str, list[SeenCampaign]] = {tenant: [] for tenant in troubles}
-    for campaign in campaigns.values():
-        if campaign.tenant in by_tenant:
-            by_tenant[campaign.tenant].append(campaign)
-    made = trace.records.created
-    return [clone for key, own in by_tenant.items() for clone in ledger.find_clones(own, troubles[key], made)]
+    found: list[ledger.Clone] = []
+    campaigns = trace.records.campaigns.values()
+    writes = trace.of("createCampaign", "startCampaign")
+    for tenant in dict.fromkeys(campaign.tenant for campaign in campaigns):
+        own = [campaign for campaign in campaigns if campaign.tenant == tenant]
+        troubles = [_trouble(call) for call in reversed(writes) if (call.key or "") == tenant]
+        found += ledger.find_clones(own, list(filter(None, troubles)), trace.records.created)
+    return found
 
 
 def _trouble(call: Exchange) -> ledger.Trouble | None:
-    status = call.late_status if call.status is None else call.status
-    is_replaced = bool(call.fault) and (status or 0) >= 500
-    is_lost = bool(call.applied) and (status is None or is_replaced)
-    code = call.refusal.code if call.refusal is not None else call.code
-    why = ledger.why_troubled(code, is_lost=is_lost)
+    why = ledger.why_troubled(
+        code=call.refusal.code if call.refusal is not None else call.code,
+        is_applied=bool(call.applied),
+        status=call.late_status if call.status is None else call.status,
+        is_faulted=bool(call.fault),
+    )
     if why is None:
         return None
     name = call.sent.get("name") if call.operation == "createCampaign" else None
-    return ledger.Trouble(call.number, why, name, call.params.get("id"))
+    return ledger.Trouble(number=call.number, why=why, name=name, campaign_id=call.params.get("id"))
 
 
 def _is_new_decision(trace: Trace, campaign_id: str, why: Exchange, create: Exchange, start: Exchange) -> bool:

@@ -122,8 +122,7 @@ def restarts(log: ExampleLog) -> Iterator[str]:
             yield f"campaign {campaign} was started (#{exchange.number}) after a read of its final status (#{final})"
 
 
-# session-storm has to wait for a session that stays unused, or for phone_in_use: many users may click at a time.
-# One step is one click, and needs one session.
+# Conduct has no rule on them: many users may click at a time. One step is one click, and needs one session.
 def repeated_session_creates(log: ExampleLog) -> Iterator[str]:
     """Sessions that one step created one after another; a session whose answer was lost is unknown to the client."""
     created = [call for call in log.step.of("createConnectionSession") if call.applied and call.succeeded]
