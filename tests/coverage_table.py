@@ -31,7 +31,7 @@ def observed(seen: Seen) -> list[tuple[Any, str, Callable[..., None]]]:
     """The methods through which every exchange, fired rule and finding passes, each with what notes its arguments."""
     from mockserver.core.state.journal import Journal
     from mockserver.core.state.rule_set import RuleSet
-    from mockserver.judge.client.rules import Finding
+    from mockserver.judge.check import Finding
 
     def exchange(journal: Any, entry: Any) -> None:
         seen["endpoints"].add(str(entry.operation))

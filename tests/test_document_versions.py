@@ -60,7 +60,7 @@ def test_a_replay_document_has_its_version_and_is_read_again(
 
 def test_a_replay_document_of_another_version_is_no_recording() -> None:
     with pytest.raises(RecordingError) as refusal:
-        list(replay_entries({"version": 2, "calls": []}, "run.json"))
+        list(replay_entries({"version": 2, "calls": []}, Path("run.json")))
 
     assert f"run.json: got version 2 of a replay document; {EXPECTED}" == str(refusal.value)
 

@@ -49,7 +49,7 @@ READERS = (
 )
 # Explore watches a sandbox while it runs; a replay drives one; an example is recorded as a document without its keys.
 DRIVERS = (
-    "judge.choices.replays", "judge.client.recorded", "testing.explore.watch", "testing.report.replay", "testing.machine.recording",
+    "judge.choices.replays", "testing.explore.watch", "testing.report.replay", "testing.machine.recording",
 )  # fmt: skip
 WORLD = ("asyncio", "flask", "os", "random", "secrets", "socket", "subprocess", "threading", "time", "uuid", "werkzeug")
 CLOCK_READERS = ("now", "today", "utcnow")

@@ -77,7 +77,6 @@ class Coverage:
     def covered(self, dimension: Dimension) -> tuple[str, ...]: ...
     @classmethod
     def from_json(cls, document: Any, source: str = 'coverage') -> Self: ...
-    def lacking(self, dimension: Dimension) -> AbstractSet[str]: ...
     @classmethod
     def load(cls, path: str | Path) -> Self: ...
     def missing(self, dimension: Dimension) -> tuple[str, ...]: ...
@@ -88,7 +87,9 @@ class DeliveryAttempt:
     accepted: bool
     answer: bytes
     at: Instant
+    attempt: int
     body: bytes
+    delivery: str
     ended_at: Instant
     endpoint: str
     event_id: str
@@ -96,6 +97,7 @@ class DeliveryAttempt:
     happened_at: Instant
     headers: Mapping[str, str]
     is_genuine: bool
+    is_lost: bool
     json: Any
     kind: str
     label: str

@@ -1,4 +1,4 @@
-"""The command `coverage`: a coverage of a file or of a running sandbox, as text, HTML, Markdown or badge; files combined."""
+"""The command `coverage`: a coverage of a file or of a running sandbox, as text, HTML or Markdown; files combined."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ _FORMS: Final = {
     "report": "print the table, and each gap with what closes it",
     "html": "write the page, one file without script",
     "markdown": "print a table for the summary of a job",
-    "badge": "write the share of everything as an SVG",
 }
 
 
@@ -95,7 +94,6 @@ def _rendered(coverage: Coverage, options: argparse.Namespace) -> str:
     forms: dict[str, Callable[[], str]] = {
         "html": lambda: page.render(coverage),
         "markdown": lambda: render.markdown(coverage),
-        "badge": lambda: render.badge(coverage),
     }
     if options.form in forms:
         return forms[options.form]()

@@ -16,7 +16,6 @@ from mockserver._data import data_dir
 from mockserver.contract.choices import CHOICES, FAMILIES, Choice
 from mockserver.contract.choices.profiles import LEFT_OUT, PROFILES
 from mockserver.contract.effects import ALIASES, EFFECTS, of_group, schema_properties
-from mockserver.judge.client.judge import JUDGES
 from mockserver.judge.client.rules import PARTS, RULES
 from mockserver.scenario import library
 
@@ -27,6 +26,7 @@ VALUE_SHAPES: Final = {
     "bytes-per-kind": "mapping of a kind of media to bytes",
     "duration": "or seconds, or a duration such as `1h`",
 }
+_SHOWN_OF_RULES: Final = ("id", "severity", "clause", "line", "proof", "advice")
 
 
 def choices_page() -> str:
@@ -107,33 +107,22 @@ def conduct_page() -> str:
     """Return the text of `docs/conduct.md`."""
     lines = [_introduction("conduct")]
     for title, part in PARTS.items():
-        cells = (
-            (
-                f"`{row.id}`",
-                str(row.severity),
-                " ".join(row.sources),
-                row.proof,
-                f"`{row.clause}`, {row.line}",
-                row.advice,
-            )
-            for row in part
-        )
-        head = ("rule", "severity", "sources", "proof", "clause", "advice")
-        lines += [f"### {title}\n", _table(head, [f"| {' | '.join(map(_cell, row))} |" for row in cells])]
-    others = [row for row in RULES.values() if row.id not in JUDGES]
-    compared = [f"`{row.id}`" for row in others if "D" in row.sources and "H" not in row.sources]
-    alone = [f"`{row.id}`" for row in others if "H" in row.sources and row.id != "misreads-404"]
+        table_rows = []
+        for row in part:
+            cells = (f"`{row.id}`", str(row.severity), row.proof, f"`{row.clause}`, {row.line}", row.advice)
+            table_rows.append(f"| {' | '.join(map(_cell, cells))} |")
+        lines += [f"### {title}\n", _table(("rule", "severity", "proof", "clause", "advice"), table_rows)]
+    compared = [f"`{row.id}`" for row in RULES.values() if row.judge is None]
     lines += [
         "### Rules that one run cannot prove\n",
-        f"Only a comparison of two runs shows these: {', '.join(compared)}, and in part `misreads-404`.",
-        f"Only the client's own test shows these: {', '.join(alone)}.\n",
+        f"Only a comparison of two runs shows these: {', '.join(compared)}.\n",
     ]
     return "\n".join(lines)
 
 
 def rows() -> list[dict[str, Any]]:
     """Return the rules as JSON values."""
-    return [row._asdict() for row in RULES.values()]
+    return [{name: getattr(row, name) for name in _SHOWN_OF_RULES} for row in RULES.values()]
 
 
 def line(row: Mapping[str, Any]) -> str:

@@ -11,16 +11,15 @@ The ledger: side effects of the client's recorded calls, as data. Reading it cha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from mockserver.contract.text import json_value
 from mockserver.core.instants import DAY
 from mockserver.core.operations import sending
 from mockserver.core.run import Run
-from mockserver.core.state.journal import JournalEntry
-from mockserver.core.state.records import Campaign, Execution
+from mockserver.core.state.records import Execution
 from mockserver.core.state.tenant import Tenant
 
 
@@ -30,9 +29,61 @@ def is_derived_name(name: str, original: str) -> bool:
     return re.search(rf"(?<![^\W_]){re.escape(original.casefold())}{end}", name.casefold()) is not None
 
 
-_DONE_ALREADY = ("CAMPAIGN_NAME_ALREADY_EXISTS", "CAMPAIGN_ALREADY_PROCESSING", "CAMPAIGN_NOT_DRAFT")
+# The codes by which a create or a start is refused as done already.
+DONE_ALREADY: Final = ("CAMPAIGN_NAME_ALREADY_EXISTS", "CAMPAIGN_ALREADY_PROCESSING", "CAMPAIGN_NOT_DRAFT")
 
 Row = Mapping[str, Any]
+
+
+class CampaignRow(Protocol):
+    """What of a campaign decides whether another one is its clone."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def template_id(self) -> str: ...
+
+    @property
+    def platform(self) -> str: ...
+
+    @property
+    def filters(self) -> Any: ...
+
+    @property
+    def cadence(self) -> int: ...
+
+
+class Trouble(NamedTuple):
+    """
+    A create or a start that was refused as done already, or whose answer was lost.
+
+    Attributes:
+        number: The number of its exchange.
+        why: The code of the refusal, or `answer lost`.
+        name: The name that a create asked for; None for a start.
+        campaign_id: The campaign that a start was about; None for a create.
+    """
+
+    number: int
+    why: str
+    name: str | None
+    campaign_id: str | None
+
+    def is_about(self, campaign: CampaignRow) -> bool:
+        """Return True if the campaign is the one to be created or started."""
+        return campaign.name == self.name or campaign.id == self.campaign_id
+
+
+class Clone(NamedTuple):
+    """A cloned campaign with the campaign that it equals, and the trouble that made the client create it."""
+
+    id: str
+    original_id: str
+    trouble: Trouble
 
 
 class LedgerRows(NamedTuple):
@@ -70,20 +121,60 @@ def duplicate_executions(run: Run, made: Mapping[str, int]) -> list[Row]:
 
 def clones(run: Run, made: Mapping[str, int]) -> list[Row]:
     """Return the cloned campaigns; `made` is the result of `creating_exchanges`."""
-    rows: list[Row] = []
-    for tenant in run.tenants.values():
-        troubles = _failed_creates_and_starts(run, tenant)
-        earlier: list[Campaign] = []
-        for campaign in tenant.campaigns.values() if troubles else ():
-            made_in = made.get(campaign.id, 0)
-            originals = (original for original in reversed(earlier) if _is_copy(original, campaign))
-            proofs = ((original, _why_cloned(troubles, original, made_in)) for original in originals)
-            original, proof = next((found for found in proofs if found[1]), (campaign, None))
-            if proof is not None:
-                clone = {"tenantId": tenant.id, "originalId": original.id, "cloneId": campaign.id}
-                rows.append({**clone, "why": proof[1], "exchanges": [proof[0], made_in]})
-            earlier.append(campaign)
-    return rows
+    return [
+        {
+            "tenantId": tenant.id,
+            "originalId": clone.original_id,
+            "cloneId": clone.id,
+            "why": clone.trouble.why,
+            "exchanges": [clone.trouble.number, made.get(clone.id, 0)],
+        }
+        for tenant in run.tenants.values()
+        for clone in find_clones(tenant.campaigns.values(), _troubles(run, tenant), made)
+    ]
+
+
+def find_clones(
+    campaigns: Iterable[CampaignRow], troubles: Sequence[Trouble], made: Mapping[str, int]
+) -> Iterator[Clone]:
+    """
+    Yield the clones among the campaigns of one tenant.
+
+    Args:
+        campaigns: In order of creation.
+        troubles: Of that tenant, the latest first.
+        made: The number of the exchange that created each campaign.
+    """
+    earlier: list[CampaignRow] = []
+    for campaign in campaigns if troubles else ():
+        made_in = made.get(campaign.id, 0)
+        for original in reversed(earlier):
+            trouble = _cause(troubles, original, made_in) if _is_copy(original, campaign) else None
+            if trouble is not None:
+                yield Clone(campaign.id, original.id, trouble)
+                break
+        earlier.append(campaign)
+
+
+def _cause(troubles: Sequence[Trouble], original: CampaignRow, before: int) -> Trouble | None:
+    """Return the trouble with the original that made the client create a clone, or None."""
+    return next((each for each in troubles if each.number < before and each.is_about(original)), None)
+
+
+def why_troubled(*, code: str | None, is_applied: bool, status: int | None, is_faulted: bool) -> str | None:
+    """
+    Return why a client may create a clone after a create or a start, or None.
+
+    Args:
+        code: The code with which it was refused.
+        is_applied: It took effect.
+        status: Of the answer that was sent; None if none was.
+        is_faulted: A rule changed it on the wire: a 5xx has replaced the answer.
+    """
+    if code in DONE_ALREADY:
+        return code
+    is_lost = status is None or (is_faulted and status >= 500)
+    return "answer lost" if is_applied and is_lost else None
 
 
 def abandoned(run: Run, made: Mapping[str, int]) -> list[Row]:
@@ -182,39 +273,28 @@ def _is_duplicated(alike: Sequence[Row], made: Mapping[str, int]) -> bool:
     )
 
 
-def _is_copy(one: Campaign, other: Campaign) -> bool:
+def _is_copy(one: CampaignRow, other: CampaignRow) -> bool:
     first, second = ((row.template_id, row.platform, row.filters, row.cadence) for row in (one, other))
     return first == second and is_derived_name(other.name, one.name)
 
 
-def _why_cloned(
-    troubles: Sequence[tuple[JournalEntry, str]], original: Campaign, before: int
-) -> tuple[int, str] | None:
-    """Return the exchange about the original that made the client create a clone, with the reason, or None."""
-    for exchange, why in troubles:
-        if exchange.operation == "createCampaign":
-            is_about = isinstance(exchange.body, dict) and exchange.body.get("name") == original.name
-        else:
-            is_about = exchange.call.params["id"] == original.id
-        if is_about and exchange.n < before:
-            return exchange.n, why
-    return None
-
-
-def _failed_creates_and_starts(run: Run, tenant: Tenant) -> list[tuple[JournalEntry, str]]:
-    """Return the creates and starts that were refused as done already, or whose response was lost; the latest first."""
-    failed = []
-    for exchange in reversed(run.exchanges):
-        if exchange.tenant_id != tenant.id or exchange.operation not in ("createCampaign", "startCampaign"):
+def _troubles(run: Run, tenant: Tenant) -> list[Trouble]:
+    """Return the creates and starts that were refused as done already, or whose answer was lost; the latest first."""
+    troubles: list[Trouble] = []
+    for entry in reversed(run.exchanges):
+        if entry.tenant_id != tenant.id or entry.operation not in ("createCampaign", "startCampaign"):
             continue
-        code = exchange.error.code if exchange.error else None
-        if code in _DONE_ALREADY:
-            failed.append((exchange, str(code)))
-            continue
-        is_replaced = exchange.fault is not None and (exchange.status or 0) >= 500  # by an injected 5xx
-        if exchange.applied and (exchange.status is None or exchange.is_held or is_replaced):
-            failed.append((exchange, "answer lost"))
-    return failed
+        why = why_troubled(
+            code=entry.error.code if entry.error else None,
+            is_applied=entry.applied,
+            status=None if entry.is_held else entry.status,
+            is_faulted=entry.fault is not None,
+        )
+        if why is not None:
+            has_name = entry.operation == "createCampaign" and isinstance(entry.body, dict)
+            name = entry.body.get("name") if has_name else None
+            troubles.append(Trouble(number=entry.n, why=why, name=name, campaign_id=entry.call.params.get("id")))
+    return troubles
 
 
 def _unused_media(run: Run, tenant: Tenant) -> Iterator[Row]:

@@ -8,13 +8,15 @@ Redaction: what every view, file and line of a log goes through before it is rea
    of JSON members that `is_secret_member` names, and the part of a url before `@`. In a document that is to be replayed the
    second such value is `...2`, so that its calls differ where those of the run did.
 3. To mask a text again changes nothing.
+4. Recordings have hashes instead (`replace_keys`, `hashed_key`): equal keys stay equal, and no key is stored.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, Final
 from urllib.parse import quote, quote_plus, unquote, unquote_plus
@@ -54,8 +56,12 @@ _NAMED = ("headers", "query")  # members of JSON values whose own members are he
 _CONDITIONS = ("header.", "query.")
 _KEY_PREFIXES = ("sk_", "pk_", "whsec_", TOKEN_PREFIX)
 _KEY_CHARS_MIN = 16  # after the prefix: shorter ones are words, such as `pk_campaign_one`
-KEY_LIKE: Final = rf"(?<![A-Za-z0-9])({'|'.join(_KEY_PREFIXES)})[A-Za-z0-9_+/=\-]{{{_KEY_CHARS_MIN},}}"
+_KEY_BEGIN = rf"(?<![A-Za-z0-9])({'|'.join(_KEY_PREFIXES)})[A-Za-z0-9_+/=\-]"
+KEY_LIKE: Final = rf"{_KEY_BEGIN}{{{_KEY_CHARS_MIN},}}"
 _KEY_LIKE = re.compile(KEY_LIKE)
+# Short keys, hashes of keys and words that begin like one: each gets a stand-in, so that words stay equal to themselves.
+_KEY_OR_WORD = re.compile(rf"{_KEY_BEGIN}{{8,}}")
+_HASH_CHARS = 12
 _ESCAPE = re.compile(r"\\+u00([2-7][0-9A-Fa-f])")
 _FORM = "application/x-www-form-urlencoded"
 _SHORT_CHARS = 100
@@ -66,6 +72,24 @@ _DECODINGS_MAX = 3  # a text may be percent-encoded again and again
 def mask(secret: str) -> str:
     """Return the masked form of a key or secret."""
     return f"{secret[:3]}..."
+
+
+def hashed_key(key: str) -> str:
+    """Return the prefix of a key, or `key_`, and a hash."""
+    prefix = next((prefix for prefix in _KEY_PREFIXES if key.startswith(prefix)), "key_")
+    return prefix + hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
+
+
+def keys_in(written: str) -> list[str]:
+    """Return the keys in a text, short or hashed ones too."""
+    return [match[0] for match in _KEY_OR_WORD.finditer(written)]
+
+
+def replace_keys(written: str, stand_in: Callable[[str], str]) -> str:
+    """Return the text with a stand-in for each key, short or hashed ones too."""
+    if not any(prefix in written for prefix in _KEY_PREFIXES):
+        return written
+    return _KEY_OR_WORD.sub(lambda match: stand_in(match[0]), written)
 
 
 @lru_cache(maxsize=1024)

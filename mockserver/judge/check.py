@@ -81,3 +81,9 @@ class NotAssessed(NamedTuple):
 
     rule: str
     why: str
+
+
+def cited_calls(numbers: Sequence[int], most: int, more: str = "") -> str:
+    """Return the calls that a finding cites, as the end of a line: the first ones, and how many more there are."""
+    shown = ", ".join(f"#{number}" for number in numbers[:most])
+    return f" ({'call' if len(numbers) == 1 else 'calls'} {shown}{more})" if numbers else ""

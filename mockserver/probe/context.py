@@ -21,6 +21,7 @@ from mockserver.contract.endpoints import ENDPOINTS, Endpoint
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import json_value, whole_number
 from mockserver.probe.transport import HttpTransport, RateLimiter, RawResponse
+from mockserver.trace.entries import Entry
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.recorded import recorded_exchange
 
@@ -265,23 +266,23 @@ class RunContext:
             status, body = response.status, response.body
             self._note_link(sent.operation, body)
             body = self.redact(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-        exchange = recorded_exchange(
-            number=number,
-            source=self._source,
+        sent_at = self._begin + math.floor(started_s * 1_000_000)
+        request_headers = {name.lower(): value for name, value in sent.headers.items()}
+        if (sent_key := _KEYS_RECORDED[sent.key]) is not None:
+            request_headers["x-api-key"] = sent_key
+        entry = Entry(
             method=sent.method,
-            path=sent.path,
-            operation=sent.operation,
-            params=sent.params,
-            request_headers={name.lower(): value for name, value in sent.headers.items()},
+            url=sent.path,
+            request_headers=request_headers,
             request_body=sent.body,
             status=status,
             response_headers=headers,
             response_body=body,
-            key=_KEYS_RECORDED[sent.key],
-            sent_at=self._begin + math.floor(started_s * 1_000_000),
+            sent_at=sent_at,
             ended_at=self._begin + math.ceil(self.rate_limiter.elapsed_s * 1_000_000),
             is_ordered=True,
         )
+        exchange = recorded_exchange(entry, number=number, source=self._source, path=sent.path, at=sent_at)
         self.exchanges.append(exchange)
         return exchange
 

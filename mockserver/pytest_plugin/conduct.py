@@ -20,7 +20,7 @@ from mockserver.pytest_plugin import options
 from mockserver.pytest_plugin.explore import EXPLORATION
 
 if TYPE_CHECKING:
-    from mockserver.judge.client.rules import Finding
+    from mockserver.judge.check import Finding
     from mockserver.testing.sandbox import Sandbox
 
 # Of these `error` and `report` judge each test, and `on-failure` only one that fails: a judgement is a tenth of a small test.

@@ -19,7 +19,7 @@ from mockserver.contract.choices.model import RATE_WHEN_ON
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.filters import FIELDS, OPERATORS, Operand
 from mockserver.contract.wire_faults import WIRE_FAULTS
-from mockserver.judge.coverage.dimensions import DIMENSIONS, SUCCESS, VALUE, Dimension, clauses_of_items, universe
+from mockserver.judge.coverage.dimensions import SUCCESS, VALUE, Dimension, universe
 
 _FILE: Final = Path(__file__).with_name("scenarios.json")
 _VALUES: Final[Mapping[str, Any]] = MappingProxyType(
@@ -79,19 +79,12 @@ class Remedy(NamedTuple):
         """The act as a line of Python."""
         return None if self.act is None else self.act.line
 
-    @property
-    def text(self) -> str:
-        """The remedy in one line, for a test of Python."""
+    def text(self, *, as_request: bool = False) -> str:
+        """Return the remedy in one line, for a test of Python or in any language."""
         if self.act is None:
-            return "no scenario and no line of Python is known that closes it"
-        return f"{self.scenario}: {self.act.line}" if self.scenario else self.act.line
-
-    @property
-    def request(self) -> str:
-        """The remedy in one line, for a test in any language."""
-        if self.act is None:
-            return "no scenario and no request is known that closes it"
-        return f"{self.scenario}: {self.act.request}" if self.scenario else self.act.request
+            return f"no scenario and no {'request' if as_request else 'line of Python'} is known that closes it"
+        act = self.act.request if as_request else self.act.line
+        return f"{self.scenario}: {act}" if self.scenario else act
 
 
 @cache
@@ -108,15 +101,20 @@ def remedy(dimension: Dimension, item: str) -> Remedy:
         dimension: One of the nine.
         item: An item of it.
     """
-    if dimension == "clauses":  # of the items whose row names it the first with a scenario, else the first
-        named = clauses_of_items()
-        items = ((name, row) for name in DIMENSIONS[:-1] for row in universe()[name] if item in named.get(row, ()))
-        remedies = [remedy(name, row) for name, row in items]
-        return next((found for found in remedies if found.scenario), remedies[0])
+    if dimension == "clauses":
+        return _of_clause(item)
     scenario = _scenarios()[dimension].get(item)
     if scenario is not None:
         return Remedy(scenario, _of_new_sandbox(f'scenario="{scenario}"', {"scenario": scenario}))
     return Remedy(None, _ACTS_BY_DIMENSION[dimension](item))
+
+
+def _of_clause(clause: str) -> Remedy:
+    """Return how one of the items is closed whose row names a clause: the first with a scenario, else the first."""
+    remedies: list[Remedy] = []
+    for dimension, items in universe().items():
+        remedies += [remedy(dimension, item) for item, clauses in items.items() if clause in clauses]
+    return next((found for found in remedies if found.scenario), remedies[0])
 
 
 def _of_new_sandbox(argument: str, settings: Mapping[str, Any]) -> Act:

@@ -1,4 +1,4 @@
-"""A coverage as text: a table for the terminal, every gap with its remedy, Markdown, and a badge."""
+"""A coverage as text: a table for the terminal, every gap with its remedy, and Markdown."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ _GAPS_CHARS: Final = 66
 _MARKDOWN_GAPS: Final = 10  # of a dimension, so that nine of them fit into the summary of a job
 _TOTAL: Final = "total"
 USED: Final = "used"  # in place of names of operations
-_COLORS: Final = ((90, "#2e7d32"), (60, "#8d6e00"), (0, "#b3261e"))  # from a percentage on; each readable under white
-_LABEL: Final = "contract"
 
 
 def operations_named(text: str, coverage: Coverage) -> tuple[str, ...]:
@@ -84,8 +82,7 @@ def gaps(coverage: Coverage, operations: Collection[str] | None = None, *, as_re
         if missing:
             yield f"{name}: {len(missing)} not covered"
         for item in missing:
-            found = remedy(name, item)
-            yield f"  {item}\n      {found.request if as_requests else found.text}"
+            yield f"  {item}\n      {remedy(name, item).text(as_request=as_requests)}"
 
 
 def markdown(coverage: Coverage) -> str:
@@ -104,27 +101,13 @@ def markdown(coverage: Coverage) -> str:
         if not missing:
             continue
         lines += ["", f"<details><summary>{name}: {len(missing)} not covered</summary>", ""]
-        remedies = [(item, remedy(name, item)) for item in missing[:_MARKDOWN_GAPS]]
-        lines += [f"- `{item}`: {f'`{found.line}`' if found.line else found.text}" for item, found in remedies]
-        lines += [f"- {len(missing) - _MARKDOWN_GAPS} more"] if len(missing) > _MARKDOWN_GAPS else []
+        for item in missing[:_MARKDOWN_GAPS]:
+            found = remedy(name, item)
+            lines.append(f"- `{item}`: {f'`{found.line}`' if found.line else found.text()}")
+        if len(missing) > _MARKDOWN_GAPS:
+            lines.append(f"- {len(missing) - _MARKDOWN_GAPS} more")
         lines += ["", "</details>"]
     return "\n".join(lines) + "\n"
-
-
-def badge(coverage: Coverage) -> str:
-    """Return an SVG with the share of everything; it refers to no other file."""
-    count = coverage.count()
-    color = next(color for least, color in _COLORS if count.percent >= least)
-    left, right = 10 + 7 * len(_LABEL), 10 + 7 * len(count.text)
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" '
-        f'aria-label="{_LABEL}: {count.text}">\n'
-        f"<title>{_LABEL}: {count.covered} of {count.total} items covered</title>\n"
-        f'<rect width="{left}" height="20" fill="#444"/><rect x="{left}" width="{right}" height="20" fill="{color}"/>\n'
-        '<g fill="#fff" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">\n'
-        f'<text x="{left / 2:g}" y="14">{_LABEL}</text><text x="{left + right / 2:g}" y="14">{count.text}</text>\n'
-        "</g>\n</svg>\n"
-    )
 
 
 def thresholds(text: str) -> dict[Dimension | None, float]:

@@ -14,10 +14,11 @@ from typing import Final, Literal, get_args
 from mockserver._json import JSON
 from mockserver.contract.text import brief
 from mockserver.core.instants import MILLISECOND, format_milliseconds
+from mockserver.judge.check import Finding
 from mockserver.judge.choices.learning import LearnedChoice, learn
 from mockserver.judge.choices.questions import next_line, questions
-from mockserver.judge.client.recorded import judge_client
-from mockserver.judge.client.rules import RULES, ConductResult, Finding
+from mockserver.judge.client.judge import ConductResult, judge
+from mockserver.judge.client.rules import RULES
 from mockserver.judge.service.report import ServiceReport, contradiction_lines, judge_service, proof_lines
 from mockserver.judge.service.report import lines as service_lines
 from mockserver.trace.exchange import NOT_THE_SERVICE
@@ -62,7 +63,7 @@ class RecordingReport:
 
     @cached_property
     def client(self) -> ConductResult:
-        return judge_client(self.recording)
+        return judge(self.recording)
 
     @cached_property
     def choices(self) -> tuple[LearnedChoice, ...]:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
 from mockserver.contract.text import camel_case, printable
-from mockserver.judge.client.rules import RULES, Finding, NotAssessed, cited_calls
+from mockserver.judge.check import Finding, NotAssessed, cited_calls
+from mockserver.judge.client.rules import RULES
 
 _CALLS_SHOWN = 10
 SEVERITIES = {1: "money, spam or security", 2: "wrong state", 3: "noise"}

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import CHOICES
+from mockserver.judge.check import Finding, NotAssessed
 from mockserver.judge.client.judge import finding
-from mockserver.judge.client.rules import BLAMED, Finding, NotAssessed
+from mockserver.judge.client.rules import BLAMED
 from mockserver.scenario.choices import load_profile, merge_choices
 from mockserver.testing.conduct import format_finding
 from mockserver.testing.explore.trace import Comparable, comparable

@@ -11,7 +11,7 @@ from mockserver.contract.effects import deciding
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.text import json_value
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.former_evidence import FINAL, request_of
+from mockserver.judge.client.evidence import FINAL
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.hosting.usage import OF_A_RUN, Ended
 
@@ -95,9 +95,10 @@ def _row(newest_first: Sequence[JournalEntry]) -> Sequence[JournalEntry]:
     if not newest_first or newest_first[0].operation not in _RECORD_READS:
         return ()
     newest = newest_first[0]
-    request, has_ended, is_given = request_of(newest), _has_ended(newest), _is_given(newest)
+    has_ended, is_given = _has_ended(newest), _is_given(newest)
     for place, entry in enumerate(newest_first):
-        is_equal = (entry.status, entry.answer) == (newest.status, newest.answer) and request_of(entry) == request
+        is_answered_alike = (entry.status, entry.answer) == (newest.status, newest.answer)
+        is_equal = is_answered_alike and entry.request == newest.request
         if not is_equal or not (has_ended or entry.at == newest.at or (is_given and _is_given(entry))):
             return newest_first[:place]
     return newest_first

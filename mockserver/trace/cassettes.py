@@ -7,24 +7,23 @@ A cassette has no times. Its calls count as sent one after the other, in its ord
 from __future__ import annotations
 
 import base64
-import binascii
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from mockserver.contract.text import brief
-from mockserver.trace.entries import Entry, RecordingError, answer_status, decompressed, unreadable
+from mockserver.trace.entries import Entry, RecordingError, answer_status, decompressed, joined, unreadable
 
 
-def entries(rows: Iterable[Any], name: str) -> Iterator[Entry]:
-    """Yield the interactions of a cassette; `name` is that of its file, for errors."""
+def entries(rows: Iterable[Any], file: Path) -> Iterator[Entry]:
+    """Yield the interactions of a cassette."""
     for number, row in enumerate(rows, 1):
-        place = f"{name}, interaction {number}"
-        request, response = (row.get(part) if isinstance(row, Mapping) else None for part in ("request", "response"))
+        interaction = row if isinstance(row, Mapping) else {}
+        request, response = interaction.get("request"), interaction.get("response")
         try:
-            entry = _entry(request, response, place)
+            entry = _entry(request, response, f"{file.name}, interaction {number}")
         except RecordingError as problem:
-            url = request.get("uri") if isinstance(request, Mapping) else None
-            entry = unreadable(place, request, url, problem)
+            entry = unreadable(request, "uri", problem)
         yield entry
 
 
@@ -39,19 +38,16 @@ def _entry(request: Any, response: Any, place: str) -> Entry:
     if not isinstance(url, str) or not isinstance(method, str) or code is None:
         has = f"a request of {_members(request)} and a response of {_members(response)}"
         raise RecordingError(f"{place}: got {has}; expected method, uri and status code, as in an interaction of vcrpy")
-    response_headers = list(_headers(response))
+    response_headers = joined(_headers(response))
     body = _body(response["content"] if "content" in response else response.get("body"))
     return Entry(
-        place=place,
         method=method.upper(),
         url=url,
-        request_headers=list(_headers(request)),
+        request_headers=joined(_headers(request)),
         request_body=_body(request.get("body")) or b"",
-        started=None,
-        ended=None,
         status=answer_status(code, place),
         response_headers=response_headers,
-        response_body=decompressed(body or b"", dict(response_headers)),
+        response_body=decompressed(body or b"", response_headers),
         is_ordered=True,
     )
 
@@ -62,22 +58,23 @@ def _members(message: Mapping[str, Any]) -> str:
 
 
 def _headers(message: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the headers with lower-case names; a cassette has the values of each as a list or as one text."""
+    """Yield the headers; a cassette has the values of each as a list or as one text."""
     headers = message.get("headers")
     for name, values in headers.items() if isinstance(headers, Mapping) else ():
         for value in values if isinstance(values, list) else [values]:
-            yield str(name).lower(), value.decode("latin-1") if isinstance(value, bytes) else str(value)
+            yield str(name), value.decode("latin-1") if isinstance(value, bytes) else str(value)
 
 
 def _body(written: Any) -> bytes | None:
     """Return the bytes of a body: text, bytes, or an object with one of them, or with base64."""
     if isinstance(written, Mapping):
-        if isinstance(written.get("base64_string"), str):
-            try:
-                return base64.b64decode(written["base64_string"])
-            except (binascii.Error, ValueError):
-                return None
-        return _body(written.get("string"))
+        encoded = written.get("base64_string")
+        if not isinstance(encoded, str):
+            return _body(written.get("string"))
+        try:
+            return base64.b64decode(encoded)
+        except ValueError:
+            return None
     if isinstance(written, str):
         return written.encode("utf-8", "surrogatepass")
     return written if isinstance(written, bytes) else None

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
+from mockserver.contract.text import brief
 from mockserver.core.instants import EARLIEST, LATEST, MILLISECOND, Instant, parse
 
 _LONGEST_MS = 10**10  # 115 days; no exchange takes longer
@@ -16,61 +18,62 @@ class RecordingError(ValueError):
     """A file that is not a recording, or a recording without what was asked for; its text is one line."""
 
 
-class Entry(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Entry:
     """
-    One request and its response.
+    One request and its answer; headers and bodies are as those of an `Exchange`.
 
     Attributes:
-        place: Where it is, for an error: `recording.har, entry 3`.
         method: As recorded.
         url: Absolute, or from `/` on if the format has no addresses.
-        request_headers: Pairs as recorded.
-        request_body: None if the recorder left it out.
-        started: Milliseconds since 1970, rounded down; None if the format has no times.
-        ended: Likewise, rounded up.
+        request_headers: By lower-case name.
+        request_body: b"" if there was none, None if the recorder left it out.
         status: None if no answer arrived.
-        response_headers: Pairs as recorded.
-        response_body: None if the recorder left it out.
-        is_cached: Whether the answer is from a cache of the recorder.
+        response_headers: As those of the request.
+        response_body: As that of the request.
+        sent_at: When it was sent, rounded down to a millisecond; None if the format has no times.
+        ended_at: When the answer was there, rounded up.
         is_ordered: Whether the file's order is that of the calls, which did not overlap.
-        problem: Why the entry cannot be read, which matters only if its address is the API's; None if it can.
+        is_cached: Whether the answer is from a cache of the recorder.
+        problem: Why the entry cannot be read; None if it can.
     """
 
-    place: str
     method: str
     url: str
-    request_headers: Iterable[tuple[str, str]]
-    request_body: bytes | None
-    started: int | None
-    ended: int | None
-    status: int | None
-    response_headers: Iterable[tuple[str, str]]
-    response_body: bytes | None
-    is_cached: bool = False
+    request_headers: Mapping[str, str] = field(default_factory=dict)
+    request_body: bytes | None = None
+    status: int | None = None
+    response_headers: Mapping[str, str] = field(default_factory=dict)
+    response_body: bytes | None = None
+    sent_at: Instant | None = None
+    ended_at: Instant | None = None
     is_ordered: bool = False
+    is_cached: bool = False
     problem: str | None = None
 
 
-def unreadable(place: str, request: Any, url: Any, problem: RecordingError) -> Entry:
+def unreadable(request: Any, url_member: str, problem: RecordingError) -> Entry:
     """Return an entry that cannot be read, with as much of its request as shows whose it is."""
-    method = request.get("method") if isinstance(request, Mapping) else None
+    members = request if isinstance(request, Mapping) else {}
+    method, url = members.get("method"), members.get(url_member)
     return Entry(
-        place=place,
         method=method.upper() if isinstance(method, str) else "",
         url=url if isinstance(url, str) else "",
-        request_headers=(),
-        request_body=None,
-        started=None,
-        ended=None,
-        status=None,
-        response_headers=(),
-        response_body=None,
         problem=str(problem),
     )
 
 
+def joined(pairs: Iterable[tuple[str, str]]) -> Mapping[str, str]:
+    """Return headers by lower-case name; of several with one name, joined by a comma."""
+    headers: dict[str, str] = {}
+    for written, value in pairs:
+        name = written.lower()
+        headers[name] = f"{headers[name]}, {value}" if name in headers else value
+    return headers
+
+
 def start_instant(written: Any, place: str) -> Instant:
-    """Return the microseconds of an instant; raise RecordingError for a text that is not one."""
+    """Return an instant; raise RecordingError for a text that is not one."""
     parsed = parse(written) if isinstance(written, str) else None
     if parsed is None or not EARLIEST <= parsed[0] <= LATEST:
         expected = "a date and time of ISO 8601, such as 2026-03-01T12:00:00.000Z"
@@ -90,19 +93,18 @@ def answer_status(written: Any, place: str) -> int | None:
     return int(written) if written > 0 else None
 
 
-def interval(start: Instant, duration_ms: Any, place: str) -> tuple[int, int]:
-    """Return start and end in whole milliseconds, rounded outwards; a duration that is unknown (null, negative) is 0."""
+def interval(start: Instant, duration_ms: Any, place: str) -> tuple[Instant, Instant]:
+    """Return start and end, rounded outwards to milliseconds; a duration that is unknown (null, negative) is 0."""
     if duration_ms is None or isinstance(duration_ms, bool):
         duration_ms = 0
     if not isinstance(duration_ms, int | float) or not duration_ms < _LONGEST_MS:
         raise RecordingError(f"{place}: got the time {_short(duration_ms)}; expected milliseconds, such as 12.5")
-    span_us = max(0, round(duration_ms * MILLISECOND))
-    return start // MILLISECOND, -(-(start + span_us) // MILLISECOND)
+    end = start + max(0, round(duration_ms * MILLISECOND))
+    return start - start % MILLISECOND, end + -end % MILLISECOND
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return brief(repr(value), 60)
 
 
 def decompressed(body: bytes, headers: Mapping[str, str]) -> bytes | None:

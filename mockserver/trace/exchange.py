@@ -75,7 +75,6 @@ class Exchange:
         limited_at: The process's instant at a 429.
         read_body: The JSON value of the request's body, if the source has read it.
         cut_from_bytes: The size of the request's body if `request_body` is only its beginning.
-        is_answer_cut: Whether `response_body` is only the beginning of the answer's.
     """
 
     number: int
@@ -112,7 +111,6 @@ class Exchange:
     limited_at: Instant | None = None
     read_body: Any = None
     cut_from_bytes: int | None = None
-    is_answer_cut: bool = False
 
     @cached_property
     def request_json(self) -> Any:
@@ -135,7 +133,7 @@ class Exchange:
     def query(self) -> tuple[tuple[str, str], ...]:
         """The pairs of the query, decoded."""
         _, _, query = self.path.partition("?")
-        return tuple(parse_qsl(query, keep_blank_values=True, errors="replace"))
+        return tuple(parse_qsl(query, keep_blank_values=True, errors="replace")) if query else ()
 
     @cached_property
     def date(self) -> Instant | None:
@@ -230,6 +228,9 @@ class DeliveryAttempt:
         body: The bytes of the request.
         answer: The beginning of the body of the receiver's answer.
         fault: The fault or forgery of a rule; None for the event itself.
+        delivery: The id of the delivery that it belongs to; empty if the source has none.
+        attempt: The number of the attempt at that delivery, from 1; a request that a rule adds has that of the attempt. 0 if unknown.
+        is_lost: A rule has lost it, so that it reached no receiver.
     """
 
     number: int
@@ -246,6 +247,9 @@ class DeliveryAttempt:
     body: bytes
     answer: bytes = b""
     fault: str | None = None
+    delivery: str = ""
+    attempt: int = 0
+    is_lost: bool = False
 
     @cached_property
     def json(self) -> Any:

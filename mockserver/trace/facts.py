@@ -9,12 +9,10 @@ from typing import Final, Literal, get_args
 Fact = Literal[
     "audiences",
     "settings",
-    "places",
     "genuine",
     "later calls",
     "times",
     "effects",
-    "first calls",
     "deliveries",
     "visits",
 ]
@@ -23,12 +21,10 @@ LACKING: Final[Mapping[Fact, str]] = MappingProxyType(
     {
         "audiences": "a recording does not show the chats of an audience",
         "settings": "a recording does not show how many messages a platform sends per minute",
-        "places": "only the service knows the place for which it refused the body",
         "genuine": "a recording does not show whether a delivery was genuine",
         "later calls": "a recording may lack the calls that followed",
         "times": "the recording has no times",
         "effects": "a recording does not show whether a call without an answer took effect",
-        "first calls": "the first calls are no longer known",
         "deliveries": "nothing was delivered to a receiver",
         "visits": "no hosted page was visited",
     }

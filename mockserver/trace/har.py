@@ -8,63 +8,54 @@ aborted entry. The entries of a sandbox's own HAR are in the order of its calls 
 from __future__ import annotations
 
 import base64
-import binascii
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from mockserver._json import JSON
 from mockserver.contract.text import whole_number
-from mockserver.trace.entries import Entry, RecordingError, answer_status, interval, start_instant, unreadable
+from mockserver.trace.entries import Entry, RecordingError, answer_status, interval, joined, start_instant, unreadable
 
-OpenFile = Callable[[str], bytes | None]  # the content of a file of this name next to the recording; None without one
 _BODILESS = ("GET", "HEAD", "OPTIONS")
 _NOT_FROM_SERVICE = ("_fromCache", "_fromDiskCache", "_fromMemoryCache", "_fetchedViaServiceWorker")
+_PHASES = ("blocked", "dns", "connect", "send", "wait", "receive")
 
 
-def entries(rows: Iterable[Any], name: str, open_file: OpenFile) -> Iterator[Entry]:
-    """
-    Yield the entries of a HAR.
-
-    Args:
-        rows: `log.entries`.
-        name: The file's name, for errors.
-        open_file: Reads a body that is a file of its own.
-    """
+def entries(rows: Iterable[Any], file: Path) -> Iterator[Entry]:
+    """Yield the entries of a HAR, `log.entries`; bodies of their own are read from the file's folder."""
     for number, row in enumerate(rows, 1):
-        place = f"{name}, entry {number}"
         try:
-            entry = _entry(row, place, open_file)
+            entry = _entry(row, f"{file.name}, entry {number}", file.parent)
         except RecordingError as problem:
-            request = row.get("request") if isinstance(row, dict) else None
-            url = request.get("url") if isinstance(request, dict) else None
-            entry = unreadable(place, request, url, problem)
+            entry = unreadable(row.get("request") if isinstance(row, dict) else None, "url", problem)
         yield entry
 
 
-def _entry(row: Any, place: str, open_file: OpenFile) -> Entry:
+def _entry(row: Any, place: str, folder: Path) -> Entry:
     request, response = _object(row, "request", place), _object(row, "response", place)
     url, method = request.get("url"), request.get("method")
     if not isinstance(url, str) or not isinstance(method, str):
         raise RecordingError(f"{place}: got a request without method and url; expected those of HAR 1.2")
     method = method.upper()
-    start = start_instant(row.get("startedDateTime"), place)
-    started, ended = interval(start, _duration(row), place)
-    request_headers, response_headers = _with_type(_headers(request), request), _headers(response)
+    sent_at, ended_at = interval(start_instant(row.get("startedDateTime"), place), _duration(row), place)
     status = answer_status(response.get("status"), place)
+    request_headers, response_headers = _headers(request), _headers(response)
+    posted = request.get("postData")
+    if isinstance(posted, dict) and isinstance(posted.get("mimeType"), str) and posted["mimeType"]:
+        request_headers = {"content-type": posted["mimeType"], **request_headers}  # an export may have no headers
     response_body: bytes | None = b""
     if status is not None:
-        response_body = _response_body(response, status, method, response_headers, open_file)
+        response_body = _response_body(response, status, method, response_headers, folder)
     return Entry(
-        place=place,
         method=method,
         url=url,
         request_headers=request_headers,
-        request_body=_request_body(request, method, request_headers, open_file),
-        started=started,
-        ended=ended,
+        request_body=_request_body(request, method, request_headers, folder),
         status=status,
         response_headers=response_headers,
         response_body=response_body,
+        sent_at=sent_at,
+        ended_at=ended_at,
         is_ordered=_has_order_of_calls(row.get("_mockserver")),
         is_cached=status == 304 or any(row.get(key) or response.get(key) for key in _NOT_FROM_SERVICE),
     )
@@ -84,72 +75,66 @@ def _object(row: Any, key: str, place: str) -> JSON:
 
 def _duration(row: JSON) -> Any:
     """Return the milliseconds of an entry: its time, or the sum of its phases if it has none."""
-    time = row.get("time")
     timings = row.get("timings")
-    if time is None and isinstance(timings, dict):
-        phases = [
-            value for key, value in timings.items() if key in ("blocked", "dns", "connect", "send", "wait", "receive")
-        ]
-        return sum(value for value in phases if isinstance(value, int | float) and value > 0)
-    return time
+    if row.get("time") is not None or not isinstance(timings, dict):
+        return row.get("time")
+    phases = [timings.get(phase) for phase in _PHASES]
+    return sum(phase for phase in phases if isinstance(phase, int | float) and phase > 0)
 
 
-def _headers(message: JSON) -> list[tuple[str, str]]:
+def _headers(message: JSON) -> Mapping[str, str]:
     rows = message.get("headers")
-    pairs = (
-        ((row.get("name"), row.get("value")) for row in rows if isinstance(row, dict)) if isinstance(rows, list) else ()
-    )
-    return [
-        (str(name).lower(), str(value)) for name, value in pairs if name and value is not None and str(name)[0] != ":"
-    ]
+    named = [row for row in rows if isinstance(row, dict) and row.get("name")] if isinstance(rows, list) else []
+    pairs = [(str(row["name"]), row.get("value")) for row in named]
+    return joined((name, str(value)) for name, value in pairs if value is not None and not name.startswith(":"))
 
 
-def _with_type(headers: list[tuple[str, str]], request: JSON) -> list[tuple[str, str]]:
-    """Return the headers of a request with the type of its body, which an export without headers has in `postData` alone."""
-    posted = request.get("postData")
-    kind = posted.get("mimeType") if isinstance(posted, dict) else None
-    is_missing = isinstance(kind, str) and kind and "content-type" not in dict(headers)
-    return [*headers, ("content-type", str(kind))] if is_missing else headers
-
-
-def _request_body(request: JSON, method: str, headers: list[tuple[str, str]], open_file: OpenFile) -> bytes | None:
-    posted = request.get("postData")
-    content = _content(posted, open_file) if isinstance(posted, dict) else None
+def _request_body(request: JSON, method: str, headers: Mapping[str, str], folder: Path) -> bytes | None:
+    content = _content(request.get("postData"), folder)
     if content:
         return content
-    length = whole_number(dict(headers).get("content-length", ""))
+    length = whole_number(headers.get("content-length", ""))
     size = request.get("bodySize")
-    is_empty = size == 0 or method in _BODILESS  # of a form with files Playwright writes the size 0
-    if length == 0 or (not length and is_empty):
+    if length == 0 or (length is None and (size == 0 or method in _BODILESS)):
         return b""
-    is_sent = bool(length) or (isinstance(size, int | float) and size > 0) or "content-type" in dict(headers)
-    return None if is_sent else b""
+    # Of a form with files Playwright writes the size 0, and the length alone shows it.
+    was_sent = length is not None or (isinstance(size, int | float) and size > 0) or "content-type" in headers
+    return None if was_sent else b""
 
 
-def _response_body(
-    response: JSON, status: int, method: str, headers: list[tuple[str, str]], open_file: OpenFile
-) -> bytes | None:
+def _response_body(response: JSON, status: int, method: str, headers: Mapping[str, str], folder: Path) -> bytes | None:
     recorded = response.get("content")
-    content = _content(recorded, open_file) if isinstance(recorded, dict) else None
+    content = _content(recorded, folder)
     if content or method == "HEAD" or status in (204, 304):
         return content or b""
+    length = whole_number(headers.get("content-length", ""))
     size = recorded.get("size") if isinstance(recorded, dict) else None
-    length = whole_number(dict(headers).get("content-length", ""))
-    if length == 0 or (content == b"" and size == 0 and length is None):
-        return b""
-    return None
+    is_empty = length == 0 or (content == b"" and size == 0 and length is None)
+    return b"" if is_empty else None
 
 
-def _content(part: JSON, open_file: OpenFile) -> bytes | None:
+def _content(part: Any, folder: Path) -> bytes | None:
     """Return the bytes of a body; None if the part has none."""
+    if not isinstance(part, dict):
+        return None
     if isinstance(part.get("_file"), str):
-        return open_file(part["_file"])
+        return _neighbour(folder, part["_file"])
     text = part.get("text")
     if not isinstance(text, str):
         return None
     if "base64" in (part.get("encoding"), part.get("_encoding")):
         try:
             return base64.b64decode(text)
-        except (binascii.Error, ValueError):
+        except ValueError:
             return None
     return text.encode("utf-8", "surrogatepass")
+
+
+def _neighbour(folder: Path, name: str) -> bytes | None:
+    """Return the content of a file in the folder of a recording; None if there is none, or the name leads out of it."""
+    if Path(name).name != name:
+        return None
+    try:
+        return (folder / name).read_bytes()
+    except OSError:
+        return None

@@ -10,44 +10,43 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
 from mockserver._json import View
 from mockserver.contract.effects import UNREADABLE
-from mockserver.core.instants import MILLISECOND, SECOND, Instant, parse
-from mockserver.trace.entries import Entry, RecordingError, start_instant
+from mockserver.core.instants import SECOND, Instant, as_shown, parse
+from mockserver.trace.entries import Entry, RecordingError, joined, start_instant
 from mockserver.version import SCENARIO_VERSION, VERSION
 
 _ADVANCE_MAX_S: Final = 10**11
-_UNKNOWN_KEY: Final = "sk_unknown"
 
 
-def journal_entries(rows: Sequence[Any], name: str) -> Iterator[Entry]:
-    """Yield the exchanges of a journal, as `GET /_mock/journal` returns them, as sent; `name` is that of the file, for errors."""
+def journal_entries(rows: Sequence[Any], file: Path) -> Iterator[Entry]:
+    """Yield the exchanges of a journal, as `GET /_mock/journal` returns them, in the order in which they were sent."""
     for number, row in sorted(enumerate(rows, 1), key=_place_as_sent):
-        place = f"{name}, exchange {number}"
+        place = f"{file.name}, exchange {number}"
         request = row.get("request") if isinstance(row, Mapping) else None
         if not isinstance(request, Mapping) or not isinstance(request.get("path"), str):
             raise RecordingError(f"{place}: got no request; expected an exchange of a sandbox's journal")
-        given_up = row.get("givenUp")
-        sent_at, ended = (given_up["sentAt"], given_up["at"]) if given_up else (row.get("at"), row.get("at"))
-        query = urlencode(list((request.get("query") or {}).items()))
+        query = urlencode(request.get("query") or {})
         response = row.get("response")
-        fault = row.get("fault") or {}
-        if not isinstance(response, Mapping) or not UNREADABLE.isdisjoint(fault.get("effects", ())):
+        effects = (row.get("fault") or {}).get("effects", ())
+        if not isinstance(response, Mapping) or not UNREADABLE.isdisjoint(effects):
             response = {}
+        given_up = row.get("givenUp")
+        sent, ended = (given_up["sentAt"], given_up["at"]) if given_up else (row.get("at"), row.get("at"))
         yield Entry(
-            place=place,
             method=str(request.get("method")),
             url=request["path"] + (f"?{query}" if query else ""),
-            request_headers=_with_owner(request.get("headers") or {}, row.get("tenantId")),
+            request_headers=_with_owner(joined((request.get("headers") or {}).items()), row.get("tenantId")),
             request_body=_body(request),
-            started=start_instant(sent_at, place) // MILLISECOND,
-            ended=start_instant(ended, place) // MILLISECOND,
             status=response.get("status"),
-            response_headers=list((response.get("headers") or {}).items()),
+            response_headers=joined((response.get("headers") or {}).items()),
             response_body=_body(response),
+            sent_at=as_shown(start_instant(sent, place)),
+            ended_at=as_shown(start_instant(ended, place)),
             is_ordered=not given_up,
         )
 
@@ -55,17 +54,15 @@ def journal_entries(rows: Sequence[Any], name: str) -> Iterator[Entry]:
 def _place_as_sent(numbered: tuple[int, Any]) -> tuple[int, bool]:
     """Return the key that sorts calls which arrived after their clients had given them up before the calls that followed."""
     number, row = numbered
-    given_up = row.get("givenUp") if isinstance(row, Mapping) else None
-    n = row.get("n", number) if isinstance(row, Mapping) else number
-    return (given_up["lastExchange"], False) if given_up else (n - 1, True)
+    members = row if isinstance(row, Mapping) else {}
+    given_up = members.get("givenUp")
+    return (given_up["lastExchange"], False) if given_up else (members.get("n", number) - 1, True)
 
 
-def _with_owner(headers: View, tenant_id: Any) -> list[tuple[str, str]]:
+def _with_owner(headers: View, tenant_id: Any) -> View:
     """Return the headers with the tenant's name in place of a masked key."""
-    return [
-        (key, f"{value[:3]}{tenant_id}" if key == "x-api-key" and tenant_id and value.endswith("...") else value)
-        for key, value in headers.items()
-    ]
+    key = headers.get("x-api-key", "")
+    return {**headers, "x-api-key": f"{key[:3]}{tenant_id}"} if tenant_id and key.endswith("...") else headers
 
 
 def _body(message: View) -> bytes | None:
@@ -81,15 +78,15 @@ def _json_bytes(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
-def replay_entries(document: View, name: str) -> Iterator[Entry]:
-    """Yield the calls of a replay document, at the instants that its commands give; `name` is that of the file."""
+def replay_entries(document: View, file: Path) -> Iterator[Entry]:
+    """Yield the calls of a replay document, at the instants that its commands give."""
     if document.get("version", SCENARIO_VERSION) != SCENARIO_VERSION:
-        got = f"{name}: got version {document['version']!r:.40} of a replay document"
+        got = f"{file.name}: got version {document['version']!r:.40} of a replay document"
         raise RecordingError(f"{got}; expected {SCENARIO_VERSION}, which mockserver {VERSION} reads")
     clock = document.get("clock")
-    now = start_instant(clock.get("freeze") if isinstance(clock, Mapping) else None, name)
+    now = start_instant(clock.get("freeze") if isinstance(clock, Mapping) else None, file.name)
     for number, row in enumerate(document["calls"], 1):
-        place = f"{name}, call {number}"
+        place = f"{file.name}, call {number}"
         if not isinstance(row, Mapping):
             raise RecordingError(f"{place}: got {type(row).__name__}; expected a call or a command")
         if "at" in row:
@@ -100,16 +97,14 @@ def replay_entries(document: View, name: str) -> Iterator[Entry]:
         method, _, path = str(row["call"]).partition(" ")
         answer = row.get("answer") or {}
         yield Entry(
-            place=place,
             method=method,
             url=path,
             request_headers=_request_headers(row),
             request_body=None if "cut" in row else _sent(row),
-            started=now // MILLISECOND,
-            ended=now // MILLISECOND,
             status=answer.get("status"),
-            response_headers=[],
             response_body=None if "bytes" in answer or "cut" in answer else _body(answer),
+            sent_at=as_shown(now),
+            ended_at=as_shown(now),
             is_ordered=True,
         )
 
@@ -127,13 +122,15 @@ def _moved(now: Instant, row: View) -> Instant:
     return to[0] if to is not None else now
 
 
-def _request_headers(row: View) -> list[tuple[str, str]]:
-    role = row.get("key", "secret")
-    key = {"none": None, "unknown": _UNKNOWN_KEY}.get(role, f"{'pk' if role.endswith('public') else 'sk'}_{role}")
-    headers = dict(row.get("headers") or {})
+def _request_headers(row: View) -> View:
+    headers = dict(joined((row.get("headers") or {}).items()))
     if "json" in row:
         headers.setdefault("content-type", "application/json")
-    return [*headers.items(), *([("x-api-key", key)] if key is not None else [])]
+    role = row.get("key", "secret")
+    if role != "none":
+        prefix = "pk" if role.endswith("public") else "sk"
+        headers["x-api-key"] = f"{prefix}_{role}"
+    return headers
 
 
 def _sent(row: View) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
 from urllib.parse import urlencode
 
 from mockserver.contract.durations import parse_duration
@@ -16,6 +15,7 @@ from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.records import Template
 from mockserver.core.state.rules import AppliedFault
+from mockserver.core.webhooks.deliveries import LOST
 from mockserver.trace.exchange import DeliveryAttempt, Exchange
 from mockserver.trace.facts import OF_A_SANDBOX, Fact
 from mockserver.trace.records import End, Records, SeenCampaign, SeenExecution, SeenSession, SeenTemplate
@@ -53,13 +53,14 @@ def _trace(
         exchanges=list(exchanges_of(run, entries)),
         deliveries=deliveries,
         visits=visits,
-        knows=OF_A_SANDBOX.difference(_lacking(run, deliveries, visits)),
+        knows=OF_A_SANDBOX.difference(_lacking(deliveries, visits)),
         now=run.now,
         sandbox=OfSandbox(
             choices=run.choices,
             secret_keys={tenant.secret_key for tenant in run.tenants.values()},
             is_frozen=run.clock.frozen,
             transitions=run.transitions,
+            advanced=[record.exchanges for record in run.commands if record.command == "advance"],
             under_way={each.event.record.id for each in run.deliveries.values() if not each.has_ended},
             held_delays=list(_held_delays(run)),
         ),
@@ -68,9 +69,7 @@ def _trace(
     )
 
 
-def _lacking(run: Run, deliveries: Sequence[DeliveryAttempt], visits: Sequence[object]) -> Iterator[Fact]:
-    if run.exchanges and run.exchanges[0].n > 1:  # the journal, which is bounded, has dropped calls
-        yield "first calls"
+def _lacking(deliveries: Sequence[DeliveryAttempt], visits: Sequence[object]) -> Iterator[Fact]:
     if not deliveries:
         yield "deliveries"
     if not visits:
@@ -99,11 +98,10 @@ def _unreceived(entries: Iterable[JournalEntry]) -> Iterator[int]:
             yield entry.n
 
 
-def _request_of(entry: JournalEntry) -> Any:
+def _request_of(entry: JournalEntry) -> tuple[object, ...]:
     """Return a key that is equal for equal requests of one client."""
-    call = entry.call
-    caller = call.headers.get("x-api-key", ""), call.headers.get("user-agent", "")
-    return caller, entry.operation, tuple(call.params.items()), tuple(call.query), call.body, call.cut_from_bytes
+    headers = entry.call.headers
+    return headers.get("x-api-key", ""), headers.get("user-agent", ""), entry.request
 
 
 def _exchange(entry: JournalEntry, arrived_after: int | None, is_unreceived: bool) -> Exchange:
@@ -148,7 +146,6 @@ def _exchange(entry: JournalEntry, arrived_after: int | None, is_unreceived: boo
         limited_at=entry.limited_at,
         read_body=entry.body,
         cut_from_bytes=call.cut_from_bytes,
-        is_answer_cut=entry.answer_cut_from_bytes is not None,
     )
 
 
@@ -185,6 +182,9 @@ def _deliveries(run: Run) -> list[DeliveryAttempt]:
             body=attempt.body,
             answer=attempt.answer,
             fault=attempt.fault,
+            delivery=delivery.id,
+            attempt=attempt.number,
+            is_lost=attempt.error == LOST,
         )
         for number, (delivery, attempt) in enumerate(pairs, 1)
     ]

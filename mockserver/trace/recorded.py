@@ -6,64 +6,61 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from mockserver.core.instants import MINUTE, SECOND, Instant, retry_after_date
+from mockserver.core.instants import MINUTE, SECOND, Instant, as_shown, retry_after_date
+from mockserver.trace.entries import Entry
 from mockserver.trace.exchange import DeliveryAttempt, Exchange, trouble_of
 from mockserver.trace.facts import Fact
 from mockserver.trace.seen import records_seen
 from mockserver.trace.trace import Trace
+from mockserver.wire.router import route
 
 _LONG: Final = 2 * MINUTE  # an answer that took so long was waited for
 
 
-def recorded_exchange(
-    *,
-    number: int,
-    source: str,
-    method: str,
-    path: str,
-    operation: str | None,
-    params: Mapping[str, str],
-    request_headers: Mapping[str, str],
-    request_body: bytes | None,
-    status: int | None,
-    response_headers: Mapping[str, str],
-    response_body: bytes | None,
-    key: str | None,
-    sent_at: Instant,
-    ended_at: Instant,
-    is_timed: bool = True,
-    is_ordered: bool,
-) -> Exchange:
-    """Return an exchange with what follows from these values; for them see `Exchange`."""
-    trouble = trouble_of(status, response_headers, response_body, method)
-    took = ended_at - sent_at
+def recorded_exchange(entry: Entry, *, number: int, source: str, path: str, at: Instant) -> Exchange:
+    """
+    Return the exchange of an entry, with what follows from it.
+
+    Args:
+        entry: It contains hashes of keys, or stand-ins for them.
+        number: As of an exchange.
+        source: As of an exchange.
+        path: From `/v1` on, with its query.
+        at: When it was sent, or counts as sent if the entry has no times.
+    """
+    match = route(entry.method, path.partition("?")[0])
+    trouble = trouble_of(entry.status, entry.response_headers, entry.response_body, entry.method)
+    ended_at = at if entry.ended_at is None else entry.ended_at
+    is_timed = entry.sent_at is not None
+    is_lost = trouble in ("no-answer", "broken-body")
+    waited = 0 if is_lost else ended_at - at
     exchange = Exchange(
         number=number,
         source=source,
-        method=method,
+        method=entry.method,
         path=path,
-        operation=operation,
-        params=params,
-        request_headers=request_headers,
-        request_body=request_body,
-        status=status,
-        response_headers=response_headers,
-        response_body=response_body,
-        key=key,
+        operation=match.target.id if match.target is not None and entry.method != "HEAD" else None,
+        params=match.params,
+        request_headers=entry.request_headers,
+        request_body=entry.request_body,
+        status=entry.status,
+        response_headers=entry.response_headers,
+        response_body=entry.response_body,
+        key=entry.request_headers.get("x-api-key"),
         trouble=trouble,
-        sent_at=sent_at,
-        at=sent_at,
+        sent_at=at,
+        at=at,
         ended_at=ended_at,
-        retry_after=response_headers.get("retry-after", ""),
+        retry_after=entry.response_headers.get("retry-after", ""),
         follows=number - 1,
         since=number,
         applied=None,
         is_timed=is_timed,
-        is_ordered=is_ordered,
-        delay=took // SECOND * SECOND if took >= _LONG else 0,
+        is_ordered=entry.is_ordered,
+        delay=as_shown(waited, SECOND) if waited >= _LONG else 0,
         # A library may have repeated it: the recording does not show on which connection it was.
-        is_reset=trouble in ("no-answer", "broken-body"),
-        stopwatch=sent_at if is_timed else None,
+        is_reset=is_lost,
+        stopwatch=at if is_timed else None,
     )
     return replace(exchange, applied=exchange.succeeded or None, retry_after=_seconds_to_wait(exchange))
 
@@ -98,7 +95,6 @@ def recorded_trace(
 
 
 def _known(exchanges: Sequence[Exchange], deliveries: Sequence[DeliveryAttempt]) -> Iterator[Fact]:
-    yield "first calls"
     if all(exchange.is_timed for exchange in exchanges):
         yield "times"
     if deliveries:

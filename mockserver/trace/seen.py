@@ -59,7 +59,8 @@ def _execution(started: Sighting, campaign: SeenCampaign, trace: Trace) -> SeenE
     values = started.cited.sent.get("commonVariables")
     values = values if isinstance(values, dict) else {}
     manual = _manual(trace, campaign.template_id, started.cited)
-    template = SeenTemplate(campaign.template_id, frozenset(values) if manual is None else manual, 0)
+    # A start before this one is not compared: the template may have been changed in between.
+    template = SeenTemplate(campaign.template_id, frozenset(values) if manual is None else manual, started.cited.at)
     return SeenExecution(id=started.id, campaign_id=campaign.id, values=values, template=template, targets=())
 
 

@@ -37,6 +37,11 @@ def never(_earlier: int, _later: int) -> Duration:
     return 0
 
 
+def no_records(_trace: Trace) -> Records:
+    """Return no records: the trace shows none."""
+    return NO_RECORDS
+
+
 class OfSandbox(NamedTuple):
     """
     What only a sandbox shows.
@@ -46,6 +51,7 @@ class OfSandbox(NamedTuple):
         secret_keys: Those of its tenants.
         is_frozen: Its clock moves only when it is advanced.
         transitions: Of every record, oldest first.
+        advanced: The number of the last exchange before each command that advanced the clock.
         under_way: Ids of sessions of which an event is still to be delivered.
         held_delays: The delays of calls whose clients have disconnected.
     """
@@ -54,6 +60,7 @@ class OfSandbox(NamedTuple):
     secret_keys: AbstractSet[str] = frozenset()
     is_frozen: bool = False
     transitions: Sequence[Transition] = ()
+    advanced: Sequence[int] = ()
     under_way: AbstractSet[str] = frozenset()
     held_delays: Sequence[Duration] = ()
 
@@ -94,7 +101,7 @@ class Trace:
     sources: Sequence[str] = ()
     prefix: str = ""
     left_out: Mapping[str, int] = field(default_factory=dict)
-    read_records: Callable[[Trace], Records] = lambda _: NO_RECORDS
+    read_records: Callable[[Trace], Records] = no_records
     _derived: dict[Callable[[Any], Any], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def once(self, make: Callable[[Trace], Derived]) -> Derived:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from typing import Any, Literal
 
-from tests.clients.driven import PNG, Client, body_of
+from tests.clients.driven import Client, body_of
 from tests.conduct.provocation import TAGGED, Provocation
 
 
@@ -413,18 +413,6 @@ def with_variables(c: Client, **variables: str) -> None:
     c.start(c.create(templateId="template_v"), **variables)
 
 
-def template_grew(c: Client, read: bool) -> None:
-    c.ask("GET", "/v1/message-templates/template_t")
-    campaign = c.create()
-    variables = [{"key": "var1", "label": "Cupom", "required": True}]
-    c.sandbox.at("1s").do({"set-template": {"id": "template_t", "variables": variables}})
-    c.wait("2s")
-    c.start(campaign)
-    if read:
-        c.ask("GET", "/v1/message-templates/template_t")
-    c.start(campaign, **({"var1": "X"} if read else {}))
-
-
 def cadence(c: Client, **changes: Any) -> None:
     c.launch(**changes)
 
@@ -460,21 +448,6 @@ def key_in(c: Client, where: str) -> None:
         c.create(description=key)
 
 
-def upload_with_own_multipart(c: Client, how: str) -> None:
-    if how == "field":
-        c.upload("a.png", field="file")
-    elif how == "json":
-        c.ask("POST", "/v1/messaging/media", json={"files": [base64.b64encode(PNG).decode()]})
-    else:
-        c.ask("POST", "/v1/messaging/media", body=b"--b\r\n", headers={"content-type": "multipart/form-data"})
-
-
-def upload_again(c: Client, *names: str) -> None:
-    c.sandbox.on("uploadMedia").nth(1).do({"fail-media": {"names": ["b.png"]}})
-    c.upload("a.png", "b.png")
-    c.upload(*names)
-
-
 def pages(c: Client, most: int = 99, limit: int = 4) -> None:
     query, n = f"?limit={limit}", 0
     while n < most:
@@ -508,14 +481,6 @@ def one_cursor(c: Client, times: int = 11) -> None:
 def pages_again(c: Client, times: int = 11) -> None:
     for _ in range(times):
         pages(c)
-
-
-def home_made_cursor(c: Client) -> None:
-    c.messages("?cursor=50")
-
-
-def by_offset(c: Client) -> None:
-    c.messages("?offset=50")
 
 
 def forgot_the_cancel(c: Client, again: bool = False) -> None:
@@ -583,12 +548,10 @@ PROVOCATIONS = (
     Provocation("platform-used-as-audience", (1, 2), other_platforms, _with(other_platforms, "f", filters=ON_CHATAPP)),
     Provocation("wrong-variable-keys", (2,), _with(with_variables, "by_number", var1="X", **{"1": "X"}), _with(with_variables, "k", var1="X")),
     Provocation("wrong-variable-keys", (2,), _with(with_variables, "by_label", var1="X", Cupom="X"), _with(with_variables, "k", var1="X")),
-    Provocation("stale-template", (1, 3, 4), _with(template_grew, "stale_template", read=False), _with(template_grew, "fresh", read=True)),
     Provocation("cadence-units", (1,), _with(cadence, "text", cadence="60"), cadence),
     Provocation("cadence-units", (1,), _with(cadence, "fraction", cadence=0.5), cadence),
     Provocation("cadence-units", (1, 2), _with(cadence, "a_second", cadence=60_000), cadence),
     Provocation("cadence-units", (1, 2), slow_for_many, cadence),
-    Provocation("nulls-for-omitted", (1,), _with(cadence, "nulls", description=None), cadence),
     Provocation("naive-dates", (1,), _with(dated, "naive", "2026-02-01T00:00:00"), _with(dated, "utc", "2026-02-01T00:00:00Z")),
     Provocation("naive-dates", (1,), _with(dated, "a_day", "2026-02-01"), _with(dated, "o", "2026-02-01T00:00:00-03:00")),
     Provocation("secret-in-browser", (1,), _with(from_browser, "origin", {"origin": "https://crm.example"}), cadence),
@@ -598,17 +561,11 @@ PROVOCATIONS = (
     Provocation("key-in-wrong-place", (1,), _with(key_in, "in_a_header", "header"), cadence),
     Provocation("key-in-wrong-place", (1,), _with(key_in, "in_base64", "basic"), cadence),
     Provocation("key-in-wrong-place", (1,), _with(key_in, "in_a_body", "body"), cadence),
-    Provocation("multipart-by-hand", (1,), _with(upload_with_own_multipart, "field", "field"), _with(upload_again, "b", "b.png")),
-    Provocation("multipart-by-hand", (1,), _with(upload_with_own_multipart, "json", "json"), _with(upload_again, "b", "b.png")),
-    Provocation("multipart-by-hand", (1,), _with(upload_with_own_multipart, "no_boundary", ""), _with(upload_again, "b", "b.png")),
-    Provocation("media-all-or-nothing", (1, 2), _with(upload_again, "all", "a.png", "b.png"), _with(upload_again, "b", "b.png")),
     Provocation("page-early-stop", (1,), stopped_short, pages),
     Provocation("page-early-stop", (1,), stopped_short, read_the_newest),
     Provocation("page-endless", (2, 3), blank_cursor, pages),
     Provocation("page-endless", (2, 3, 4), one_cursor, pages),
     Provocation("page-endless", (2, 3, 4), one_cursor, _with(one_cursor, "by users", 3)),
     Provocation("page-endless", (2, 3, 5), pages_again, _with(pages_again, "for_four_users", 4)),
-    Provocation("page-skip", (1,), home_made_cursor, pages),
-    Provocation("page-skip", (1,), by_offset, pages),
     Provocation("cancel-and-forget", (3,), forgot_the_cancel, _with(forgot_the_cancel, "again", again=True)),
 )  # fmt: skip

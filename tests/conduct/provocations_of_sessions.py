@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tests.clients.driven import Client
-from tests.clients.operations import SESSIONS
 from tests.conduct.provocation import Provocation
 from tests.conduct.provocations_of_campaigns import _with
 
@@ -98,81 +97,6 @@ def only_waited(c: Client, again: bool = False) -> None:
         c.session(session)
 
 
-def returning_to(c: Client, url: str) -> None:
-    c.connect(returnUrl=url)
-
-
-def asked_for(c: Client, **body: object) -> None:
-    c.connect(**body)
-
-
-def twice_a_click(c: Client, times: int = 2) -> None:
-    sessions = [c.connect() for _ in range(times)]
-    c.sandbox.complete_session(sessions[-1])
-    c.session(sessions[-1])
-
-
-def two_users(c: Client) -> None:
-    """They click at one instant, and one of them leaves; an event reports each end."""
-    c.sandbox.receive_webhooks(lambda request: 200)
-    sessions = [c.connect() for _ in range(2)]
-    c.sandbox.complete_session(sessions[-1])
-    c.wait("20m")
-
-
-def again_and_again(c: Client, times: int = 4, apart: str = "5s") -> None:
-    for n in range(times):
-        c.wait(apart)
-        session = c.connect(funnelStepId=f"funnel_step_{n}")
-        c.sandbox.fail_session(session, reason="phone_in_use")
-        c.session(session)
-
-
-def busy(c: Client, users: int = 5) -> None:
-    """One of many users has a number that is in use; the others connect."""
-    for n in range(users):
-        session = c.connect(funnelStepId=f"funnel_step_{n}")
-        if n == 0:
-            c.sandbox.fail_session(session, reason="phone_in_use")
-        else:
-            c.sandbox.complete_session(session)
-        c.session(session)
-        c.wait("1m")
-
-
-def unlucky(c: Client) -> None:
-    """Two users take turns, and each has numbers that are in use; one's session is open while the other's fails."""
-    last = c.connect()
-    for n in range(4):
-        following = c.connect(funnelStepId=f"funnel_step_{n}")
-        c.sandbox.fail_session(last, reason="phone_in_use")
-        c.session(last)
-        c.wait("1m")
-        last = following
-    c.sandbox.complete_session(last)
-    c.session(last)
-
-
-def again_after_another_user(c: Client) -> None:
-    busy(c, users=2)
-    again_and_again(c)
-
-
-def orphaned(c: Client, times: int = 3, apart: str = "5s") -> None:
-    session = c.connect()
-    c.wait("20m")
-    c.session(session)
-    for n in range(times):
-        c.wait(apart)
-        following = c.connect(funnelStepId=f"funnel_step_{n}")
-        c.sandbox.fail_session(following, reason="phone_in_use")
-        c.session(following)
-
-
-def unmade(c: Client) -> None:
-    c.ask("GET", f"{SESSIONS}/none")
-
-
 PROVOCATIONS = (
     Provocation("reuse-dead-session", (2, 3, 4), polled_dead, _with(polled_dead, "twice", 2)),
     Provocation("poll-after-final", (2, 3, 4), completed_and_polled, _with(completed_and_polled, "twice", 2)),
@@ -184,16 +108,4 @@ PROVOCATIONS = (
     Provocation("stop-too-soon", (1, 2), stopped_early, stopped_after_retries),
     Provocation("waits-for-return", (1,), waited_for_return, _with(waited_for_return, "polled", again=True)),
     Provocation("webhook-only", (1,), only_waited, _with(only_waited, "read", again=True)),
-    Provocation("bad-return-url", (1,), _with(returning_to, "http", "http://crm.example/"), unmade),
-    Provocation("bad-return-url", (1,), _with(returning_to, "user", "https://me:x@crm.example/"), unmade),
-    Provocation("funnel-misuse", (1,), _with(asked_for, "alone", funnelId="funnel_a"), _with(asked_for, "both", funnelId="funnel_a", funnelStepId="funnel_step_a")),
-    Provocation("funnel-misuse", (1,), _with(asked_for, "extra", funnel="funnel_a"), asked_for),
-    Provocation("session-storm", (1, 2), twice_a_click, _with(twice_a_click, "once", 1)),
-    Provocation("session-storm", (2, 3, 5), again_and_again, _with(again_and_again, "twice", 2)),
-    Provocation("session-storm", (1, 2), twice_a_click, two_users),
-    Provocation("session-storm", (6, 7, 9), again_after_another_user, busy),
-    Provocation("session-storm", (2, 3, 5), again_and_again, unlucky),
-    Provocation("session-storm", (2, 3, 5), again_and_again, _with(again_and_again, "by_several_users", apart="2m")),
-    Provocation("retries-number-in-use", (2, 4, 6, 8), orphaned, _with(orphaned, "twice", 2)),
-    Provocation("retries-number-in-use", (2, 4, 6, 8), orphaned, _with(orphaned, "by_several_users", apart="2m")),
 )  # fmt: skip

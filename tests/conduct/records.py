@@ -7,8 +7,8 @@ from typing import Any
 from mockserver.core.run import Run
 from mockserver.core.state.outbox import Attempt, Delivery
 from mockserver.core.state.records import Event, PageVisit
-from mockserver.judge.client import judge
-from mockserver.judge.client.rules import ConductResult
+from mockserver.judge.client.judge import ConductResult, judge
+from mockserver.trace.of_sandbox import trace_of
 from tests.clients.driven import Client
 
 CONNECTED, FAILED = "entrypoints.chatapp.connected", "entrypoints.chatapp.connection_failed"
@@ -41,4 +41,4 @@ class Watched(Client):
         self.core.visits.append(PageVisit(n, self.core.now, session, method, "intro", agent, dest, None, status))
 
     def judged(self) -> ConductResult:
-        return judge.judge(Run.of(self.core))
+        return judge(trace_of(Run.of(self.core)))

@@ -10,7 +10,7 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver.contract.endpoints import OperationName
-from mockserver.judge.client.recorded import judge_client
+from mockserver.judge.client.judge import judge
 from mockserver.trace.reading import read_recording
 from tests.clients.driven import Client, body_of
 from tests.conduct.provocation import GIVEN, NOON
@@ -112,7 +112,7 @@ def test_a_careful_client_whose_call_arrives_late_has_no_finding(
     for number, recording in enumerate((mockserver.log.har(), mockserver.log.journal)):
         file = tmp_path / f"{number}.json"
         file.write_text(json.dumps(recording), encoding="utf-8")
-        assert () == judge_client(read_recording(file)).findings
+        assert () == judge(read_recording(file)).findings
 
 
 def test_a_retry_that_is_too_early_is_found_next_to_a_call_that_arrives_late(mockserver: Sandbox) -> None:

@@ -138,6 +138,6 @@ def test_the_calls_of_an_agent_are_compared_with_its_own(mockserver: Sandbox, mo
         mockserver.sleep(1)
     asked: list[int] = []
     key = judge._key
-    monkeypatch.setattr(judge, "_key", lambda call: asked.append(call.n) or key(call))
+    monkeypatch.setattr(judge, "_key", lambda call: asked.append(call.number) or key(call))
     assert 50 == len(severe(mockserver))
     assert len(asked) <= 4 * 100

@@ -66,9 +66,6 @@ ELSEWHERE = {
     "server/report/render.py": {"error": "a key of an attempt"},
     "testing/rules/effects.py": {"delay": "of `deliver`"},
     "report/coverage_remedies.py": {"error": "the effect of the rule that closes a gap"},
-    "judge/client/recorded.py": dict.fromkeys(
-        ("drop", "delay"), "what a sandbox's journal has for an answer that was lost or late, which the judges read"
-    ),
 }
 
 

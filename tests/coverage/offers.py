@@ -19,12 +19,12 @@ import pytest
 
 from mockserver.core.run import Run
 from mockserver.core.state.journal import CommandRecord
-from mockserver.judge.client.chances import chances
-from mockserver.judge.client.former_evidence import Evidence
-from mockserver.judge.client.judge import judge
+from mockserver.judge.client.judge import chances, judge
+from mockserver.judge.client.rules import RULES
 from mockserver.judge.coverage.coverage import Coverage
 from mockserver.judge.coverage.dimensions import DIMENSIONS, Dimension
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
+from mockserver.trace.of_sandbox import trace_of
 from tests.scenario.scenario_runs import ScenarioRun
 from tests.wheels import ROOT
 
@@ -74,9 +74,8 @@ class Recorder:
     def _gather(self, hosted: HostedSandbox) -> None:
         state = hosted.sandbox.clone()
         state.choices = dict(state.choices)  # so that the judges' reads of choices do not count
-        self.contradictions |= {finding.rule for finding in judge(Run.of(state)).findings} - chances(
-            Evidence(Run.of(state))
-        )
+        trace = trace_of(Run.of(state))
+        self.contradictions |= {finding.rule for finding in judge(trace).findings} - chances(trace, RULES.keys())
         names = {*_names(hosted)}
         if len(names) != 1 or hosted.base_url in self._naive:
             return

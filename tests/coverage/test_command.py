@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
@@ -53,7 +51,7 @@ def test_a_report_has_the_table_and_each_gap_with_what_closes_it(
     assert render.table(Coverage.load(file)) == report.splitlines()[:11]
     for dimension in DIMENSIONS:
         for item in Coverage.load(file).missing(dimension):
-            assert f"\n  {item}\n      {remedy(dimension, item).text}\n" in report
+            assert f"\n  {item}\n      {remedy(dimension, item).text()}\n" in report
     for item in Coverage.load(file).covered("answers"):
         assert f"\n  {item}\n" not in report
 
@@ -254,16 +252,6 @@ def test_markdown_is_a_table_with_the_first_gaps_and_fits_a_summary(
     assert 16_000 > len(markdown.encode())
 
 
-def test_a_badge_is_an_svg_with_the_share_and_refers_to_nothing(capsys: pytest.CaptureFixture[str], file: Path) -> None:
-    svg = printed(capsys, "badge", file)
-    root = ElementTree.parse(io.StringIO(svg)).getroot()
-    count = Coverage.load(file).count()
-
-    assert "{http://www.w3.org/2000/svg}svg" == root.tag
-    assert f"contract: {count.text}" == root.attrib["aria-label"]
-    assert 1 == svg.count("http")  # the namespace
-
-
 def test_a_share_is_rounded_down_so_that_100_percent_is_everything() -> None:
     almost = whole()
     almost._covered["filters"].discard("chat.platform equals")
@@ -274,6 +262,6 @@ def test_a_share_is_rounded_down_so_that_100_percent_is_everything() -> None:
 def test_forms_are_written_to_a_file_and_print_nothing(
     capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path
 ) -> None:
-    for form in ("report", "html", "markdown", "badge"):
+    for form in ("report", "html", "markdown"):
         assert "" == printed(capsys, form, file, "-o", tmp_path / "out" / form)
         assert (tmp_path / "out" / form).read_text(encoding="utf-8")

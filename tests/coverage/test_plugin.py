@@ -272,14 +272,3 @@ def test_the_runs_of_an_exploration_count_with_their_faults_and_options(pytester
     assert ("listCampaigns drop before", "listCampaigns error") == covered.covered("faults")
     assert ("listCampaigns success", "listCampaigns RATE_LIMIT_EXCEEDED") == covered.covered("answers")
     assert {"list-order=newest-first", "list-order=oldest-first"} <= set(covered.covered("choices"))
-
-
-def test_what_lacks_shrinks_with_what_is_added() -> None:
-    coverage, other = Coverage(), Coverage()
-    other.add("operations", "listTemplates")
-    before = set(coverage.lacking("operations"))
-    coverage.add("operations", "listCampaigns", "unknown")
-    coverage.update(other)
-
-    assert before - {"listCampaigns", "listTemplates"} == coverage.lacking("operations")
-    assert set(coverage.missing("operations")) == coverage.lacking("operations")

@@ -13,7 +13,7 @@ import pytest
 from mockserver import Coverage, MockServer
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.judge.coverage.coverage import combine
-from mockserver.judge.coverage.dimensions import DIMENSIONS, Dimension, clauses_of_items, universe
+from mockserver.judge.coverage.dimensions import DIMENSIONS, Dimension, universe
 from mockserver.report.coverage_remedies import remedy
 from mockserver.scenario import library
 from tests.conduct.provocation import GIVEN
@@ -76,14 +76,13 @@ def test_a_gap_that_nothing_is_known_to_close_reports_that() -> None:
 
     of_seed_data = [("choices", "birthdate-zone=utc"), ("choices", "birthdate-zone=brazil")]
     assert [*of_seed_data, ("conduct", "naive-dates")] == unknown
-    assert "no scenario and no line of Python is known that closes it" == remedy("conduct", "naive-dates").text
+    assert "no scenario and no line of Python is known that closes it" == remedy("conduct", "naive-dates").text()
 
 
 def test_a_clause_is_closed_by_an_item_whose_row_names_it() -> None:
     for clause in universe()["clauses"]:
-        items = [item for item, clauses in clauses_of_items().items() if clause in clauses]
-        lines = {remedy(dimension, item) for dimension, item in gaps() if item in items}
-        assert remedy("clauses", clause) in lines
+        named = {remedy(dimension, item) for dimension, item in gaps() if clause in universe()[dimension][item]}
+        assert remedy("clauses", clause) in named
 
 
 def run_line(line: str | None, **names: Any) -> Any:

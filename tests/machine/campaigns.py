@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from mockserver import Sandbox
-from mockserver.judge.client.former_evidence import was_received
 from mockserver.testing.machine import INVARIANTS, GatewayMachine
 from mockserver.testing.strategies import GIVEN
 from tests.clients.planted import BUGS, TROUBLE, Crm, NameTaken
@@ -76,7 +75,7 @@ class Campaigns(GatewayMachine):
         except TROUBLE as trouble:
             raised = trouble
         last = self.sandbox._hosted.sandbox.journal.exchanges[-1]
-        if last.operation == "createCampaign" and was_received(last) and last.error is not None:
+        if last.operation == "createCampaign" and last.was_received and last.error is not None:
             is_taken = last.error.code == "CAMPAIGN_NAME_ALREADY_EXISTS"
             assert is_taken == isinstance(raised, NameTaken), f"a refusal was misread: {last.error.code} as {raised!r}"
 

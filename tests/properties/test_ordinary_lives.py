@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.contract.endpoints import OPERATIONS
-from mockserver.judge.client.recorded import judge_client
+from mockserver.judge.client.judge import judge
 from mockserver.testing.report.replay import replay
 from mockserver.testing.strategies import choices, scripts
 from mockserver.trace.reading import read_recording
@@ -106,7 +106,7 @@ def test_a_careful_client_has_no_finding(
         assert [] == [finding.message for finding in sandbox.conduct.findings]
         for recording in (sandbox.log.har(), sandbox.log.journal):
             file.write_text(json.dumps(recording), encoding="utf-8")
-            assert () == judge_client(read_recording(file)).findings
+            assert () == judge(read_recording(file)).findings
 
 
 @given(life=st.sampled_from((*LIVES, working_day.receiving)), script=SCRIPTS, options=choices(at_most=4))

@@ -22,7 +22,8 @@ from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.effects import ALIASES, EFFECTS
-from mockserver.judge.client.rules import RULES, Finding
+from mockserver.judge.check import Finding
+from mockserver.judge.client.rules import RULES
 from mockserver.judge.service.report import ClauseResult, ExchangeExcerpt
 from mockserver.probe.run import ProbeRun
 from mockserver.pytest_plugin.options import TRACE_MODES

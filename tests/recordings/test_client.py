@@ -10,8 +10,7 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
-from mockserver.judge.client.recorded import judge_client
-from mockserver.judge.client.rules import ConductResult
+from mockserver.judge.client.judge import ConductResult, judge
 from mockserver.trace.masking import Masker, salt_of
 from mockserver.trace.reading import read_recording
 from mockserver.trace.trace import Trace
@@ -36,7 +35,7 @@ def recording_of(sandbox: Sandbox, folder: Path) -> Trace:
 
 def judged(sandbox: Sandbox, folder: Path) -> ConductResult:
     recording = recording_of(sandbox, folder)
-    return judge_client(Masker(salt_of(recording)).recording(recording))
+    return judge(Masker(salt_of(recording)).recording(recording))
 
 
 def proofs(result: ConductResult) -> list[tuple[str, Sequence[int]]]:
@@ -74,7 +73,7 @@ def test_a_journal_shows_of_a_client_what_a_har_shows(
     file = tmp_path / "journal.json"
     file.write_text(json.dumps(mockserver.log.journal), encoding="utf-8")
 
-    by_har, by_journal = judged(mockserver, tmp_path), judge_client(read_recording(file))
+    by_har, by_journal = judged(mockserver, tmp_path), judge(read_recording(file))
     assert proofs(by_har) == proofs(by_journal)
 
 
@@ -90,7 +89,7 @@ def test_a_careful_client_at_the_same_task_has_none(
 
 RULES_FOUND = (
     "duplicate-start blind-post-retry poll-after-final poll-too-fast poll-final-set-incomplete ignore-retry-after retry-hopeless "
-    "only-200-is-ok json-on-204 restart-canceled lost-filters stale-template naive-dates secret-in-browser page-endless page-skip"
+    "only-200-is-ok json-on-204 restart-canceled lost-filters naive-dates secret-in-browser page-endless"
 )
 
 
@@ -107,7 +106,7 @@ LOST = [entry(START, 0, at="2026-03-01T12:00:00Z", time=10), entry(START, 202, {
 
 
 def test_the_effect_of_a_call_without_an_answer_is_unknown(tmp_path: Path) -> None:
-    (finding,) = judge_client(read_recording(write(tmp_path, *LOST))).findings
+    (finding,) = judge(read_recording(write(tmp_path, *LOST))).findings
 
     assert "duplicate-start" == finding.rule
     assert "a start without an answer, which may have taken effect" in finding.message
@@ -118,7 +117,7 @@ def test_calls_that_overlap_prove_nothing(tmp_path: Path) -> None:
     refused = {"statusCode": 422, "code": "CAMPAIGN_NOT_DRAFT", "message": ""}
     early, late = (entry(START, 422, refused, at=f"2026-03-01T12:00:0{second}Z") for second in (1, 4))
 
-    one, other = (judge_client(read_recording(write(tmp_path, canceled, start))) for start in (early, late))
+    one, other = (judge(read_recording(write(tmp_path, canceled, start))) for start in (early, late))
 
     assert ([], ["restart-canceled"]) == ([f.rule for f in one.findings], [f.rule for f in other.findings])
     assert "the calls that would prove it overlap" == reason(one, "restart-canceled")
@@ -136,16 +135,22 @@ def test_a_body_that_was_left_out_is_compared_with_nothing(tmp_path: Path) -> No
     ]
     for row in rows:
         del row["request"]["postData"]
-    result = judge_client(read_recording(write(tmp_path, *rows)))
+    result = judge(read_recording(write(tmp_path, *rows)))
 
     assert () == result.findings
     assert "the recording lacks a body of startCampaign" == reason(result, "blind-post-retry")
 
 
 def test_a_wait_of_two_minutes_for_an_answer_is_a_client_without_a_timeout(tmp_path: Path) -> None:
-    (finding,) = judge_client(read_recording(write(tmp_path, slow(125_000, START)))).findings
+    (finding,) = judge(read_recording(write(tmp_path, slow(125_000, START)))).findings
 
     assert ("no-timeout", (1,)) == (finding.rule, finding.exchanges)
+
+
+def test_a_call_without_an_answer_shows_no_wait_for_it(tmp_path: Path) -> None:
+    result = judge(read_recording(write(tmp_path, entry(START, 0, time=125_000))))
+
+    assert "no response was delayed by two minutes" == reason(result, "no-timeout")
 
 
 def test_a_cassette_has_no_times_and_rules_of_time_are_not_assessed(tmp_path: Path) -> None:
@@ -154,7 +159,7 @@ def test_a_cassette_has_no_times_and_rules_of_time_are_not_assessed(tmp_path: Pa
          "response": {"status": {"code": 200}, "headers": {}, "body": {"string": '{"id": "e", "status": "processing"}'}}}
     ] * 9  # fmt: skip
     (tmp_path / "cassette.json").write_text(json.dumps({"version": 1, "interactions": rows}), encoding="utf-8")
-    result = judge_client(read_recording(tmp_path / "cassette.json"))
+    result = judge(read_recording(tmp_path / "cassette.json"))
 
     assert () == result.findings
     assert "the recording has no times" == reason(result, "poll-too-fast") == reason(result, "ignore-retry-after")
@@ -163,7 +168,7 @@ def test_a_cassette_has_no_times_and_rules_of_time_are_not_assessed(tmp_path: Pa
 def test_a_receiver_is_judged_by_its_time_alone(tmp_path: Path) -> None:
     event = {"event": "entrypoints.chatapp.connected", "data": {"tenantId": "t", "sessionId": "s"}}
     received = entry("POST /hooks", 500, sent=event, address="https://me.example", time=6_000)
-    result = judge_client(read_recording(write(tmp_path, received, *LOST[1:])))
+    result = judge(read_recording(write(tmp_path, received, *LOST[1:])))
 
     assert ["slow-ack"] == [finding.rule for finding in result.findings]
     assert "a recording does not show whether a delivery was genuine" == reason(result, "secret-misread")
@@ -177,5 +182,19 @@ def test_a_date_in_retry_after_is_compared_with_the_clock_that_shows_the_shorter
     ]  # fmt: skip
     for second, rules in ((9, []), (5, ["ignore-retry-after"])):
         again = entry("GET /v1/campaigns", 200, {"campaigns": []}, at=f"2026-03-01T12:00:0{second}.500Z")
-        result = judge_client(read_recording(write(tmp_path, limited, again)))
+        result = judge(read_recording(write(tmp_path, limited, again)))
+        assert rules == [finding.rule for finding in result.findings]
+
+
+def test_only_the_start_that_took_effect_is_compared_with_the_template_that_was_read_before_it(tmp_path: Path) -> None:
+    created = entry("POST /v1/campaigns", 201, {"campaignId": "campaign_1"}, sent={"name": "A", "templateId": "t"})
+    refused = {"statusCode": 400, "code": "VALIDATION_FAILED", "message": ""}
+    read = entry("GET /v1/message-templates/t", 200, {"id": "t", "commonVariables": [{"key": "var1"}]})
+    started = {"executionId": "execution_1", "status": "processing"}
+    life = [created, entry(START, 400, refused, sent={"commonVariables": {"old": "X"}}), read]
+    for key, rules in (("var1", []), ("old", ["wrong-variable-keys"])):
+        rows = [*life, entry(START, 202, started, sent={"commonVariables": {key: "X"}})]
+        for second, row in enumerate(rows):
+            row["startedDateTime"] = f"2026-03-01T12:00:0{second}.000Z"
+        result = judge(read_recording(write(tmp_path, *rows)))
         assert rules == [finding.rule for finding in result.findings]

@@ -8,15 +8,14 @@ import pytest
 
 from mockserver.core.run import Run
 from mockserver.judge.client import judge
-from mockserver.judge.client.rules import ConductResult
 from mockserver.testing.report import conduct_page
 from tests.testing.conftest import PLUGIN, Suite
 
 TWICE = """
         import pytest
 
-        def nulls(sandbox):
-            body = {"name": "A", "description": None}
+        def fraction(sandbox):
+            body = {"name": "A", "cadence": 0.5}
             assert sandbox.call("POST", "/v1/campaigns", json=body).status == 400
 """
 
@@ -27,13 +26,13 @@ def test_a_finding_fails_a_test_that_requests_it_in_its_call(suite: Suite) -> No
         + """
         @pytest.mark.mockserver(conduct="error")
         def test_mine(mockserver):
-            nulls(mockserver)
+            fraction(mockserver)
         """
     )
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
-        ["nulls-for-omitted, severity 3 (noise): createCampaign was refused for the null at /description (call #1)"]
+        ["cadence-units, severity 3 (noise): cadence: got 0.5; expected a whole number of at least 1 (call #1)"]
     )
 
 
@@ -43,11 +42,11 @@ def test_in_the_mode_report_each_test_is_judged_and_its_findings_counted(suite: 
         TWICE
         + """
         def test_one(mockserver):
-            nulls(mockserver)
+            fraction(mockserver)
 
         def test_other(mockserver_server):
             with mockserver_server.sandbox() as sandbox:
-                nulls(sandbox)
+                fraction(sandbox)
 
         def test_clean(mockserver):
             pass
@@ -58,19 +57,19 @@ def test_in_the_mode_report_each_test_is_judged_and_its_findings_counted(suite: 
     result.stdout.fnmatch_lines(
         [
             "*mockserver: conduct*",
-            "severity 3  nulls-for-omitted: 2 in 2 tests, first in test_mine.py::test_one; Omit fields*",
+            "severity 3  cadence-units: 2 in 2 tests, first in test_mine.py::test_one; cadence is a whole number*",
         ]
     )
 
 
 def test_by_default_a_test_that_passes_is_not_judged(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[Run] = []
-    monkeypatch.setattr(judge, "judge", lambda run, severity=None: judged.append(run) or ConductResult((), ()))
+    monkeypatch.setattr(judge, "judge", lambda run, severity=None: judged.append(run) or judge.ConductResult((), ()))
     result = suite.run(
         TWICE
         + """
         def test_mine(mockserver):
-            nulls(mockserver)
+            fraction(mockserver)
         """
     )
 
@@ -83,7 +82,7 @@ def test_by_default_a_test_that_passes_is_not_judged(suite: Suite, monkeypatch: 
     [
         """
         def test_mine(mockserver):
-            nulls(mockserver)
+            fraction(mockserver)
             assert "own" == "failure"
         """,
         """
@@ -95,7 +94,7 @@ def test_by_default_a_test_that_passes_is_not_judged(suite: Suite, monkeypatch: 
                 pass
 
             def test_mine(self):
-                nulls(self.mockserver)
+                fraction(self.mockserver)
                 self.assertEqual("own", "failure")
         """,
     ],
@@ -109,9 +108,9 @@ def test_by_default_a_test_that_fails_is_judged_and_its_findings_counted(suite: 
         [
             "*- mockserver -*",
             "*- mockserver: conduct -*",
-            "nulls-for-omitted, *",
+            "cadence-units, *",
             "*= mockserver: conduct =*",
-            "severity 3  nulls-for-omitted: 1 in 1 test, *",
+            "severity 3  cadence-units: 1 in 1 test, *",
         ]
     )
 
@@ -134,7 +133,7 @@ def test_a_test_that_passes_when_it_is_repeated_has_no_findings_of_the_failure(s
 
         def test_mine(mockserver):
             runs.append(1)
-            nulls(mockserver)
+            fraction(mockserver)
             assert 2 == len(runs)
         """
     )
@@ -149,27 +148,27 @@ def test_the_error_of_a_failing_test_is_first_and_the_finding_is_added(suite: Su
         + """
         @pytest.mark.mockserver(conduct="error")
         def test_own(mockserver):
-            nulls(mockserver)
+            fraction(mockserver)
             assert "own" == "failure"
 
         def test_reported(mockserver):
-            nulls(mockserver)
+            fraction(mockserver)
             assert "own" == "failure"
         """
     )
 
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*assert 'own' == 'failure'*", "*- mockserver: conduct -*", "nulls-for-omitted, *"])
+    result.stdout.fnmatch_lines(["*assert 'own' == 'failure'*", "*- mockserver: conduct -*", "cadence-units, *"])
 
 
 def test_a_finding_satisfies_an_expected_failure(suite: Suite) -> None:
     result = suite.run(
         TWICE
         + """
-        @pytest.mark.xfail(strict=True, reason="sends nulls")
+        @pytest.mark.xfail(strict=True, reason="sends a fraction")
         @pytest.mark.mockserver(conduct="error")
         def test_mine(mockserver):
-            nulls(mockserver)
+            fraction(mockserver)
         """
     )
 
@@ -185,11 +184,11 @@ def test_the_ini_option_applies_to_all_tests_and_the_mark_to_one(
         TWICE
         + """
         def test_all(mockserver):
-            nulls(mockserver)
+            fraction(mockserver)
 
         @pytest.mark.mockserver(conduct="off")
         def test_one(mockserver):
-            nulls(mockserver)
+            fraction(mockserver)
         """
     )
 
@@ -211,11 +210,11 @@ def test_a_test_is_judged_only_by_its_own_sandboxes(suite: Suite) -> None:
 
         @pytest.mark.mockserver(conduct="off")
         def test_a(mockserver):
-            nulls(mockserver)
+            fraction(mockserver)
 
         @pytest.mark.mockserver(conduct="report")
         def test_b(mockserver):
-            nulls(mockserver)
+            fraction(mockserver)
 
         @pytest.mark.mockserver(conduct="error")
         def test_c(mockserver):
@@ -254,14 +253,14 @@ def test_findings_are_written_as_json_and_as_a_page(suite: Suite) -> None:
         TWICE
         + """
         def test_mine(mockserver):
-            nulls(mockserver)
+            fraction(mockserver)
         """,
         f"--mockserver-conduct-json={file}",
         f"--mockserver-conduct-html={page}",
     )
 
     (found,) = json.loads(file.read_text(encoding="utf-8"))["findings"]
-    assert ("test_mine.py::test_mine", "nulls-for-omitted", 3, [1]) == (
+    assert ("test_mine.py::test_mine", "cadence-units", 3, [1]) == (
         found["test"],
         found["rule"],
         found["severity"],
@@ -278,12 +277,12 @@ def test_findings_of_workers_are_merged(suite: Suite) -> None:
         + """
         @pytest.mark.parametrize("n", range(4))
         def test_mine(mockserver, n):
-            nulls(mockserver)
+            fraction(mockserver)
         """,
         *("-p", "xdist", "-n", "2", *PLUGIN),
         f"--mockserver-conduct-json={file}",
     )
 
     result.assert_outcomes(passed=4)
-    result.stdout.fnmatch_lines(["severity 3  nulls-for-omitted: 4 in 4 tests, *"])
+    result.stdout.fnmatch_lines(["severity 3  cadence-units: 4 in 4 tests, *"])
     assert 4 == len(json.loads(file.read_text(encoding="utf-8"))["findings"])

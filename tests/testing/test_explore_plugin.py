@@ -850,13 +850,13 @@ def test_advice_is_a_line_below_the_test_which_passes(suite: Suite) -> None:
     @pytest.mark.mockserver_explore(faults=(), choices=())
     def test_creating(mockserver):
         mockserver.apply(given=TEMPLATE)
-        body = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1, "filters": None}
+        body = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 0.5}
         assert 400 == mockserver.call("POST", "/v1/campaigns", json=body).status
 """
     )
 
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["test_mine.py::test_creating: *", "  advice: nulls-for-omitted"])
+    result.stdout.fnmatch_lines(["test_mine.py::test_creating: *", "  advice: cadence-units"])
 
 
 def test_the_line_of_a_test_has_the_number_of_placements_that_no_run_began_for(suite: Suite) -> None:

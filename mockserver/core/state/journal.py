@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 
 from mockserver.contract.choices import DEFAULTS
-from mockserver.contract.effects import deciding
+from mockserver.contract.effects import UNREADABLE, deciding
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.core.instants import Duration, Instant, format_exact
 from mockserver.core.state.calls import Call, Refused
@@ -106,6 +106,23 @@ class JournalEntry(NamedTuple):
     def arrived_late(self) -> bool:
         """Return True if a rule delayed the call until its client had disconnected: the client did not choose its time."""
         return self.status is None and self.fault is not None and not _DEFERRING.isdisjoint(self.fault.effects)
+
+    @property
+    def was_received(self) -> bool:
+        """Return True if the client received the whole response as the API sent it."""
+        effects = self.fault.effects if self.fault is not None else {}
+        return self.status is not None and UNREADABLE.isdisjoint(effects)
+
+    @property
+    def request(self) -> tuple[object, ...]:
+        """A key that is equal for equal requests."""
+        call = self.call
+        return self.operation, tuple(call.params.items()), tuple(call.query), call.body, call.cut_from_bytes
+
+    @property
+    def retry_after(self) -> str:
+        """The response's Retry-After as it was sent; empty without one."""
+        return next((value for name, value in self.headers if name.lower() == "retry-after"), "")
 
     @property
     def sent_at(self) -> Instant:

@@ -6,87 +6,117 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Final, NamedTuple
 
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.core import ledger
 from mockserver.core.instants import HOUR, MINUTE, SECOND
-from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.former_evidence import (
+from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict
+from mockserver.judge.client.evidence import (
     FINAL,
-    Evidence,
-    body_of,
-    client_key,
-    has_failed,
-    has_to_retry,
-    numbers,
-    outcome,
-    request_of,
-    requested_wait,
-    succeeded,
-    was_received,
+    RETRIED,
+    between,
+    ended_at,
+    failures_at_end,
+    gap,
+    is_invited,
+    is_locked_out,
+    may_be_of_another_user,
+    may_have_received,
+    shown,
+    transport_repeats,
 )
-from mockserver.judge.client.polling import RETRIED, failures_at_end
-from mockserver.judge.client.rules import Proof
+from mockserver.trace.exchange import Exchange
+from mockserver.trace.facts import LACKING
+from mockserver.trace.records import SeenTemplate
+from mockserver.trace.trace import Trace, numbers
 
-_READS = ("listCampaigns", "readCampaign", "readExecution")
-_CLONED_WITHIN = HOUR
-_RETRIED_WITHIN = MINUTE
+_READS: Final = ("listCampaigns", "readCampaign", "readExecution")
+_CLONED_WITHIN: Final = HOUR
+_RETRIED_WITHIN: Final = MINUTE
 # Of a call that was repeated at once after a connection that was in use before had ended without a byte.
-_BELOW = "; if your code sent it once, its HTTP library has sent it again"
-_AT_ONCE = 5 * SECOND
-_LOOP = 2  # repetitions of a cancel
-_LOOKED_WITHIN = MINUTE  # a client that backs off after a failed cancel has looked by then
-_SAME_RUN = 5 * MINUTE  # a later cancel or create is a new decision of the user, not a retry
+_BELOW: Final = "; if your code sent it once, its HTTP library has sent it again"
+_AT_ONCE: Final = 5 * SECOND
+_LOOP: Final = 2  # repetitions of a cancel
+_LOOKED_WITHIN: Final = MINUTE  # a client that backs off after a failed cancel has looked by then
+_SAME_RUN: Final = 5 * MINUTE  # a later cancel or create is a new decision of the user, not a retry
+_NAME_IS_TAKEN: Final = "CAMPAIGN_NAME_ALREADY_EXISTS"
+_NO_SUCCESS: Final = ("canceled", "failed")
 
 
-def duplicate_start(evidence: Evidence) -> Iterator[Proof]:
+def duplicate_start(trace: Trace) -> Iterator[Verdict]:
     """The client cannot know whether a lost start took effect, and so may not start again without a read."""
-    for campaign_id, first, again in _repeated_starts(evidence):
-        is_own = not evidence.transport_repeats.get(again.n)
-        is_retry = client_key(first) == client_key(again) and not evidence.may_be_of_another_user(again)
-        if not was_received(first) and is_own and is_retry and not _has_read(evidence, first, again):
-            effect = "had been refused" if first.error is not None else "had not reached the service"
-            effect = "had taken effect" if first.applied else effect
-            effect = "was still on its way" if first.n > again.n else effect
-            effect = effect if evidence.run.knows_effects else "may have taken effect"
-            message = f"campaign {campaign_id} was started again without a read, after a start without an answer, which {effect}"
-            message += _BELOW * (again.n in evidence.transport_repeats)
-            yield Proof(message, numbers((first, again)))
+    if any(not start.was_received for start in trace.of("startCampaign")):
+        yield MET
+    for campaign_id, first, again in _repeated_starts(trace):
+        if first.was_received or transport_repeats(trace).get(again.number):
+            continue
+        if first.client != again.client or may_be_of_another_user(trace, again) or _has_read(trace, first, again):
+            continue
+        effect = _effect_of_lost(trace, first, again)
+        message = (
+            f"campaign {campaign_id} was started again without a read, after a start without an answer, which {effect}"
+        )
+        yield Proof(message + _below(trace, again), numbers((first, again)))
 
 
-def _repeated_starts(evidence: Evidence) -> Iterator[tuple[str, JournalEntry, JournalEntry]]:
+def _effect_of_lost(trace: Trace, first: Exchange, again: Exchange) -> str:
+    if "effects" not in trace.knows:
+        return "may have taken effect"
+    if first.number > again.number:
+        return "was still on its way"
+    if first.applied:
+        return "had taken effect"
+    return "had been refused" if first.refusal is not None else "had not reached the service"
+
+
+def _below(trace: Trace, again: Exchange) -> str:
+    return _BELOW if again.number in transport_repeats(trace) else ""
+
+
+def _repeated_starts(trace: Trace) -> Iterator[tuple[str, Exchange, Exchange]]:
     """Yield each start that a client sent after another one of the same campaign, with the campaign's id and the earlier start."""
-    for campaign_id, starts in evidence.grouped_by("id", "startCampaign"):
+    for campaign_id, starts in trace.grouped_by("id", "startCampaign"):
         as_sent = sorted(starts, key=lambda start: start.place_as_sent)
         yield from ((campaign_id, first, again) for first, again in pairwise(as_sent))
 
 
-def _has_read(evidence: Evidence, first: JournalEntry, last: JournalEntry) -> bool:
+def _has_read(trace: Trace, first: Exchange, last: Exchange) -> bool:
     """Return True if the client received a read of that campaign, or of all campaigns, in between, or may have."""
-    campaign_id = first.call.params.get("id")
-    reads = evidence.between(first, last, *_READS)
-    of_campaign = (read for read in reads if read.call.params.get("id", campaign_id) == campaign_id)
-    return any(map(evidence.may_have_received, of_campaign))
+    campaign_id = first.params.get("id")
+    reads = between(trace, first, last, *_READS)
+    of_campaign = (read for read in reads if read.params.get("id", campaign_id) == campaign_id)
+    return any(map(may_have_received, of_campaign))
 
 
-def blind_post_retry(evidence: Evidence) -> Iterator[Proof]:
+def blind_post_retry(trace: Trace) -> Iterator[Verdict]:
     """Sessions and uploads are exempt: a client has nothing that it could read first. A create is judged by what it left."""
-    creates = _creates_by_request(evidence)
-    for first in evidence.of("createCampaign", "startCampaign"):
-        again = evidence.next_repetition(first) if has_failed(first) else None
+    creates = _creates_by_request(trace)
+    for first in trace.of("createCampaign", "startCampaign"):
+        if not first.has_failed:
+            continue
+        yield MET
+        again = trace.next_repetition(first)
         if again is None or again.arrived_late or again.at - first.at > _RETRIED_WITHIN:
             continue
-        if evidence.transport_repeats.get(again.n):
+        if transport_repeats(trace).get(again.number):
             continue
-        if first.operation == "startCampaign" and evidence.may_be_of_another_user(again):
-            continue
-        is_duplicate_start = first.operation == "startCampaign" and not was_received(first)
-        left = _left_by_creates(evidence, creates, first, again) if first.operation == "createCampaign" else ""
-        if not is_duplicate_start and left is not None and not _has_read(evidence, first, again):
-            message = f"{first.operation} was repeated byte for byte after {outcome(first)}{left}"
-            message += _BELOW * (again.n in evidence.transport_repeats)
-            yield Proof(message, numbers((first, again)))
+        left: str | None = ""
+        if first.operation == "createCampaign":
+            left = _left_by_creates(trace, creates, first, again)
+        elif not first.was_received or may_be_of_another_user(trace, again):
+            continue  # after a start that was lost `duplicate_start` judges
+        if left is not None and not _has_read(trace, first, again):
+            message = f"{first.operation} was repeated byte for byte after {first.outcome}{left}"
+            yield Proof(message + _below(trace, again), numbers((first, again)))
+    yield from _unknown_effects(trace)
+
+
+def _unknown_effects(trace: Trace) -> Iterator[NotAssessable]:
+    """Yield why nothing was found, if the trace does not show whether a create or a start that failed took effect."""
+    writes = trace.of("createCampaign", "startCampaign")
+    if "effects" not in trace.knows and any(not write.is_answered or write.has_failed for write in writes):
+        yield NotAssessable(LACKING["effects"])
 
 
 class _Creates(NamedTuple):
@@ -96,20 +126,18 @@ class _Creates(NamedTuple):
     taken: list[int]
 
 
-def _creates_by_request(evidence: Evidence) -> Mapping[Any, _Creates]:
-    creates: dict[Any, _Creates] = {}
-    for create in evidence.of("createCampaign"):
-        made, taken = creates.setdefault(request_of(create), _Creates([], []))
+def _creates_by_request(trace: Trace) -> Mapping[object, _Creates]:
+    creates: dict[object, _Creates] = {}
+    for create in trace.of("createCampaign"):
+        made, taken = creates.setdefault(create.request, _Creates([], []))
         if create.applied:
-            made.append(create.n)
-        elif evidence.code(create) == "CAMPAIGN_NAME_ALREADY_EXISTS":
-            taken.append(create.n)
+            made.append(create.number)
+        elif create.code == _NAME_IS_TAKEN:
+            taken.append(create.number)
     return creates
 
 
-def _left_by_creates(
-    evidence: Evidence, creates: Mapping[Any, _Creates], first: JournalEntry, again: JournalEntry
-) -> str | None:
+def _left_by_creates(trace: Trace, creates: Mapping[object, _Creates], first: Exchange, again: Exchange) -> str | None:
     """
     Return what a repeated create has left, as the end of a sentence; None if there is no more than the client knows.
 
@@ -117,198 +145,312 @@ def _left_by_creates(
     for the campaign and adopts it is correct, and so is one whose first create had not reached the service.
     """
     if first.applied and again.applied:
-        return ", and a second campaign was created" if first.tenant_id == again.tenant_id else None
-    made, taken = creates[request_of(first)]
-    later = bisect_left(made, first.n)
+        return ", and a second campaign was created" if first.key == again.key else None
+    made, taken = creates[first.request]
+    later = bisect_left(made, first.number)
     if later == len(made) or not taken or taken[-1] < made[later]:
         return None
-    has_looked = any(look.n > taken[-1] for look in evidence.of("listCampaigns"))
+    has_looked = any(look.number > taken[-1] for look in trace.of("listCampaigns"))
     return None if has_looked else "; its name was taken then, and the client did not look for the campaign"
 
 
-def clone_after_conflict(evidence: Evidence) -> Iterator[Proof]:
-    yield from _clones(evidence, "startCampaign")
+def clone_after_conflict(trace: Trace) -> Iterator[Verdict]:
+    yield from _clones(trace, "startCampaign")
 
 
-def rename_after_lost_create(evidence: Evidence) -> Iterator[Proof]:
-    yield from _clones(evidence, "createCampaign")
+def rename_after_lost_create(trace: Trace) -> Iterator[Verdict]:
+    yield from _clones(trace, "createCampaign")
 
 
-def _clones(evidence: Evidence, cause: str) -> Iterator[Proof]:
+def _clones(trace: Trace, cause: str) -> Iterator[Verdict]:
     """
-    Yield the ledger's clones that were started, by the operation whose response led to them.
+    Yield the clones that were started, by the operation whose answer led to them.
 
     A campaign that was canceled or has failed never starts again, so that its user can only create another one.
     """
-    starts = {execution.campaign_id: evidence.creating_exchange(execution.id) for _, execution in evidence.executions()}
-    values = {execution.campaign_id: execution.values for _, execution in evidence.executions()}
-    for row in ledger.clones(evidence.run, evidence.made):
-        (why, create), start = map(evidence.by_number, row["exchanges"]), starts.get(row["cloneId"])
-        original = starts.get(row["originalId"])
-        if why is None or create is None or start is None or original is None or why.operation != cause:
+    if any(not call.was_received or call.code in ledger.DONE_ALREADY for call in trace.of(cause)):
+        yield MET
+    executions = {execution.campaign_id: execution for execution in trace.records.executions.values()}
+    for clone in trace.once(_found_clones):
+        copy, original = executions.get(clone.id), executions.get(clone.original_id)
+        why, create = trace.by_number(clone.trouble.number), trace.creating(clone.id)
+        if copy is None or original is None or why is None or create is None or why.operation != cause:
             continue
-        if values[row["cloneId"]] != values[row["originalId"]]:
+        if copy.values != original.values:
             continue  # they send other messages
-        if client_key(create) != client_key(why) or _was_canceled_or_failed(evidence, row["originalId"], create):
+        start, first = trace.creating(copy.id), trace.creating(original.id)
+        if start is None or first is None or start.at - first.at > _CLONED_WITHIN:
             continue
-        if cause == "createCampaign" and _is_of_another(evidence, row["originalId"], create):
+        if create.client != why.client or _was_canceled_or_failed(trace, clone.original_id, create):
             continue
-        if _is_new_decision(evidence, row["originalId"], why, create, start):
+        if cause == "createCampaign" and _is_of_another(trace, clone.original_id, create):
             continue
-        if start.at - original.at <= _CLONED_WITHIN:
-            message = f"campaign {row['cloneId']} is a clone of {row['originalId']}, created after {row['why']} and started too"
-            yield Proof(message, (*row["exchanges"], start.n))
+        if _is_new_decision(trace, clone.original_id, why, create, start):
+            continue
+        message = (
+            f"campaign {clone.id} is a clone of {clone.original_id}, created after {clone.trouble.why} and started too"
+        )
+        yield Proof(message, numbers((why, create, start)))
+    yield from _unknown_effects(trace)
 
 
-def _is_new_decision(
-    evidence: Evidence, campaign_id: str, why: JournalEntry, create: JournalEntry, start: JournalEntry
-) -> bool:
+def _found_clones(trace: Trace) -> Sequence[ledger.Clone]:
+    found: list[ledger.Clone] = []
+    campaigns = trace.records.campaigns.values()
+    writes = trace.of("createCampaign", "startCampaign")
+    for tenant in dict.fromkeys(campaign.tenant for campaign in campaigns):
+        own = [campaign for campaign in campaigns if campaign.tenant == tenant]
+        troubles = [_trouble(call) for call in reversed(writes) if (call.key or "") == tenant]
+        found += ledger.find_clones(own, list(filter(None, troubles)), trace.records.created)
+    return found
+
+
+def _trouble(call: Exchange) -> ledger.Trouble | None:
+    why = ledger.why_troubled(
+        code=call.refusal.code if call.refusal is not None else call.code,
+        is_applied=bool(call.applied),
+        status=call.late_status if call.status is None else call.status,
+        is_faulted=bool(call.fault),
+    )
+    if why is None:
+        return None
+    name = call.sent.get("name") if call.operation == "createCampaign" else None
+    return ledger.Trouble(number=call.number, why=why, name=name, campaign_id=call.params.get("id"))
+
+
+def _is_new_decision(trace: Trace, campaign_id: str, why: Exchange, create: Exchange, start: Exchange) -> bool:
     """Return True for a start long after the trouble, if its client was shown the first campaign before it created another."""
-    is_shown = any(why.n < n < create.n for n, _ in evidence.shown(campaign_id, create))
+    is_shown = any(why.number < n < create.number for n, _ in shown(trace, campaign_id, create))
     return is_shown and start.at - why.at > _SAME_RUN
 
 
-def _is_of_another(evidence: Evidence, campaign_id: str, create: JournalEntry) -> bool:
+def _is_of_another(trace: Trace, campaign_id: str, create: Exchange) -> bool:
     """Return True if another client has created the campaign, whose name is taken then."""
-    made = evidence.creating_exchange(campaign_id)
-    return made is not None and client_key(made) != client_key(create)
+    made = trace.creating(campaign_id)
+    return made is not None and made.client != create.client
 
 
-def _was_canceled_or_failed(evidence: Evidence, campaign_id: str, create: JournalEntry) -> bool:
+def _was_canceled_or_failed(trace: Trace, campaign_id: str, create: Exchange) -> bool:
     """Return True if the campaign was canceled or had failed when the client created another one."""
-    end = evidence.end_of(campaign_id)
-    return end is not None and end.target in ("canceled", "failed") and end.at <= create.at
+    end = trace.records.ends.get(campaign_id)
+    return end is not None and end.status in _NO_SUCCESS and end.at <= create.at
 
 
-def only_200_is_ok(evidence: Evidence) -> Iterator[Proof]:
+def only_200_is_ok(trace: Trace) -> Iterator[Verdict]:
     """Only starts: a user may mean to create twice, and the second response shows whether the name is taken."""
-    for first in evidence.of("startCampaign"):
-        if not succeeded(first) or first.status == 200:
+    for first in trace.of("startCampaign"):
+        if not first.succeeded or first.status == 200:
             continue
-        again = evidence.next_repetition(first)
-        if again is None or not was_received(again) or again.at - first.at > _RETRIED_WITHIN:
+        yield MET
+        again = trace.next_repetition(first)
+        if again is None or not again.was_received or again.at - first.at > _RETRIED_WITHIN:
             continue
-        if evidence.may_be_of_another_user(again):
+        if may_be_of_another_user(trace, again) or again.client != first.client:
             continue
-        if client_key(again) == client_key(first) and not evidence.between(
-            first, again, *OPERATIONS
-        ):  # a client that continues took the first for a success
+        # A client that continues took the first for a success.
+        if not between(trace, first, again, *OPERATIONS):
             yield Proof(f"{first.operation} was repeated after {first.status}", numbers((first, again)))
 
 
-def json_on_204(evidence: Evidence) -> Iterator[Proof]:
-    for campaign_id, cancels in evidence.grouped_by("id", "cancelCampaign"):
-        success = next((cancel for cancel in cancels if succeeded(cancel)), None)
-        again = None if success is None else _canceled_again(evidence, success, cancels)
-        if success is not None and again is not None and not evidence.is_invited(success, again):
+def json_on_204(trace: Trace) -> Iterator[Verdict]:
+    for campaign_id, cancels in trace.grouped_by("id", "cancelCampaign"):
+        success = next((cancel for cancel in cancels if cancel.succeeded), None)
+        if success is None:
+            continue
+        yield MET
+        again = _canceled_again(trace, success, cancels)
+        if again is not None and not is_invited(trace, success, again):
             message = f"campaign {campaign_id} was canceled again after {success.status}, the success of a cancel"
             yield Proof(message, numbers((success, again)))
 
 
-def _canceled_again(evidence: Evidence, success: JournalEntry, cancels: Sequence[JournalEntry]) -> JournalEntry | None:
+def _canceled_again(trace: Trace, success: Exchange, cancels: Sequence[Exchange]) -> Exchange | None:
     """Return the client's next cancel after one that succeeded, unless it is another decision or may be another user's."""
-    later = (each for each in cancels if each.follows >= success.n and each.at - success.at <= _SAME_RUN)
-    own = [cancel for cancel in later if client_key(cancel) == client_key(success)]
-    if not own or not evidence.may_be_of_another_user(own[0]):
+    later = (each for each in cancels if each.follows >= success.number and each.at - success.at <= _SAME_RUN)
+    own = [cancel for cancel in later if cancel.client == success.client]
+    if not own or not may_be_of_another_user(trace, own[0]):
         return own[0] if own else None
     # Two users may have clicked; a client that fails at an empty body cancels again and again.
-    is_loop = len(own) >= _LOOP and (evidence.gap(success, own[_LOOP - 1]) or 0) < _AT_ONCE
+    is_loop = len(own) >= _LOOP and (gap(trace, success, own[_LOOP - 1]) or 0) < _AT_ONCE
     return own[0] if is_loop else None
 
 
-def restart_canceled(evidence: Evidence) -> Iterator[Proof]:
-    for campaign_id, starts in evidence.grouped_by("id", "startCampaign"):
-        ends: dict[Any, JournalEntry] = {}  # the first of each client
-        for end in _ends_received(evidence, campaign_id):
-            ends.setdefault(client_key(end), end)
-        lost = next((start.n for start in starts if not was_received(start)), math.inf)
+def restart_canceled(trace: Trace) -> Iterator[Verdict]:
+    reads = (read for read in trace.of("readCampaign") if read.succeeded and read.field("status") in _NO_SUCCESS)
+    if any(cancel.succeeded for cancel in trace.of("cancelCampaign")) or any(reads):
+        yield MET
+    for campaign_id, starts in trace.grouped_by("id", "startCampaign"):
+        ends: dict[object, Exchange] = {}  # the first of each client
+        for end in _ends_received(trace, campaign_id):
+            ends.setdefault(end.client, end)
+        lost = next((start.number for start in starts if not start.was_received), math.inf)
         for start in starts:
-            final = ends.get(client_key(start))
-            is_refused = (start.status or 0) >= 400 and final is not None and final.n < start.n <= lost
-            if final is not None and is_refused and not evidence.may_be_of_another_user(start):
+            final = ends.get(start.client)
+            if final is None or not final.number < start.number <= lost:
+                continue
+            if (start.status or 0) >= 400 and not may_be_of_another_user(trace, start):
                 yield Proof(f"campaign {campaign_id} was started after it had ended", numbers((final, start)))
 
 
-def _ends_received(evidence: Evidence, campaign_id: str) -> Iterator[JournalEntry]:
+def _ends_received(trace: Trace, campaign_id: str) -> Iterator[Exchange]:
     """Yield the calls by which a client received that the campaign was canceled or failed, in order."""
-    shown = (n for n, status in evidence.shown(campaign_id) if status in ("canceled", "failed"))
-    cancels = (
-        call.n for call in evidence.concerning(campaign_id) if call.operation == "cancelCampaign" and succeeded(call)
-    )
-    yield from filter(None, map(evidence.by_number, sorted({*shown, *cancels})))
+    reads = [number for number, status in shown(trace, campaign_id) if status in _NO_SUCCESS]
+    cancels = (call for call in trace.concerning(campaign_id) if call.operation == "cancelCampaign" and call.succeeded)
+    yield from filter(None, map(trace.by_number, sorted({*reads, *numbers(cancels)})))
 
 
-def wrong_variable_keys(evidence: Evidence) -> Iterator[Proof]:
+def wrong_variable_keys(trace: Trace) -> Iterator[Verdict]:
     """What a template had before it was changed, only a read of it shows."""
-    by_campaign = {execution.campaign_id: execution.template for _, execution in evidence.executions()}
-    starts = dict(evidence.grouped_by("id", "startCampaign"))
-    for tenant, campaign in evidence.campaigns():
-        template = by_campaign.get(campaign.id) or tenant.templates.get(campaign.template_id)
-        manual = {variable.key for variable in template.variables if variable.source is None} if template else set()
-        for start in starts.get(campaign.id, ()):
-            values = body_of(start).get("commonVariables")
-            unknown = set(values) - manual if isinstance(values, dict) else set[str]()
-            wrong = sorted(unknown.difference(*_listed(evidence, campaign.template_id, start))) if unknown else []
-            is_changed = template is not None and template.updated_at > start.at
-            if template and wrong and not is_changed:
-                keys, has = ", ".join(key[:40] for key in wrong), ", ".join(sorted(manual)) or "none"
-                message = f"the start has values for {keys}; template {template.id} has {has}"
-                yield Proof(message, (start.n,))
+    if trace.of("startCampaign"):
+        yield MET
+    started = {execution.campaign_id: execution.template for execution in trace.records.executions.values()}
+    for campaign_id, starts in trace.grouped_by("id", "startCampaign"):
+        campaign = trace.records.campaigns.get(campaign_id)
+        template = started.get(campaign_id) or (campaign.template if campaign is not None else None)
+        if template is not None:
+            for start in starts:
+                yield from _wrong_keys(trace, template, start)
+    if "settings" not in trace.knows:
+        yield NotAssessable("only a template that was read before the start is compared")
 
 
-def _listed(evidence: Evidence, template_id: str, start: JournalEntry) -> Iterator[set[str]]:
+def _wrong_keys(trace: Trace, template: SeenTemplate, start: Exchange) -> Iterator[Proof]:
+    values = start.sent.get("commonVariables")
+    unknown = set(values) - template.manual if isinstance(values, dict) else set[str]()
+    if not unknown or template.changed_at > start.at:
+        return
+    wrong = sorted(unknown.difference(*_listed(trace, template.id, start)))
+    if wrong:
+        keys, has = ", ".join(key[:40] for key in wrong), ", ".join(sorted(template.manual)) or "none"
+        yield Proof(f"the start has values for {keys}; template {template.id} has {has}", (start.number,))
+
+
+def _listed(trace: Trace, template_id: str, start: Exchange) -> Iterator[set[str]]:
     """Yield the variables that each read of the template before a start has listed: each may be what its user was shown."""
-    for read in evidence.concerning(template_id):
-        if (
-            read.operation == "readTemplate"
-            and read.n < start.n
-            and client_key(read) == client_key(start)
-            and succeeded(read)
-        ):
-            yield _listed_in(evidence, read)
+    for read in trace.concerning(template_id):
+        is_before = read.operation == "readTemplate" and read.number < start.number
+        if is_before and read.client == start.client and read.succeeded:
+            rows = read.field("commonVariables") or []
+            yield {str(row.get("key")) for row in rows if isinstance(row, dict)}
 
 
-def _listed_in(evidence: Evidence, read: JournalEntry) -> set[str]:
-    rows = evidence.answer_field(read, "commonVariables") or []
-    return {str(row.get("key")) for row in rows if isinstance(row, dict)}
-
-
-def stale_template(evidence: Evidence) -> Iterator[Proof]:
-    templates = {campaign.id: campaign.template_id for _, campaign in evidence.campaigns()}
-    for campaign_id, first, again in _repeated_starts(evidence):
-        if evidence.code(first) != "CAMPAIGN_MISSING_COMMON_VARIABLES":
-            continue
-        calls = evidence.concerning(templates.get(campaign_id))
-        reads = [call for call in calls if call.operation == "readTemplate"]
-        is_read_after = any(first.n < read.n < again.n for read in reads)
-        before = [read for read in reads if read.n < first.n and succeeded(read)]
-        values = body_of(again).get("commonVariables")
-        has_more = bool(before) and isinstance(values, dict) and bool(set(values) - _listed_in(evidence, before[-1]))
-        if not is_read_after and (evidence.code(again) == evidence.code(first) or has_more):
-            message = (
-                f"campaign {campaign_id} was started again without a read of its template, after a variable was missing"
-            )
-            yield Proof(message, numbers((*before[-1:], first, again)))
-
-
-def cancel_and_forget(evidence: Evidence) -> Iterator[Proof]:
+def cancel_and_forget(trace: Trace) -> Iterator[Verdict]:
     """A client may report an outage after three tries, of the cancel itself or of the read before its repetition."""
-    ended = {campaign.id: campaign.status for _, campaign in evidence.campaigns()}
-    for campaign_id, cancels in evidence.grouped_by("id", "cancelCampaign"):
-        last = cancels[-1]
-        if not has_to_retry(last) or ended.get(campaign_id) != "completed":
+    if any(cancel.has_to_be_retried for cancel in trace.of("cancelCampaign")):
+        yield MET
+    for campaign_id, cancels in trace.grouped_by("id", "cancelCampaign"):
+        last, campaign = cancels[-1], trace.records.campaigns.get(campaign_id)
+        if not last.has_to_be_retried or campaign is None or campaign.status != "completed":
             continue
-        later = [call for call in evidence.concerning(campaign_id) if call.n > last.n]
+        later = [call for call in trace.concerning(campaign_id) if call.number > last.number]
         is_started = any(call.operation == "startCampaign" for call in later)
         has_tried = failures_at_end(cancels) >= RETRIED or failures_at_end(later) >= RETRIED
-        if not (_was_over(evidence, campaign_id, last) or is_started or has_tried or evidence.is_locked_out(last)):
-            message = f"the cancel of {campaign_id} got {outcome(last)}, was not repeated, and the campaign completed"
-            yield Proof(message, (last.n,))
+        if not (_was_over(trace, campaign_id, last) or is_started or has_tried or is_locked_out(trace, last)):
+            message = f"the cancel of {campaign_id} got {last.outcome}, was not repeated, and the campaign completed"
+            yield Proof(message, (last.number,))
 
 
-def _was_over(evidence: Evidence, campaign_id: str, cancel: JournalEntry) -> bool:
+def _was_over(trace: Trace, campaign_id: str, cancel: Exchange) -> bool:
     """Return True if the campaign had completed before the cancel was due again, or when the client looked at it instead."""
-    due, ended_at = cancel.at + (requested_wait(cancel) or 0), evidence.ended_at(campaign_id)
-    shown = (n for n, status in evidence.shown(campaign_id, cancel) if n > cancel.n and status in FINAL)
-    look = evidence.by_number(next(shown, 0))
-    return (ended_at is not None and ended_at <= due) or (look is not None and look.at <= due + _LOOKED_WITHIN)
+    due, completed_at = cancel.at + (cancel.requested_wait or 0), ended_at(trace, campaign_id)
+    finals = (n for n, status in shown(trace, campaign_id, cancel) if n > cancel.number and status in FINAL)
+    look = trace.by_number(next(finals, None))
+    is_seen = look is not None and look.at <= due + _LOOKED_WITHIN
+    return is_seen or (completed_at is not None and completed_at <= due)
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    Check(
+        id="duplicate-start",
+        clause="advice.read-before-restart",
+        line="L300",
+        severity=1,
+        proof="a start whose predecessor on the same campaign got no answer, and no read of the campaign in between",
+        advice="After a start without an answer read the campaign; start it again only while it is a draft.",
+        judge=duplicate_start,
+    ),
+    Check(
+        id="clone-after-conflict",
+        clause="start.not-draft",
+        line="L296-L297",
+        severity=1,
+        proof="a start was refused as already done, then an equal campaign with a similar name was created and started",
+        advice="Treat CAMPAIGN_ALREADY_PROCESSING and CAMPAIGN_NOT_DRAFT as a start that took effect: read the campaign.",
+        needs=frozenset(("times",)),
+        bodies=("createCampaign",),
+        judge=clone_after_conflict,
+    ),
+    Check(
+        id="rename-after-lost-create",
+        clause="campaigns.name",
+        line="L272",
+        severity=1,
+        proof="a create without an answer or with a taken name, then an equal campaign with a similar name, both started",
+        advice="After a create without an answer look for the name among the campaigns before you create another.",
+        needs=frozenset(("times",)),
+        bodies=("createCampaign",),
+        judge=rename_after_lost_create,
+    ),
+    Check(
+        id="blind-post-retry",
+        clause="start.once",
+        line="L300",
+        severity=1,
+        proof="the same start again within a minute of a 5xx; the same create, if its name was taken and never looked for",
+        advice="Exclude POST from the retry middleware; first read what the failed call has changed.",
+        needs=frozenset(("times",)),
+        bodies=("createCampaign", "startCampaign"),
+        judge=blind_post_retry,
+    ),
+    Check(
+        id="only-200-is-ok",
+        clause="base.success",
+        line="L344",
+        severity=1,
+        proof="a start immediately repeated although it was answered 201 or 202; other calls with another success status",
+        advice="Treat every 2xx as a success.",
+        needs=frozenset(("times",)),
+        bodies=("startCampaign",),
+        judge=only_200_is_ok,
+    ),
+    Check(
+        id="json-on-204",
+        clause="cancel.processing",
+        line="L304",
+        severity=2,
+        proof="a cancel repeated although it was answered 204",
+        advice="A 204 has no body: do not parse one.",
+        needs=frozenset(("times",)),
+        judge=json_on_204,
+    ),
+    Check(
+        id="restart-canceled",
+        clause="start.not-draft",
+        line="L208",
+        severity=3,
+        proof="a start of a campaign after the client received that it was canceled or failed",
+        advice="A final campaign never starts again: create a new one.",
+        judge=restart_canceled,
+    ),
+    Check(
+        id="wrong-variable-keys",
+        clause="start.common-variables",
+        line="L125, L129",
+        severity=2,
+        proof="a start with keys that are not manual variables of the template",
+        advice="Send the keys of commonVariables, such as var1; the service fills automatic variables.",
+        bodies=("startCampaign",),
+        judge=wrong_variable_keys,
+    ),
+    Check(
+        id="cancel-and-forget",
+        clause="cancel.processing",
+        line="L304",
+        severity=1,
+        proof="a cancel failed, was not repeated in time, nor was the campaign read at its end within a minute, and it completed",
+        advice="Repeat a cancel that failed, until the campaign reads as canceled.",
+        needs=frozenset(("later calls",)),
+        of_end=True,
+        judge=cancel_and_forget,
+    ),
+)

@@ -32,15 +32,9 @@ _ALLOWED_IN: Final[Mapping[str | None, tuple[str, ...]]] = {
     "startCampaign": ("draft",),
     "cancelCampaign": ("draft", "processing"),
 }
-_MOVED: Final = (
-    10 * MILLISECOND
-)  # a clock that follows the process's and advanced this much more than real time was moved
+# A clock that follows the process's and advanced this much more than real time was moved.
+_MOVED: Final = 10 * MILLISECOND
 _HTTP_DATE: Final = SECOND  # of which an HTTP date has no fractions, and a client's own clock in seconds neither
-
-
-def has_troubled(call: Exchange) -> bool:
-    """Return True for a call that did not succeed, or that a rule changed on the wire."""
-    return bool(call.fault) or call.status is None or not 200 <= call.status < 300
 
 
 def may_have_received(exchange: Exchange) -> bool:
@@ -152,8 +146,8 @@ def may_be_of_another_user(trace: Trace, again: Exchange) -> bool:
         return False
     campaign_id, allowed = again.params["id"], _ALLOWED_IN[again.operation]
     invited = [n for n, status in shown(trace, campaign_id) if n <= again.follows and status in allowed]
-    own = (call for call in trace.concerning(campaign_id) if call.operation == again.operation)
-    sent = [call for call in own if call.number <= again.number]
+    calls = trace.concerning(campaign_id)
+    sent = [call for call in calls if call.operation == again.operation and call.number <= again.number]
     if len(sent) > 1 and len(invited) == len(sent) - 1 and _follows_creation(trace, sent[0], invited):
         return not is_in_a_row(trace, sent[-2], again)
     return len(invited) >= len(sent)
@@ -183,15 +177,10 @@ def reads(trace: Trace, session_id: str) -> list[Exchange]:
     return [call for call in calls if call.operation == "readConnectionSession" and call.succeeded]
 
 
-def acknowledged_at(trace: Trace, session_id: str) -> Instant | None:
-    """Return the instant at which a receiver first accepted an event of the session, or None."""
-    of_session = (attempt for attempt in trace.deliveries if attempt.session_id == session_id)
-    return next((attempt.at for attempt in of_session if attempt.accepted and attempt.is_genuine), None)
-
-
 def is_acknowledged(trace: Trace, session_id: str) -> bool:
     """Return True if a receiver accepted an event of the session."""
-    return acknowledged_at(trace, session_id) is not None
+    of_session = (attempt for attempt in trace.deliveries if attempt.session_id == session_id)
+    return any(attempt.accepted and attempt.is_genuine for attempt in of_session)
 
 
 def ended_at(trace: Trace, record_id: str) -> Instant | None:

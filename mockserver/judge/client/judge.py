@@ -1,164 +1,60 @@
 """
-Run the judges of all rules. A judge yields findings, nothing, or the reason why this run cannot show its rule.
+Judge a client by a trace: run the judges of the rules that the trace can show.
 
-What only the client's own test or a comparison of two runs can show is reported as not assessed.
+A judge yields proofs, nothing, or the reason why this trace does not show its rule. Exchanges that overlap prove no order: a
+proof that cites such is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
-from typing import Literal, NamedTuple
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import pairwise
+from typing import Final, NamedTuple
 
-from mockserver.core.run import Run
-from mockserver.judge.client import campaigns, polling, receivers, requests, retry_after, sessions
-from mockserver.judge.client.former_evidence import Evidence
-from mockserver.judge.client.rules import RULES, ConductResult, ConductRule, Finding, NotAssessable, NotAssessed, Proof
+from mockserver.core.instants import MILLISECOND
+from mockserver.judge.check import Check, Finding, Judge, Met, NotAssessable, NotAssessed, Proof
+from mockserver.judge.client.rules import RULES
+from mockserver.trace.exchange import Exchange
+from mockserver.trace.facts import LACKING
+from mockserver.trace.trace import Trace
 
-Judge = Callable[[Evidence], Iterable[Proof | NotAssessable]]
-
-JUDGES: Mapping[str, Judge] = MappingProxyType(
-    {
-        "duplicate-start": campaigns.duplicate_start,
-        "clone-after-conflict": campaigns.clone_after_conflict,
-        "rename-after-lost-create": campaigns.rename_after_lost_create,
-        "blind-post-retry": campaigns.blind_post_retry,
-        "no-timeout": polling.no_timeout,
-        "poll-after-final": polling.poll_after_final,
-        "poll-too-fast": polling.poll_too_fast,
-        "poll-final-set-incomplete": polling.poll_final_set_incomplete,
-        "poll-dies-on-error": polling.poll_dies_on_error,
-        "ignore-retry-after": retry_after.ignore_retry_after,
-        "retry-hopeless": polling.retry_hopeless,
-        "only-200-is-ok": campaigns.only_200_is_ok,
-        "json-on-204": campaigns.json_on_204,
-        "progress-is-done": polling.progress_is_done,
-        "restart-canceled": campaigns.restart_canceled,
-        "lost-filters": requests.lost_filters,
-        "platform-used-as-audience": requests.platform_used_as_audience,
-        "wrong-variable-keys": campaigns.wrong_variable_keys,
-        "stale-template": campaigns.stale_template,
-        "cadence-units": requests.cadence_units,
-        "nulls-for-omitted": requests.nulls_for_omitted,
-        "naive-dates": requests.naive_dates,
-        "secret-in-browser": requests.secret_in_browser,
-        "key-in-wrong-place": requests.key_in_wrong_place,
-        "multipart-by-hand": requests.multipart_by_hand,
-        "media-all-or-nothing": requests.media_all_or_nothing,
-        "page-early-stop": requests.page_early_stop,
-        "page-endless": requests.page_endless,
-        "page-skip": requests.page_skip,
-        "cancel-and-forget": campaigns.cancel_and_forget,
-        "reuse-dead-session": sessions.reuse_dead_session,
-        "poll-past-deadline": sessions.poll_past_deadline,
-        "stop-too-soon": sessions.stop_too_soon,
-        "id-not-stored-first": sessions.id_not_stored_first,
-        "event-before-answer": sessions.event_before_answer,
-        "iframe": sessions.iframe,
-        "popup-blocked": sessions.popup_blocked,
-        "preview-burns-link": sessions.preview_burns_link,
-        "link-shared-or-cached": sessions.link_shared_or_cached,
-        "waits-for-return": sessions.waits_for_return,
-        "bad-return-url": sessions.bad_return_url,
-        "funnel-misuse": sessions.funnel_misuse,
-        "session-storm": sessions.session_storm,
-        "double-provision": sessions.double_provision,
-        "retries-number-in-use": sessions.retries_number_in_use,
-        "no-verify": receivers.no_verify,
-        "missing-header-passes": receivers.missing_header_passes,
-        "reserialised-body": receivers.reserialised_body,
-        "secret-misread": receivers.secret_misread,
-        "accepts-old-timestamps": receivers.accepts_old_timestamps,
-        "tolerance-on-occurredAt": receivers.tolerance_on_occurred_at,
-        "first-signature-only": receivers.first_signature_only,
-        "late-event-overwrites": sessions.late_event_overwrites,
-        "slow-ack": receivers.slow_ack,
-        "ack-then-lose": sessions.ack_then_lose,
-        "refuses-unknown-kind": receivers.refuses_unknown_kind,
-        "webhook-only": sessions.webhook_only,
-        "answers-with-redirect": receivers.answers_with_redirect,
-        "framework-in-the-way": receivers.framework_in_the_way,
-        "failure-event-misread": receivers.failure_event_misread,
-        "trusts-payload-tenant": receivers.trusts_payload_tenant,
-    }
-)
-
-# What a judge reads, by the reason for which its rule is not assessed if the run has none of it.
-_CALLS = ""
-_DELIVERIES = "nothing was delivered to a receiver"
-_VISITS = "no hosted page was visited"
-_OTHER_RUN = (
+_OTHER_RUN: Final = (
     "one run does not show it: compare two, with mockserver.testing.differential.compare or `mockserver explore`"
 )
-_OWN_TEST = "only the client's own test can show it"
-
-# Judges that need deliveries, although their first source is the journal.
-_NEED_DELIVERIES = frozenset(("double-provision", "late-event-overwrites"))
+_OVERLAP: Final = "the calls that would prove it overlap"
+_OVERLAP_MAX: Final = MILLISECOND  # that two calls in a row may show because both of their ends are rounded
 
 
-def source_of(row: ConductRule) -> Literal["deliveries", "visits", "calls"]:
-    """Return what a rule's judge reads first."""
-    if row.sources[0] == "W" or row.id in _NEED_DELIVERIES:
-        return "deliveries"
-    return "visits" if row.sources[0] == "P" else "calls"
+class ConductResult(NamedTuple):
+    """The findings, the most severe first, and what was not assessed, in the order of the rules."""
+
+    findings: tuple[Finding, ...]
+    not_assessed: tuple[NotAssessed, ...]
 
 
-def _needed(row: ConductRule) -> str:
-    """Return what a rule's judge cannot do without."""
-    if row.id not in JUDGES:
-        return _OTHER_RUN if "D" in row.sources else _OWN_TEST
-    return {"deliveries": _DELIVERIES, "visits": _VISITS, "calls": _CALLS}[source_of(row)]
-
-
-class _Step(NamedTuple):
-    """One rule, what its judge needs, the row of the report without that, and the judge."""
-
-    row: ConductRule
-    needed: str
-    without: NotAssessed
-    judge: Judge
-
-
-# Worked out once: each test of a suite is judged.
-_STEPS = tuple(
-    _Step(row, _needed(row), NotAssessed(row.id, _needed(row)), JUDGES.get(row.id, lambda _: ()))
-    for row in RULES.values()
-)
-
-
-def judge(run: Run, severity: int | None = None) -> ConductResult:
+def judge(trace: Trace, severity: int | None = None) -> ConductResult:
     """
-    Return what the client did against the document's advice, the most severe first, and what this run does not show.
+    Return what the client did against the document's advice, the most severe first, and what the trace does not show.
 
     With a severity only its rules are judged.
 
-    Lock: The caller holds the sandbox's lock, or passes a copy. Nothing is changed.
+    Lock: as of the trace.
     """
-    evidence = Evidence(run)
-    has = {
-        _CALLS: True,
-        _DELIVERIES: bool(evidence.delivery_attempts),
-        _VISITS: bool(evidence.visits),
-        _OTHER_RUN: False,
-        _OWN_TEST: False,
-    }
     findings: list[Finding] = []
     not_assessed: list[NotAssessed] = []
-    for row, needed, without, rule_judge in _STEPS:
-        if severity not in (None, row.severity):
+    for rule in RULES.values():
+        if severity not in (None, rule.severity):
             continue
-        if not has[needed]:
-            not_assessed.append(without)
-            continue
-        verdicts = list(rule_judge(evidence))
-        if not verdicts:
-            continue
-        proofs = [verdict for verdict in verdicts if isinstance(verdict, Proof)]
-        reasons = [verdict.why for verdict in verdicts if isinstance(verdict, NotAssessable)]
-        findings += [_finding(row, proof) for proof in proofs]
-        if reasons and not proofs:
-            not_assessed.append(NotAssessed(row.id, reasons[0]))
-    return ConductResult(tuple(sorted(findings, key=lambda each: (each.severity, each.exchanges))), tuple(not_assessed))
+        proofs: list[Proof] = []
+        why = _obstacle(trace, rule)
+        if why is None and rule.judge is not None:
+            proofs, why = _verdict(trace, rule.judge)
+        findings += [_finding(rule, proof) for proof in proofs]
+        if why is not None and not proofs:
+            not_assessed.append(NotAssessed(rule.id, why))
+    findings.sort(key=lambda each: (each.severity, each.exchanges))
+    return ConductResult(tuple(findings), tuple(not_assessed))
 
 
 def finding(rule: str, message: str, exchanges: Iterable[int] = ()) -> Finding:
@@ -166,13 +62,72 @@ def finding(rule: str, message: str, exchanges: Iterable[int] = ()) -> Finding:
     return _finding(RULES[rule], Proof(message, tuple(exchanges)))
 
 
-def _finding(row: ConductRule, proof: Proof) -> Finding:
-    cited = tuple(proof.exchanges)
+def chances(trace: Trace, of: AbstractSet[str]) -> set[str]:
+    """
+    Return the rules among these that the client had a chance to break, whether it did or not.
+
+    The chance is the situation in which a careless client breaks the rule: what the service did and what the client asked
+    for, never how the client reacted. A careful client at the same task meets the same situations.
+    """
+    rules = (RULES[id] for id in of)
+    return {rule.id for rule in rules if rule.judge is not None and _is_met(trace, rule, rule.judge)}
+
+
+def _is_met(trace: Trace, rule: Check, judge: Judge) -> bool:
+    return _obstacle(trace, rule) is None and any(isinstance(verdict, Met | Proof) for verdict in judge(trace))
+
+
+def _obstacle(trace: Trace, rule: Check) -> str | None:
+    """Return why a trace cannot show a rule, or None."""
+    if rule.judge is None:
+        return _OTHER_RUN
+    if not rule.needs <= trace.knows:
+        return next(why for fact, why in LACKING.items() if fact in rule.needs and fact not in trace.knows)
+    left_out = trace.once(_left_out) if rule.bodies else frozenset[str]()
+    lacking = next((operation for operation in rule.bodies if operation in left_out), None)
+    return f"the recording lacks a body of {lacking}" if lacking is not None else None
+
+
+def _left_out(trace: Trace) -> AbstractSet[str | None]:
+    """Return the operations of which a recorder has left out a body; a sandbox has none only if it was too long to be read."""
+    if not trace.sources:
+        return frozenset()
+    return {exchange.operation for exchange in trace.exchanges if exchange.request_body is None}
+
+
+def _verdict(trace: Trace, judge: Judge) -> tuple[list[Proof], str | None]:
+    """Return the proofs of a judge, and why it has no verdict if it has no proof."""
+    proofs: list[Proof] = []
+    reasons: list[str] = []
+    for verdict in judge(trace):
+        if isinstance(verdict, NotAssessable):
+            reasons.append(verdict.why)
+        elif isinstance(verdict, Proof):
+            proofs.append(verdict)
+    in_order = [proof for proof in proofs if _has_order(trace, proof.exchanges)]
+    if len(in_order) < len(proofs):
+        return in_order, _OVERLAP
+    return proofs, reasons[0] if reasons else None
+
+
+def _has_order(trace: Trace, cited: Sequence[int]) -> bool:
+    """Return True if each of these calls had its answer before the next one was sent, but for the rounding of times."""
+    calls = filter(None, map(trace.by_number, sorted(cited)))
+    return not any(_overlap(first, second) for first, second in pairwise(calls))
+
+
+def _overlap(first: Exchange, second: Exchange) -> bool:
+    if first.status is None or first.is_ordered or not (first.is_timed and second.is_timed):
+        return False
+    return first.ended_at > second.sent_at + _OVERLAP_MAX
+
+
+def _finding(row: Check, proof: Proof) -> Finding:
     return Finding(
         rule=row.id,
         severity=row.severity,
         message=proof.message,
-        exchanges=cited,
+        exchanges=tuple(proof.exchanges),
         clause=row.clause,
         line=row.line,
         advice=row.advice,

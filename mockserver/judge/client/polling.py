@@ -1,55 +1,52 @@
-"""
-Judges of polling, hopeless retries and timeouts; and waits in real time while the sandbox's clock did not move.
-
-1. A poll is a GET that succeeds or is not found, or any call that gets a 429; a call that a rule delays is not one.
-2. Polls count from the last call that is not one, at one instant of the clock, up to the newest; a final status ends them.
-"""
+"""Judges of polling, hopeless retries and timeouts."""
 
 from __future__ import annotations
 
 from bisect import bisect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import pairwise, takewhile
 from statistics import median_high
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Final, NamedTuple
 
-from mockserver.contract.durations import duration_text, parse_duration
-from mockserver.contract.effects import WAITING, deciding
-from mockserver.contract.text import json_value
+from mockserver.contract.durations import duration_text
 from mockserver.core.instants import MINUTE, SECOND, Duration, Instant
-from mockserver.core.run import Run
-from mockserver.core.state.journal import JournalEntry
-from mockserver.core.state.rules import AppliedFault
-from mockserver.judge.client.former_evidence import (
+from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict
+from mockserver.judge.client.evidence import (
     FINAL,
+    HOPELESS,
     OF_ALL_CALLS,
-    TOO_MANY,
-    Evidence,
-    client_key,
-    has_to_retry,
-    numbers,
-    outcome,
-    requested_wait,
-    succeeded,
-    was_received,
+    RETRIED,
+    elapsed,
+    ended_at,
+    failures_at_end,
+    gap,
+    is_acknowledged,
+    is_in_a_row,
+    is_invited,
+    is_locked_out,
 )
-from mockserver.judge.client.rules import NotAssessable, Proof
+from mockserver.trace.exchange import Exchange
+from mockserver.trace.trace import Trace, grouped, numbers
 
-_POLLED = {"readExecution": "executionId", "readConnectionSession": "sessionId"}
+_POLLED: Final[Mapping[str, str]] = MappingProxyType(
+    {"readExecution": "executionId", "readConnectionSession": "sessionId"}
+)
 # A client reads a campaign for more reasons than to wait for it: only many reads in a row are a loop.
-ALL_POLLED: Mapping[str, str] = MappingProxyType({**_POLLED, "readCampaign": "id"})
-_MANY: Mapping[str, int] = MappingProxyType({"readExecution": 2, "readConnectionSession": 2, "readCampaign": 6})
-_AFTER_FAILED: Mapping[str, int] = MappingProxyType({"readExecution": 3, "readCampaign": _MANY["readCampaign"]})
-_LEAST: Mapping[str, Duration] = MappingProxyType(
+ALL_POLLED: Final[Mapping[str, str]] = MappingProxyType({**_POLLED, "readCampaign": "id"})
+_MANY: Final[Mapping[str, int]] = MappingProxyType({"readExecution": 2, "readConnectionSession": 2, "readCampaign": 6})
+_AFTER_FAILED: Final[Mapping[str, int]] = MappingProxyType({"readExecution": 3, "readCampaign": _MANY["readCampaign"]})
+_LEAST: Final[Mapping[str, Duration]] = MappingProxyType(
     {"readExecution": 10 * SECOND, "readConnectionSession": 2 * SECOND, "readCampaign": 10 * SECOND}
 )
-_SAME_LOOP = 5 * MINUTE  # a later read is not part of the loop
-_DRAINED_WITHIN = MINUTE  # of a cancel: sends that were queued before it may still take place
-_GIVEN_UP_AFTER = 2 * MINUTE
-RETRIED = 3  # calls in a row that failed: a client that gives up then has retried
-STALLED = 2 * MINUTE
-HOPELESS = (400, 401, 403, 404, 409, 422)
+_POLLS_MIN: Final = 3  # that have a pace
+_SAME_LOOP: Final = 5 * MINUTE  # a later read is not part of the loop
+_DRAINED_WITHIN: Final = MINUTE  # of a cancel: sends that were queued before it may still take place
+_GIVEN_UP_AFTER: Final = 2 * MINUTE
+_REFUSED_WITHIN: Final = 10 * MINUTE
+_RUN_AGAIN: Final = MINUTE // 2  # the least time between two runs of a schedule
+_SCHEDULED: Final = 20  # a schedule of the least interval is off by less than this part of it
+STALLED: Final = 2 * MINUTE
 
 
 class PollSequence(NamedTuple):
@@ -57,323 +54,321 @@ class PollSequence(NamedTuple):
 
     operation: str
     id: str
-    reads: Sequence[JournalEntry]
+    reads: Sequence[Exchange]
 
 
-def poll_sequences(evidence: Evidence, polled: Mapping[str, str] = _POLLED) -> Iterator[PollSequence]:
-    """Yield the polls of each record and caller; workers that share a key are separate callers."""
-    for operation, parameter in polled.items():
-        for record_id, reads in evidence.grouped_by(parameter, operation):
-            for key in dict.fromkeys(map(client_key, reads)):
-                yield PollSequence(operation, record_id, [read for read in reads if client_key(read) == key])
+def poll_sequences(trace: Trace, polled: Collection[str] = _POLLED) -> Iterator[PollSequence]:
+    """Yield the polls of each record and caller by these operations; workers that share a key are separate callers."""
+    return (polls for polls in trace.once(_poll_sequences) if polls.operation in polled)
+
+
+def _poll_sequences(trace: Trace) -> Sequence[PollSequence]:
+    return [
+        PollSequence(operation, record_id, own)
+        for operation, parameter in ALL_POLLED.items()
+        for record_id, reads in trace.grouped_by(parameter, operation)
+        for own in grouped((read.client, read) for read in reads).values()
+    ]
 
 
 class FinalRead(NamedTuple):
     """The first read that returned a final status, and the later reads of the same loop."""
 
-    exchange: JournalEntry
-    later: Sequence[JournalEntry]
+    exchange: Exchange
+    later: Sequence[Exchange]
+
+    @property
+    def status(self) -> str:
+        """The final status."""
+        return str(self.exchange.field("status"))
 
 
-def final_read(evidence: Evidence, polls: PollSequence) -> FinalRead | None:
+def final_read(trace: Trace, polls: PollSequence) -> FinalRead | None:
     """Return the read that ends a loop of polls, or None if no read returned a final status."""
-    reads = [read for read in polls.reads if succeeded(read)]  # a failed read and its repetition count as one
-    place = next((n for n, read in enumerate(reads) if evidence.answer_field(read, "status") in FINAL), None)
+    reads = [read for read in polls.reads if read.succeeded]  # a failed read and its repetition count as one
+    place = next((n for n, read in enumerate(reads) if read.field("status") in FINAL), None)
     if place is None:
         return None
-    is_of_loop = (
-        later.at - earlier.at <= _SAME_LOOP and evidence.is_in_a_row(earlier, later)
-        for earlier, later in pairwise(reads[place:])
-    )
-    loop = [read for read, _ in takewhile(lambda pair: pair[1], zip(reads[place + 1 :], is_of_loop, strict=True))]
-    # Counts may change after the end: only a read with the same ones is superfluous, and none shortly after a cancel.
-    before, until = evidence.answer(reads[place]), 0
-    if evidence.answer_field(reads[place], "status") == "canceled":
-        until = (evidence.ended_at(polls.id) or reads[place].at) + _DRAINED_WITHIN
-    later: list[JournalEntry] = []
-    superfluous = (
-        read  # a client that reads again at once does not wait for such sends
-        for earlier, read in pairwise([reads[place], *loop])
-        if read.at > until or evidence.gap(earlier, read) is None
-    )
-    for read in superfluous:
-        answer = evidence.answer(read)
-        if answer == before:
+    final = reads[place]
+    of_loop = takewhile(lambda pair: _are_of_one_loop(trace, *pair), pairwise(reads[place:]))
+    drained_at = 0
+    if final.field("status") == "canceled":
+        drained_at = (ended_at(trace, polls.id) or final.at) + _DRAINED_WITHIN
+    # Counts may change after the end: only a read with the same ones is superfluous, and none shortly after a cancel, but
+    # for those of a client that reads again at once: it does not wait for such sends.
+    superfluous = [read for earlier, read in of_loop if read.at > drained_at or gap(trace, earlier, read) is None]
+    later: list[Exchange] = []
+    for before, read in pairwise([final, *superfluous]):
+        if read.response_json == before.response_json:
             later.append(read)
         else:
             later.clear()
-        before = answer
-    return FinalRead(reads[place], later)
+    return FinalRead(final, later)
 
 
-def poll_after_final(evidence: Evidence) -> Iterator[Proof]:
-    for polls in poll_sequences(evidence, ALL_POLLED):
-        final = final_read(evidence, polls)
-        if final is None or len(final.later) < _MANY[polls.operation]:
+def _with_final_reads(trace: Trace) -> Sequence[tuple[PollSequence, FinalRead | None]]:
+    return [(polls, final_read(trace, polls)) for polls in trace.once(_poll_sequences)]
+
+
+def _are_of_one_loop(trace: Trace, earlier: Exchange, later: Exchange) -> bool:
+    return later.at - earlier.at <= _SAME_LOOP and is_in_a_row(trace, earlier, later)
+
+
+def poll_after_final(trace: Trace) -> Iterator[Verdict]:
+    for polls, final in trace.once(_with_final_reads):
+        if final is None:
             continue
-        status = evidence.answer_field(final.exchange, "status")
+        yield MET
+        if len(final.later) < _MANY[polls.operation]:
+            continue
         if polls.operation == "readConnectionSession":
-            has_own_rule = status in ("failed", "expired")  # reuse-dead-session
+            has_own_rule = final.status in ("failed", "expired")  # reuse-dead-session
         else:
-            has_own_rule = _waits_for_completed(evidence, polls, final)  # poll-final-set-incomplete
-        if has_own_rule:
-            continue
-        message = f"{polls.id} was {status}, and was read {len(final.later)} more times"
-        yield Proof(message, numbers((final.exchange, *final.later[:2])))
-
-
-def _waits_for_completed(evidence: Evidence, polls: PollSequence, final: FinalRead) -> bool:
-    has_failed = evidence.answer_field(final.exchange, "status") in ("failed", "canceled")
-    return has_failed and len(final.later) >= _AFTER_FAILED[polls.operation]
-
-
-def poll_final_set_incomplete(evidence: Evidence) -> Iterator[Proof]:
-    for polls in poll_sequences(evidence, {operation: ALL_POLLED[operation] for operation in _AFTER_FAILED}):
-        final = final_read(evidence, polls)
-        if final is not None and _waits_for_completed(evidence, polls, final):
-            status = evidence.answer_field(final.exchange, "status")
-            message = f"{polls.id} was {status}, and the polling continued: {len(final.later)} more reads"
+            has_own_rule = _waits_for_completed(polls, final)  # poll-final-set-incomplete
+        if not has_own_rule:
+            message = f"{polls.id} was {final.status}, and was read {len(final.later)} more times"
             yield Proof(message, numbers((final.exchange, *final.later[:2])))
 
 
-def poll_too_fast(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
-    """The call after a read that was refused or not answered is its retry, which other rules judge, and no poll."""
-    unmeasured: set[str] = set()
-    for loop in _poll_loops(evidence):
-        gaps = [_gap_as_sent(evidence, *pair) for pair in pairwise(loop.reads) if succeeded(pair[0])]
-        if len(gaps) < _MANY[loop.operation]:
+def _waits_for_completed(polls: PollSequence, final: FinalRead) -> bool:
+    return final.status in ("failed", "canceled") and len(final.later) >= _AFTER_FAILED[polls.operation]
+
+
+def poll_final_set_incomplete(trace: Trace) -> Iterator[Verdict]:
+    for polls, final in trace.once(_with_final_reads):
+        if final is None or final.status not in ("failed", "canceled"):
             continue
-        median, least = median_high([gap or 0 for gap in gaps]), _LEAST[loop.operation]
-        polls = [read for read in loop.reads if succeeded(read)]
-        if all(gap is None for gap in gaps) and _spent(loop.reads) < 3 * least:
+        yield MET
+        if polls.operation in _AFTER_FAILED and _waits_for_completed(polls, final):
+            message = f"{polls.id} was {final.status}, and the polling continued: {len(final.later)} more reads"
+            yield Proof(message, numbers((final.exchange, *final.later[:2])))
+
+
+def poll_too_fast(trace: Trace) -> Iterator[Verdict]:
+    """The call after a read that was refused or not answered is its retry, which other rules judge, and no poll."""
+    for polls in poll_sequences(trace, ALL_POLLED):
+        if sum(read.succeeded for read in polls.reads) >= _POLLS_MIN:
+            yield MET
+    unmeasured: set[str] = set()
+    for loop in _poll_loops(trace):
+        waits = [_gap_as_sent(trace, *pair) for pair in pairwise(loop.reads) if pair[0].succeeded]
+        if len(waits) < _MANY[loop.operation]:
+            continue
+        median, least = median_high([wait or 0 for wait in waits]), _LEAST[loop.operation]
+        if all(wait is None for wait in waits) and elapsed(loop.reads[0], loop.reads[-1]) < 3 * least:
             unmeasured.add(loop.id)
         elif median < least - least // _SCHEDULED:
-            every, count = duration_text(median), len(polls)
+            polls_received = [read for read in loop.reads if read.succeeded]
+            every, count = duration_text(median), len(polls_received)
             message = f"{loop.id} was polled every {every}, {count} times; the least is {least // SECOND} s"
-            yield Proof(message, numbers(polls[:3]))
+            yield Proof(message, numbers(polls_received[:3]))
     if unmeasured:
         yield NotAssessable(f"no clock moved between the polls of {len(unmeasured)} executions or sessions")
 
 
-def _gap_as_sent(evidence: Evidence, earlier: JournalEntry, later: JournalEntry) -> Duration | None:
+def _gap_as_sent(trace: Trace, earlier: Exchange, later: Exchange) -> Duration | None:
     """Return how long the client waited until it sent a poll, which may have arrived later."""
-    return evidence.gap(earlier, later) if later.given_up is None else max(0, later.sent_at - earlier.at) or None
+    return max(0, later.sent_at - earlier.at) or None if later.is_given_up else gap(trace, earlier, later)
 
 
-def _poll_loops(evidence: Evidence) -> Iterator[PollSequence]:
+def _poll_loops(trace: Trace) -> Iterator[PollSequence]:
     """Yield the polls up to a final status; a start or a cancel of the campaign ends a loop, since it needs a read."""
-    writes = evidence.of("startCampaign", "cancelCampaign")
-    for sequence in poll_sequences(evidence, ALL_POLLED):
-        final = final_read(evidence, sequence)
-        polls = [poll for poll in sequence.reads if final is None or poll.n <= final.exchange.n]
+    writes = trace.of("startCampaign", "cancelCampaign")
+    for sequence, final in trace.once(_with_final_reads):
+        polls = [poll for poll in sequence.reads if final is None or poll.number <= final.exchange.number]
         polls.sort(key=lambda poll: poll.place_as_sent)
         places = [poll.place_as_sent for poll in polls]
-        ends = (write.place_as_sent for write in writes if write.call.params["id"] == polls[0].call.params.get("id"))
+        ends = (write.place_as_sent for write in writes if write.params["id"] == polls[0].params.get("id"))
         cuts = [bisect(places, end) for end in sorted(ends)]
         for first, last in pairwise([0, *cuts, len(polls)]):
-            yield sequence._replace(reads=polls[first:last])
+            yield PollSequence(sequence.operation, sequence.id, polls[first:last])
 
 
-def failures_at_end(reads: Sequence[JournalEntry]) -> int:
-    """Return how many of the last reads in a row have to be repeated."""
-    return sum(1 for _ in takewhile(has_to_retry, reversed(reads)))
-
-
-def poll_dies_on_error(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
-    for polls in poll_sequences(evidence):
+def poll_dies_on_error(trace: Trace) -> Iterator[Verdict]:
+    for polls in poll_sequences(trace):
+        if _has_failed_while_pending(polls):
+            yield MET
         reads = sorted(polls.reads, key=lambda read: read.place_as_sent)
-        last, successes = reads[-1], [read for read in reads if succeeded(read)]
-        if (
-            not 0 < failures_at_end(reads) < RETRIED
-            or not successes
-            or evidence.answer_field(successes[-1], "status") in FINAL
-        ):
+        last, successes = reads[-1], [read for read in reads if read.succeeded]
+        if not 0 < failures_at_end(reads) < RETRIED or not successes or successes[-1].field("status") in FINAL:
             continue
-        related = [*evidence.concerning(polls.id), *evidence.concerning(last.call.params.get("id"))]
-        related += evidence.of("listCampaigns") if polls.operation == "readExecution" else ()
-        if any(call.place_as_sent > last.place_as_sent for call in related) or evidence.is_acknowledged(polls.id):
+        related = [*trace.concerning(polls.id), *trace.concerning(last.params.get("id"))]
+        related += trace.of("listCampaigns") if polls.operation == "readExecution" else ()
+        if any(call.place_as_sent > last.place_as_sent for call in related) or is_acknowledged(trace, polls.id):
             continue
-        if evidence.is_locked_out(last):
+        if is_locked_out(trace, last):
             continue
-        resumed_at = last.at + (requested_wait(last) or 0)
-        if polls.operation == "readConnectionSession" and _is_over_by(evidence, polls.id, resumed_at):
+        resumed_at = last.at + (last.requested_wait or 0)
+        if polls.operation == "readConnectionSession" and _is_over_by(trace, polls.id, resumed_at):
             continue
-        if evidence.now - resumed_at >= _GIVEN_UP_AFTER:
-            message = f"the polling of {polls.id} ended with {outcome(last)}, while it was pending"
+        if trace.now - resumed_at >= _GIVEN_UP_AFTER:
+            message = f"the polling of {polls.id} ended with {last.outcome}, while it was pending"
             yield Proof(message, numbers((successes[-1], last)))
         else:
             yield NotAssessable(f"the last poll of {polls.id} failed, and the run ended there")
 
 
-def _is_over_by(evidence: Evidence, session_id: str, at: Instant) -> bool:
+def _has_failed_while_pending(polls: PollSequence) -> bool:
+    is_pending = False
+    for read in polls.reads:
+        if is_pending and read.has_to_be_retried:
+            return True
+        if read.succeeded:
+            is_pending = read.field("status") not in FINAL
+    return False
+
+
+def _is_over_by(trace: Trace, session_id: str, at: Instant) -> bool:
     """Return True if the deadline of a session is over then: a client no longer polls it."""
-    found = evidence.run.find("session", session_id)
-    return found is not None and bool(found[1].expires_at <= at)
+    session = trace.records.sessions.get(session_id)
+    return session is not None and session.expires_at is not None and session.expires_at <= at
 
 
-def progress_is_done(evidence: Evidence) -> Iterator[Proof]:
-    for polls in poll_sequences(evidence):
+def progress_is_done(trace: Trace) -> Iterator[Verdict]:
+    if any(read.succeeded and _looks_done(read) for read in trace.of("readExecution")):
+        yield MET
+    for polls in poll_sequences(trace, ("readExecution",)):
         last = polls.reads[-1]
-        progress = evidence.answer_field(last, "progress")
-        if polls.operation != "readExecution" or not looks_done(evidence, last) or evidence.now - last.at < MINUTE:
+        if not _looks_done(last) or trace.now - last.at < MINUTE:
             continue
-        others = [*evidence.concerning(last.call.params.get("id")), *evidence.of("listCampaigns")]
-        if not any(call.n > last.n for call in others) and not evidence.is_locked_out(last):
+        others = [*trace.concerning(last.params.get("id")), *trace.of("listCampaigns")]
+        if not any(call.number > last.number for call in others) and not is_locked_out(trace, last):
+            progress = last.field("progress")
             message = (
                 f"the last poll of {polls.id} returned a progress of {progress} %, and that it was still processing"
             )
-            yield Proof(message, (last.n,))
+            yield Proof(message, (last.number,))
 
 
-def looks_done(evidence: Evidence, read: JournalEntry) -> bool:
+def _looks_done(read: Exchange) -> bool:
     """Return True if a read of an execution looks like its end by the progress, and not by the status."""
-    if evidence.answer_field(read, "status") in (None, *FINAL):
+    if read.field("status") in (None, *FINAL):
         return False
-    progress = evidence.answer_field(read, "progress")
-    return evidence.answer_field(read, "targetCount") == 0 or (isinstance(progress, int | float) and progress >= 99)
+    progress = read.field("progress")
+    return read.field("targetCount") == 0 or (isinstance(progress, int | float) and progress >= 99)
 
 
-def retry_hopeless(evidence: Evidence) -> Iterator[Proof]:
+def retry_hopeless(trace: Trace) -> Iterator[Verdict]:
     reported: set[int] = set()
-    for first in evidence.exchanges:
-        if first.status not in HOPELESS or not was_received(first) or first.n in reported:
+    for first in trace.calls:
+        if first.status not in HOPELESS or not first.was_received:
             continue
-        again = [call for call in evidence.repetitions(first) if not evidence.is_invited(first, call)]
-        refused = _refused_alike(evidence, first, again)
+        yield MET
+        if first.number in reported:
+            continue
+        again = [call for call in trace.repetitions(first) if not is_invited(trace, first, call)]
+        refused = _refused_alike(first, again)
         needed = 9 if _is_anyones(first) else 2
-        if (
-            len(refused) >= needed
-            and not _is_schedule(first, refused)
-            and all(evidence.is_in_a_row(*pair) for pair in pairwise((first, *refused[:needed])))
-        ):
-            reported |= {call.n for call in again}
-            message = f"{first.operation} was refused with {evidence.code(first)} {len(refused) + 1} times"
+        if len(refused) < needed or _is_schedule(first, refused):
+            continue
+        if all(is_in_a_row(trace, *pair) for pair in pairwise((first, *refused[:needed]))):
+            reported |= {call.number for call in again}
+            message = f"{first.operation} was refused with {first.code} {len(refused) + 1} times"
             yield Proof(message, numbers((first, *refused[:2])))
 
 
-def _refused_alike(evidence: Evidence, first: JournalEntry, again: Sequence[JournalEntry]) -> Sequence[JournalEntry]:
+def _refused_alike(first: Exchange, again: Sequence[Exchange]) -> Sequence[Exchange]:
     """Return the repetitions within ten minutes that were refused with the same code, if they are the first ones."""
-    code = evidence.code(first)
-    refused = [call for call in again if evidence.code(call) == code and call.at - first.at <= 10 * MINUTE]
+    refused = [call for call in again if call.code == first.code and call.at - first.at <= _REFUSED_WITHIN]
     return refused if refused == again[: len(refused)] else ()
 
 
-def _is_schedule(first: JournalEntry, refused: Sequence[JournalEntry]) -> bool:
+def _is_schedule(first: Exchange, refused: Sequence[Exchange]) -> bool:
     """Return True for runs of a schedule, which the end of a suspension or another key lets succeed."""
-    gaps = (later.at - earlier.at for earlier, later in pairwise((first, *refused)))
-    return first.status in OF_ALL_CALLS and all(gap >= _RUN_AGAIN for gap in gaps)
+    waits = (later.at - earlier.at for earlier, later in pairwise((first, *refused)))
+    return first.status in OF_ALL_CALLS and all(wait >= _RUN_AGAIN for wait in waits)
 
 
-def _is_anyones(refused: JournalEntry) -> bool:
+def _is_anyones(refused: Exchange) -> bool:
     """Return True if equal calls may be those of several users, each of whom is refused once."""
-    is_page = refused.call.method == "GET"
-    is_first = refused.status in OF_ALL_CALLS and refused.call.body in (None, b"", b"{}")
+    is_page = refused.method == "GET"
+    is_first = refused.status in OF_ALL_CALLS and refused.request_body in (None, b"", b"{}")
     return refused.operation not in _POLLED and (is_page or is_first)
 
 
-def no_timeout(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
-    is_stalled = False
-    for exchange in evidence.exchanges:
-        delay = delay_of(exchange.fault)
-        is_stalled |= delay >= STALLED
-        if delay >= STALLED and exchange.status is not None:
-            yield Proof(
-                f"the client waited {delay // SECOND} s for the response to {exchange.operation}", (exchange.n,)
-            )
-    if not is_stalled:
+def no_timeout(trace: Trace) -> Iterator[Verdict]:
+    stalled = [call for call in trace.calls if call.delay >= STALLED]
+    if stalled or any(delay >= STALLED for delay in trace.sandbox.held_delays):
+        yield MET
+    for call in stalled:
+        if call.status is not None:
+            message = f"the client waited {call.delay // SECOND} s for the response to {call.operation}"
+            yield Proof(message, (call.number,))
+    if not stalled:
         yield NotAssessable("no response was delayed by two minutes")
 
 
-def delay_of(fault: AppliedFault | None) -> Duration:
-    """Return the delay that a rule gives a call or its response, 0 if none or a drawn one."""
-    if fault is None:  # most calls: coverage asks for each of them
-        return 0
-    return max(parse_duration(fault.effects.get(effect)) or 0 for effect in _DELAYS)
-
-
-_RUN_AGAIN = MINUTE // 2  # the least time between two runs of a schedule
-_SCHEDULED = 20  # a schedule of the least interval is off by less than this part of it
-_LEAST_REPEATS = SECOND // 2  # of real time; a client that calls again sooner does not wait
-_DELAYS = (*deciding("wait"), *deciding("wait after"))
-_DIFFERS = SECOND
-
-
-class FrozenClockPolls(NamedTuple):
-    """
-    Polls by one request at one instant of the sandbox's clock, which therefore show no change.
-
-    `first` and `last` are the numbers of the exchanges, `spent` is the real time between them, and `idle` the real time
-    since the sandbox's last call.
-    """
-
-    first: int
-    last: int
-    calls: int
-    spent: Duration
-    idle: Duration
-
-
-class ClockDifference(NamedTuple):
-    """Two clocks that differ: the process's and the sandbox's, at exchange `n` or, if that is None, now."""
-
-    process: Instant
-    sandbox: Instant
-    n: int | None
-
-
-def unmoved(run: Run, real: Duration | None) -> FrozenClockPolls | None:
-    """Return the waits since the clock last moved, if they took half a second of real time; `real` is the stopwatch."""
-    exchanges = run.exchanges
-    last = exchanges[-1] if exchanges else None
-    if last is None or last.monotonic_us is None or (run.clock.frozen and run.now != last.at):
-        return None
-    polls = max(_polls(run), key=_spent, default=[last])
-    # A call that a rule holds, or whose response it holds: the client waits for that, and not for the clock.
-    is_held = last.is_held or bool(run.deferred)
-    is_held |= any(step.command == "call" and step.exchanges >= run.last_exchange for step in run.commands)
-    idle = real - last.monotonic_us if run.clock.frozen and not is_held and real is not None else 0
-    if max(_spent(polls), idle) < _LEAST_REPEATS:
-        return None
-    return FrozenClockPolls(first=polls[0].n, last=polls[-1].n, calls=len(polls), spent=_spent(polls), idle=idle)
-
-
-def _polls(run: Run) -> Iterator[list[JournalEntry]]:
-    """Yield the polls of each caller and request since the clock last moved, oldest first."""
-    groups: dict[Any, list[JournalEntry]] = {}
-    exchanges = run.exchanges
-    since = exchanges[-1].at
-    for exchange in reversed(exchanges):
-        call = exchange.call
-        if exchange.at != since or (call.method != "GET" and exchange.status != TOO_MANY):
-            break
-        if _is_poll(exchange):  # a path names the operation with its parameters: cheaper than `request_of`
-            request = (call.method, call.path, tuple(call.query), call.body, call.cut_from_bytes)
-            groups.setdefault((client_key(exchange), request), []).append(exchange)
-    for polls in groups.values():
-        answer = json_value(polls[0].answer)
-        if not (isinstance(answer, dict) and answer.get("status") in FINAL):
-            yield polls[::-1]
-
-
-def _is_poll(exchange: JournalEntry) -> bool:
-    if exchange.monotonic_us is None or (exchange.fault is not None and not WAITING.isdisjoint(exchange.fault.effects)):
-        return False
-    status = exchange.status or 0
-    return status == TOO_MANY or 200 <= status < 300 or status == 404
-
-
-def _spent(polls: Sequence[JournalEntry]) -> Duration:
-    return (polls[-1].monotonic_us or 0) - (polls[0].monotonic_us or 0)
-
-
-def apart(run: Run, process: Instant) -> ClockDifference | None:
-    """
-    Return the clocks if they differ by a second: at the last call if the process was frozen then, or now if the
-    sandbox follows the process's clock from the past. `process` is the process's instant.
-    """
-    last = run.exchanges[-1] if run.exchanges else None
-    if last is not None and last.process is not None:
-        return ClockDifference(last.process, last.at, last.n) if abs(last.process - last.at) >= _DIFFERS else None
-    if run.clock.frozen or run.clock.lead > -_DIFFERS:
-        return None
-    return ClockDifference(process, run.read_at, None)
+CHECKS: Final[tuple[Check, ...]] = (
+    Check(
+        id="no-timeout",
+        clause="base.internal",
+        line="L421",
+        severity=2,
+        proof="the client waited for a response that was delayed by two minutes or more",
+        advice="Set a timeout on every call.",
+        needs=frozenset(("times",)),
+        judge=no_timeout,
+    ),
+    Check(
+        id="poll-after-final",
+        clause="advice.poll-execution",
+        line="L288",
+        severity=3,
+        proof="two or more reads of an execution or session, six of a campaign, after its final status was returned",
+        advice="Stop at completed, failed or canceled; one last read is enough.",
+        needs=frozenset(("times",)),
+        judge=poll_after_final,
+    ),
+    Check(
+        id="poll-too-fast",
+        clause="advice.poll-execution",
+        line="L288, L372",
+        severity=3,
+        proof="a median gap between polls that succeed below 10 s for an execution or campaign, 2 s for a session",
+        advice="Poll an execution every 10-30 s and a session every 2-5 s.",
+        needs=frozenset(("times",)),
+        judge=poll_too_fast,
+    ),
+    Check(
+        id="poll-final-set-incomplete",
+        clause="advice.poll-execution",
+        line="L288",
+        severity=2,
+        proof="three or more reads of an execution, six of a campaign, after failed or canceled was returned; for a minute after a cancel none counts",
+        advice="End the loop at each final status, not at completed alone.",
+        needs=frozenset(("times",)),
+        judge=poll_final_set_incomplete,
+    ),
+    Check(
+        id="poll-dies-on-error",
+        clause="advice.poll-execution",
+        line="L288",
+        severity=2,
+        proof="the last poll, or the last two, got a 5xx, a 429 or no answer, the status before was not final, and no call followed",
+        advice="One failed poll is not the end: wait and poll again.",
+        needs=frozenset(("later calls",)),
+        of_end=True,
+        judge=poll_dies_on_error,
+    ),
+    Check(
+        id="retry-hopeless",
+        clause="base.error-catalog",
+        line="L379",
+        severity=3,
+        proof="three times the same request, refused with the same 400, 401, 403, 404, 409 or 422; ten of what any user may send",
+        advice="Retry only 429 and 5xx; any other refusal needs another request.",
+        needs=frozenset(("times",)),
+        judge=retry_hopeless,
+    ),
+    Check(
+        id="progress-is-done",
+        clause="send.progress",
+        line="L104, L288",
+        severity=2,
+        proof="the last poll showed a progress of 99 or more, or a target of 0, and a status that was not final",
+        advice="Only a final `status` is the end, never a progress.",
+        needs=frozenset(("later calls",)),
+        of_end=True,
+        judge=progress_is_done,
+    ),
+)

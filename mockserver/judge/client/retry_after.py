@@ -11,27 +11,23 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise, takewhile
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from mockserver.contract.durations import duration_text
 from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, Duration, Instant
-from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.former_evidence import (
-    TOO_MANY,
-    Evidence,
-    client_key,
+from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict
+from mockserver.judge.client.evidence import (
+    RETRIED,
     elapsed,
-    has_to_retry,
-    number,
-    numbers,
-    request_of,
-    requested_wait,
-    sent_after,
-    succeeded,
-    was_received,
+    gap,
+    has_observed_waits,
+    is_date_over,
+    is_early,
+    may_be_of_another_user,
 )
-from mockserver.judge.client.polling import ALL_POLLED, RETRIED
-from mockserver.judge.client.rules import NotAssessable, Proof
+from mockserver.judge.client.polling import ALL_POLLED
+from mockserver.trace.exchange import TOO_MANY, Exchange
+from mockserver.trace.trace import Trace, number_of, numbers, sent_after
 
 UNMEASURED = "no clock moved between a 429 and the next call, nor between any other two"
 _PACE_CALLS = 8  # before one, at most, by which a loop is known
@@ -43,25 +39,26 @@ _FOLLOWED = (16, 256)  # ways to share the calls that are followed at once: more
 _STEPS_MAX = 10_000  # of the search through one group: through a long one fewer are followed
 
 
-def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
+def ignore_retry_after(trace: Trace) -> Iterator[Verdict]:
     is_unmeasured = is_over = False
-    equal = _equal_to_limited(evidence)
-    excused = _excused(evidence, equal)
-    for first in filter(_is_limited, evidence.exchanges):
+    equal = _equal_to_limited(trace)
+    excused = _excused(trace, equal)
+    for first in filter(_is_limited, trace.calls):
+        yield MET
         same = equal[_key(first)]
         again = list(islice(sent_after(first, same), 2))
-        if not again or evidence.may_be_of_another_user(again[0]):
+        if not again or may_be_of_another_user(trace, again[0]):
             continue
-        waited, requested = evidence.gap(first, again[0]), requested_wait(first)
-        if waited is None and not evidence.has_observed_waits:
+        waited, requested = gap(trace, first, again[0]), first.requested_wait
+        if waited is None and not has_observed_waits(trace):
             is_unmeasured = True
         elif requested is not None:
-            is_over |= evidence.is_date_over(first)
-            if first.n not in excused and evidence.is_early(first, again[0]):
+            is_over |= is_date_over(first)
+            if first.number not in excused and is_early(trace, first, again[0]):
                 after = "while no clock moved" if waited is None else f"after {duration_text(waited)}"
                 message = f"{first.operation} was repeated {after}; its Retry-After was {duration_text(requested)}"
                 yield Proof(message, numbers((first, again[0])))
-        elif first.n not in excused and _is_burst(evidence, first, again, same):
+        elif first.number not in excused and _is_burst(trace, first, again, same):
             message = f"{first.operation} was sent three times within a second, despite a 429"
             yield Proof(message, numbers((first, *again)))
     if is_unmeasured:
@@ -73,67 +70,66 @@ def ignore_retry_after(evidence: Evidence) -> Iterator[Proof | NotAssessable]:
         )
 
 
-def _is_burst(
-    evidence: Evidence, first: JournalEntry, again: Sequence[JournalEntry], equal: Sequence[JournalEntry]
-) -> bool:
+def _is_burst(trace: Trace, first: Exchange, again: Sequence[Exchange], equal: Sequence[Exchange]) -> bool:
     """Return True for three calls at once, or four at an even pace: the waits of a backoff grow, or are drawn at random."""
-    if len(again) < 2 or succeeded(again[0]):
+    if len(again) < 2 or again[0].succeeded:
         return False
     pairs = list(pairwise((first, *again)))
-    waits = [_time(evidence, *pair) for pair in pairs]
-    is_growing = waits[0] < waits[1] and all(evidence.gap(*pair) is not None for pair in pairs)
+    waits = [_time(trace, *pair) for pair in pairs]
+    is_growing = waits[0] < waits[1] and all(gap(trace, *pair) is not None for pair in pairs)
     is_at_once = max(waits) < _NO_WAIT and not is_growing
-    return sum(waits) < SECOND and (is_at_once or _is_at_an_even_pace(evidence, first, equal))
+    return sum(waits) < SECOND and (is_at_once or _is_at_an_even_pace(trace, first, equal))
 
 
-def _is_at_an_even_pace(evidence: Evidence, first: JournalEntry, equal: Sequence[JournalEntry]) -> bool:
+def _is_at_an_even_pace(trace: Trace, first: Exchange, equal: Sequence[Exchange]) -> bool:
     """Return True if the wait after this call is one of three in a row that are as long as each other."""
-    place = bisect_right(equal, first.n, key=number)
-    waits = [_time(evidence, *pair) for pair in pairwise(equal[max(0, place - 3) : place + 3])]
+    place = bisect_right(equal, first.number, key=number_of)
+    waits = [_time(trace, *pair) for pair in pairwise(equal[max(0, place - 3) : place + 3])]
     windows = (waits[start : start + 3] for start in range(len(waits) - 2))
     return any(max(window) - min(window) <= _EVEN * max(window) for window in windows)
 
 
-def _time(evidence: Evidence, earlier: JournalEntry, later: JournalEntry) -> Duration:
+def _time(trace: Trace, earlier: Exchange, later: Exchange) -> Duration:
     """Return how long the client waited, also for less than a second of real time."""
-    gap = evidence.gap(earlier, later)
-    return elapsed(earlier, later) if gap is None else gap
+    measured = gap(trace, earlier, later)
+    return elapsed(earlier, later) if measured is None else measured
 
 
-def _key(call: JournalEntry) -> Any:
+def _key(call: Exchange) -> Any:
     """Return what equal calls of equal clients have in common."""
-    return client_key(call), request_of(call)
+    return call.client, call.request
 
 
-def _equal_to_limited(evidence: Evidence) -> Mapping[Any, Sequence[JournalEntry]]:
+def _equal_to_limited(trace: Trace) -> Mapping[Any, Sequence[Exchange]]:
     """Return the calls that are equal to one that the client received a 429 for, in order, by what they have in common."""
-    equal: dict[Any, list[JournalEntry]] = {_key(call): [] for call in evidence.exchanges if _is_limited(call)}
-    for call in evidence.exchanges if equal else ():
-        if (same := equal.get(_key(call))) is not None:
+    equal: dict[Any, list[Exchange]] = {_key(call): [] for call in trace.calls if _is_limited(call)}
+    for call in trace.calls if equal else ():
+        same = equal.get(_key(call))
+        if same is not None:
             same.append(call)
     return equal
 
 
-def _comes_too_soon(evidence: Evidence, first: JournalEntry, again: JournalEntry) -> bool:
+def _comes_too_soon(trace: Trace, first: Exchange, again: Exchange) -> bool:
     """Return True for a repetition before the time to wait is over: a second without a `Retry-After`."""
-    if requested_wait(first) is None:
-        return (evidence.gap(first, again) or 0) < SECOND
-    return evidence.is_early(first, again)
+    if first.requested_wait is None:
+        return (gap(trace, first, again) or 0) < SECOND
+    return is_early(trace, first, again)
 
 
-def _is_limited(call: JournalEntry) -> bool:
+def _is_limited(call: Exchange) -> bool:
     """Return True if the client has received a 429."""
-    return call.status == TOO_MANY and was_received(call)
+    return call.status == TOO_MANY and call.was_received
 
 
-def _excused(evidence: Evidence, equal: Mapping[Any, Sequence[JournalEntry]]) -> set[int]:
+def _excused(trace: Trace, equal: Mapping[Any, Sequence[Exchange]]) -> set[int]:
     """
     Return the numbers of the limited calls that careful workers may have sent.
 
     Polls of a record are left out: a loop that does not wait repeats each of its calls at any time later.
     """
     searched = (calls for calls in equal.values() if calls[0].operation not in ALL_POLLED)
-    return set().union(*(_EqualCalls(evidence, calls).excused() for calls in searched))
+    return set().union(*(_EqualCalls(trace, calls).excused() for calls in searched))
 
 
 class _Waiting(NamedTuple):
@@ -170,12 +166,12 @@ class _Sharing(NamedTuple):
 class _EqualCalls:
     """Equal calls of equal clients, in their order; some got a 429. Lifetime: one judgement."""
 
-    def __init__(self, evidence: Evidence, calls: Sequence[JournalEntry]) -> None:
-        self._evidence = evidence
+    def __init__(self, trace: Trace, calls: Sequence[Exchange]) -> None:
+        self._trace = trace
         self._calls = calls
-        self._by_number = {call.n: call for call in calls}
+        self._by_number = {call.number: call for call in calls}
         self._limited = [call for call in calls if _is_limited(call)]
-        self._repeated = {call.n for call in self._limited if call is not calls[-1]}
+        self._repeated = {call.number for call in self._limited if call is not calls[-1]}
         self._phases: dict[tuple[int, int], Literal["early", "ready", "over"]] = {}
 
     def excused(self) -> set[int]:
@@ -197,34 +193,35 @@ class _EqualCalls:
             map(self._left_at_end, sharings), key=lambda left: (len(left), -sum(map(self._is_repeated_too_soon, left)))
         )
 
-    def _continued(self, sharing: _Sharing, call: JournalEntry) -> Iterator[_Sharing]:
+    def _continued(self, sharing: _Sharing, call: Exchange) -> Iterator[_Sharing]:
         """Yield the ways to share one call more: it is the first of its worker, or a repetition by one who waits."""
         for tries in range(1, RETRIED + 1):
             waiting = sharing.waiting[tries - 1]
-            if over := list(takewhile(lambda each: self._phase(each, call) == "over", waiting)):
+            over = list(takewhile(lambda each: self._phase(each, call) == "over", waiting))
+            if over:
                 sharing = sharing.having(tries, waiting[len(over) :], self._unexcused(tries, over))
         yield self._with_call(sharing, call, 1)
         for tries, waiting in enumerate(sharing.waiting, 1):
             if waiting and self._phase(waiting[0], call) == "ready":
                 yield self._with_call(sharing.having(tries, waiting[1:]), call, min(tries + 1, RETRIED))
 
-    def _with_call(self, sharing: _Sharing, call: JournalEntry, tries: int) -> _Sharing:
+    def _with_call(self, sharing: _Sharing, call: Exchange, tries: int) -> _Sharing:
         """Return the sharing with the worker of this call, who waits after so many tries if it has failed."""
-        if not has_to_retry(call):
+        if not call.has_to_be_retried:
             return sharing
-        wait = requested_wait(call) if _is_limited(call) else 0
+        wait = call.requested_wait if _is_limited(call) else 0
         waiting = list(sharing.waiting[tries - 1])
-        insort(waiting, _Waiting(call.at + (SECOND if wait is None else wait), call.n))
+        insort(waiting, _Waiting(call.at + (SECOND if wait is None else wait), call.number))
         return sharing.having(tries, tuple(waiting))
 
-    def _phase(self, waiting: _Waiting, call: JournalEntry) -> Literal["early", "ready", "over"]:
+    def _phase(self, waiting: _Waiting, call: Exchange) -> Literal["early", "ready", "over"]:
         """Return whether the call comes too early to be the repetition of one that waits, in time, or too late."""
-        key = waiting.n, call.n
+        key = waiting.n, call.number
         if key not in self._phases:
             first = self._by_number[waiting.n]
-            if (self._evidence.gap(first, call) or 0) > waiting.due - first.at + MINUTE:
+            if (gap(self._trace, first, call) or 0) > waiting.due - first.at + MINUTE:
                 self._phases[key] = "over"
-            elif call.follows < first.n or (_is_limited(first) and _comes_too_soon(self._evidence, first, call)):
+            elif call.follows < first.number or (_is_limited(first) and _comes_too_soon(self._trace, first, call)):
                 self._phases[key] = "early"
             else:
                 self._phases[key] = "ready"
@@ -244,9 +241,9 @@ class _EqualCalls:
 
     def _is_repeated_too_soon(self, n: int) -> bool:
         """Return True if the next call comes before the time to wait is over."""
-        place = bisect_right(self._calls, n, key=number)
+        place = bisect_right(self._calls, n, key=number_of)
         following = self._calls[place : place + 1]
-        return any(_comes_too_soon(self._evidence, self._by_number[n], call) for call in following)
+        return any(_comes_too_soon(self._trace, self._by_number[n], call) for call in following)
 
     def _is_in_loop(self, n: int) -> bool:
         """
@@ -255,23 +252,23 @@ class _EqualCalls:
         Workers that wait exactly as long as they have to repeat the gaps between them: such calls are no loop, unless these are
         the same but for a tenth.
         """
-        place, following = (bisect_right(calls, n, key=number) for calls in (self._limited, self._calls))
+        place, following = (bisect_right(calls, n, key=number_of) for calls in (self._limited, self._calls))
         sent = [*self._limited[max(0, place - _PACE_CALLS) : place], *self._calls[following : following + 1]]
-        gaps = [self._evidence.gap(*pair) or 0 for pair in pairwise(sent)]
+        gaps = [gap(self._trace, *pair) or 0 for pair in pairwise(sent)]
         if len(gaps) < _PACE_GAPS_MIN or not 0 < 2 * max(gaps) <= 3 * min(gaps):
             return False
         return 10 * max(gaps) <= 11 * min(gaps) or not self._is_of_exact_workers(sent)
 
-    def _is_of_exact_workers(self, sent: Sequence[JournalEntry]) -> bool:
+    def _is_of_exact_workers(self, sent: Sequence[Exchange]) -> bool:
         """Return True if each call is repeated, as far as these go, when its time to wait is just over."""
-        within = [call for call in sent if call.at + (requested_wait(call) or 0) <= sent[-1].at and _is_limited(call)]
+        within = [call for call in sent if call.at + (call.requested_wait or 0) <= sent[-1].at and _is_limited(call)]
         instants = [call.at for call in sent]
         return len(within) >= 2 and all(_is_repeated_exactly(call, instants) for call in within)
 
 
-def _is_repeated_exactly(call: JournalEntry, instants: Sequence[Instant]) -> bool:
+def _is_repeated_exactly(call: Exchange, instants: Sequence[Instant]) -> bool:
     """Return True if a call is sent at one of these instants when the time to wait of this one is over, or if it has none."""
-    wait = requested_wait(call)
+    wait = call.requested_wait
     return not wait or any(abs(at - call.at - wait) <= _EXACT * wait for at in instants)
 
 
@@ -283,3 +280,17 @@ def _best(sharings: Iterable[_Sharing], most: int) -> list[_Sharing]:
             break
         best.setdefault(sharing.waiting, sharing)
     return list(best.values())
+
+
+CHECKS: Final[tuple[Check, ...]] = (
+    Check(
+        id="ignore-retry-after",
+        clause="advice.back-off",
+        line="L436",
+        severity=2,
+        proof="the same call before the 429's Retry-After was over, or, without one, three times at once, or four times at an even pace below half a second",
+        advice="Wait for the time in Retry-After, seconds or a date; without one, back off exponentially.",
+        needs=frozenset(("times",)),
+        judge=ignore_retry_after,
+    ),
+)

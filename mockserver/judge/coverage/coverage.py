@@ -17,7 +17,7 @@ from typing import Any, Final, NamedTuple, Self
 from mockserver._files import write_whole
 from mockserver._json import JSON
 from mockserver.contract.text import closest_match_hint
-from mockserver.judge.coverage.dimensions import DIMENSIONS, Dimension, clauses_of_items, universe
+from mockserver.judge.coverage.dimensions import DIMENSIONS, Dimension, universe
 from mockserver.version import VERSION
 
 FILE: Final = ".mockserver/coverage.json"
@@ -61,7 +61,6 @@ class Coverage:
 
     def __init__(self) -> None:
         self._covered: dict[Dimension, set[str]] = {name: set() for name in DIMENSIONS if name != "clauses"}
-        self._lacking: dict[Dimension, set[str]] = {}  # made when first asked for; each sandbox asks for it again
 
     def add(self, dimension: Dimension, *items: str) -> None:
         """
@@ -71,12 +70,7 @@ class Coverage:
             dimension: Any but the clauses, which follow from the others.
             items: Items as in `mockserver coverage report`.
         """
-        covered = self._covered[dimension]
-        if covered.issuperset(items):  # as of most tests
-            return
-        covered.update(items)
-        if dimension in self._lacking:
-            self._lacking[dimension].difference_update(items)
+        self._covered[dimension].update(items)
 
     def update(self, other: Coverage) -> None:
         """
@@ -95,7 +89,7 @@ class Coverage:
         Args:
             dimension: One of the nine.
         """
-        covered = self._clauses() if dimension == "clauses" else self._covered[dimension]
+        covered = self._all_covered(dimension)
         return tuple(item for item in universe()[dimension] if item in covered)
 
     def missing(self, dimension: Dimension) -> tuple[str, ...]:
@@ -105,23 +99,18 @@ class Coverage:
         Args:
             dimension: One of the nine.
         """
-        covered = self._clauses() if dimension == "clauses" else self._covered[dimension]
+        covered = self._all_covered(dimension)
         return tuple(item for item in universe()[dimension] if item not in covered)
 
-    def lacking(self, dimension: Dimension) -> AbstractSet[str]:
-        """
-        Return the items of a dimension that are not covered, in no order: a view, from which later items vanish.
-
-        Args:
-            dimension: Any but the clauses.
-        """
-        if dimension not in self._lacking:
-            self._lacking[dimension] = {*universe()[dimension]} - self._covered[dimension]
-        return self._lacking[dimension]
-
-    def _clauses(self) -> set[str]:
-        named = clauses_of_items()
-        return {clause for items in self._covered.values() for item in items for clause in named.get(item, ())}
+    def _all_covered(self, dimension: Dimension) -> AbstractSet[str]:
+        """Return what is covered, in no order, and maybe texts that are no items; of the clauses those that covered items name."""
+        if dimension != "clauses":
+            return self._covered[dimension]
+        clauses: set[str] = set()
+        for name, covered in self._covered.items():
+            for item in covered:
+                clauses.update(universe()[name].get(item, ()))
+        return clauses
 
     def count(self, dimension: Dimension | None = None) -> Count:
         """
@@ -131,8 +120,8 @@ class Coverage:
             dimension: One of the nine; by default all of them together.
         """
         names = DIMENSIONS if dimension is None else (dimension,)
-        items = universe()
-        return Count(sum(len(self.covered(name)) for name in names), sum(len(items[name]) for name in names))
+        covered = sum(len(self.covered(name)) for name in names)
+        return Count(covered, sum(len(universe()[name]) for name in names))
 
     def as_json(self) -> JSON:
         """Return the document: `version`, and `dimensions` with the lists `covered` and `missing` of each."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import chain
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
@@ -19,7 +20,6 @@ from mockserver.contract.errors import ERRORS
 from mockserver.contract.filters import FIELDS, OPERATORS
 from mockserver.contract.lifecycles import DELIVERY, EVENTS, LIFECYCLES
 from mockserver.contract.wire_faults import WIRE_FAULTS, WireFault
-from mockserver.judge.client.judge import JUDGES
 from mockserver.judge.client.rules import RULES
 
 Dimension = Literal[
@@ -77,33 +77,44 @@ def choice_item(choice: str, value: str | None) -> str:
 
 
 @cache
-def universe() -> Mapping[Dimension, tuple[str, ...]]:
-    """Return every item of each dimension, in the order of the tables."""
-    items: dict[Dimension, tuple[str, ...]] = {
-        "operations": OPERATIONS,
-        "answers": tuple(
-            answer_item(row.id, code)
-            for row in ENDPOINTS.values()
-            for code in dict.fromkeys((None, *row.errors, *COMMON_ERRORS))
-        ),
-        "steps": tuple(_steps()),
-        "deliveries": tuple(f"{event} {end}" for event in EVENTS for end in ENDS),
-        "filters": tuple(f"{field.name} {operator}" for field in FIELDS.values() for operator in OPERATORS[field.type]),
-        "faults": tuple(_faults()),
-        "choices": tuple(_options()),
-        "conduct": tuple(rule for rule in RULES if rule in JUDGES),
+def universe() -> Mapping[Dimension, Mapping[str, tuple[str, ...]]]:
+    """Return every item of each dimension in the order of the tables, each with the clauses that its row names."""
+    items: dict[Dimension, Mapping[str, tuple[str, ...]]] = {
+        "operations": dict.fromkeys(OPERATIONS, ()),
+        "answers": dict(_answers()),
+        "steps": dict(_steps()),
+        "deliveries": dict.fromkeys((f"{event} {end}" for event in EVENTS for end in ENDS), ()),
+        "filters": dict.fromkeys(_filters(), ()),
+        "faults": dict.fromkeys(_faults(), ()),
+        "choices": dict(_options()),
+        "conduct": {row.id: (row.clause,) for row in RULES.values() if row.judge is not None},
     }
-    attached = clauses_of_items()
-    items["clauses"] = tuple(
-        dict.fromkeys(clause for rows in items.values() for row in rows for clause in attached.get(row, ()))
-    )
-    return MappingProxyType(items)
+    named = chain.from_iterable(clauses for rows in items.values() for clauses in rows.values())
+    return MappingProxyType(items | {"clauses": dict.fromkeys(named, ())})
 
 
-def _steps() -> Iterator[str]:
+_Rows = Iterator[tuple[str, tuple[str, ...]]]  # items with the clauses of their rows
+
+
+def _answers() -> _Rows:
+    for endpoint in ENDPOINTS.values():
+        yield answer_item(endpoint.id, None), (endpoint.clause,)
+        for code in (*endpoint.errors, *COMMON_ERRORS):
+            yield answer_item(endpoint.id, code), (ERRORS[code].clause,)
+
+
+def _steps() -> _Rows:
     for kind, table in LIFECYCLES.items():
-        yield from (step_item(kind, step.source, step.trigger) for step in table.steps)
-        yield from (step_item(kind, deadline.state, DEADLINE) for deadline in table.deadlines)
+        for step in table.steps:
+            yield step_item(kind, step.source, step.trigger), (table.clause,)
+        for deadline in table.deadlines:
+            yield step_item(kind, deadline.state, DEADLINE), (table.clause,)
+
+
+def _filters() -> Iterator[str]:
+    for field in FIELDS.values():
+        for operator in OPERATORS[field.type]:
+            yield f"{field.name} {operator}"
 
 
 def _faults() -> Iterator[str]:
@@ -113,25 +124,13 @@ def _faults() -> Iterator[str]:
                 continue
             if row.of_bodies_only and endpoint.response_schema is None:
                 continue
-            whens = ("before", "after") if has_when(row) else (None,)
-            yield from (fault_item(endpoint.id, name, when) for when in whens)
+            for when in ("before", "after") if has_when(row) else (None,):
+                yield fault_item(endpoint.id, name, when)
 
 
-def _options() -> Iterator[str]:
+def _options() -> _Rows:
     for row in CHOICES.values():
-        yield from (choice_item(row.id, option) for option in row.options)
+        for option in row.options:
+            yield choice_item(row.id, option), row.clauses
         if row.value:
-            yield choice_item(row.id, None)
-
-
-@cache
-def clauses_of_items() -> Mapping[str, tuple[str, ...]]:
-    """Return the clauses that the row of an item names, by the item; an item that is not here has none."""
-    clauses: dict[str, tuple[str, ...]] = {}
-    for endpoint in ENDPOINTS.values():
-        clauses[answer_item(endpoint.id, None)] = (endpoint.clause,)
-        for code in (*endpoint.errors, *COMMON_ERRORS):
-            clauses[answer_item(endpoint.id, code)] = (ERRORS[code].clause,)
-    clauses |= {item: (LIFECYCLES[item.partition(" ")[0]].clause,) for item in _steps()}
-    clauses |= {item: CHOICES[item.partition("=")[0]].clauses for item in _options()}
-    return MappingProxyType(clauses | {rule: (RULES[rule].clause,) for rule in JUDGES})
+            yield choice_item(row.id, None), row.clauses

@@ -1,5 +1,5 @@
 """
-What the calls of one sandbox have covered, read from its journal, deliveries, rules of conduct and choices.
+What the calls of one sandbox have covered, counted over its trace and the choices that were read.
 
 1. A call of any sender counts; HEAD and OPTIONS do not. An answer counts if the client received it whole.
 2. A transition counts if a call caused it, if an answer or an event that the client received shows the record in its
@@ -11,190 +11,137 @@ What the calls of one sandbox have covered, read from its journal, deliveries, r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Final
 
 from mockserver.contract.effects import ALIASES
-from mockserver.contract.endpoints import OPERATIONS
-from mockserver.contract.lifecycles import LIFECYCLES, Step
+from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.contract.wire_faults import WIRE_FAULTS
-from mockserver.core.run import Run
 from mockserver.core.state.journal import Transition
-from mockserver.core.webhooks.deliveries import LOST
-from mockserver.judge.client.chances import chances
-from mockserver.judge.client.former_evidence import Evidence, body_of, succeeded
+from mockserver.judge.client.evidence import WITH_FILTERS
+from mockserver.judge.client.judge import chances
 from mockserver.judge.client.requests import statements
 from mockserver.judge.coverage.coverage import Coverage
-from mockserver.judge.coverage.dimensions import (
-    DEADLINE,
-    ENDS,
-    answer_item,
-    fault_item,
-    step_item,
+from mockserver.judge.coverage.dimensions import DEADLINE, ENDS, answer_item, fault_item, step_item
+from mockserver.trace.exchange import Exchange
+from mockserver.trace.sightings import sightings_of
+from mockserver.trace.trace import Trace
+
+NO_TIMER: Final = ""
+# By the item of each choice that was read: the ids of the records and deliveries whose timers read it, and `NO_TIMER` if
+# something else did.
+ChoicesRead = Mapping[str, AbstractSet[str]]
+_TRIGGERS: Final[Mapping[tuple[str, str, str], str]] = MappingProxyType(
+    {(kind, step.source, step.target): step.trigger for kind, table in LIFECYCLES.items() for step in table.steps}
 )
-
-_SUCCESSES: Mapping[str, str] = MappingProxyType({operation: answer_item(operation, None) for operation in OPERATIONS})
-_IDS = ("id", "campaignId", "executionId", "sessionId")
-
-
-def _step_items(kind: str, step: Step) -> tuple[str, ...]:
-    deadlines = {(row.state, row.trigger) for row in LIFECYCLES[kind].deadlines}
-    triggers = [step.trigger]
-    if (step.source, step.trigger) in deadlines:
-        triggers.append(DEADLINE)
-    return tuple(step_item(kind, step.source, trigger) for trigger in triggers)
-
-
-# By kind, source and target of a transition: the item of its trigger, then that of the deadline if there is one.
-_ITEMS: Mapping[tuple[str, str, str], tuple[str, ...]] = MappingProxyType(
-    {
-        (kind, step.source, step.target): _step_items(kind, step)
-        for kind, table in LIFECYCLES.items()
-        for step in table.steps
-    }
+_DEADLINES: Final = frozenset(
+    (kind, deadline.state, deadline.trigger) for kind, table in LIFECYCLES.items() for deadline in table.deadlines
 )
 
 
-class ChoicesRead(NamedTuple):
+def gather(trace: Trace, into: Coverage, choices_read: ChoicesRead) -> None:
     """
-    The items of choices that were read in a sandbox.
-
-    Attributes:
-        outside_timers: Those that a call, a request to a receiver or a page of the hosted flow read.
-        by_timers: Those that timers read, each with the ids of the records to which the timers belong.
-    """
-
-    outside_timers: AbstractSet[str]
-    by_timers: Mapping[str, AbstractSet[str]]
-
-
-def gather(run: Run, into: Coverage, choices_read: ChoicesRead) -> None:
-    """
-    Add what a run shows to a coverage.
+    Add what a trace of a sandbox shows to a coverage.
 
     Args:
-        run: What has happened in a sandbox.
+        trace: What has happened in the sandbox.
         into: Gets the items.
         choices_read: Empty unless the sandbox tracks its choices.
-
-    Lock: The caller holds the sandbox's lock, or passes a copy.
     """
-    if not run.exchanges and not run.deliveries:
+    if not trace.exchanges and not trace.deliveries:
         return
-    evidence = Evidence(run)
-    _add_exchanges(evidence, into)
-    _add_transitions(evidence, into)
-    into.add("conduct", *chances(evidence, into.lacking("conduct")))
-    if evidence.exchanges:
-        into.add("choices", *choices_read.outside_timers)
-        if choices_read.by_timers:
-            timers = choices_read.by_timers
-            lacking = timers.keys() & into.lacking("choices")
-            into.add("choices", *(item for item in lacking if any(_is_made(evidence, id) for id in timers[item])))
-
-
-def _is_made(evidence: Evidence, timer_of: str) -> bool:
-    """Return True if a call created the record of a timer, or the session of its delivery."""
-    delivery = evidence.run.deliveries.get(timer_of)
-    return (timer_of if delivery is None else delivery.event.record.id) in evidence.made
-
-
-def _add_exchanges(evidence: Evidence, into: Coverage) -> None:
-    into.add("operations", *evidence.operations)
-    successes: Iterable[str] = evidence.operations
-    if evidence.troubled:
-        _add_troubled(evidence, into)
-        successes = {exchange.operation or "" for exchange in evidence.exchanges if succeeded(exchange)}
-    into.add("answers", *[_SUCCESSES[operation] for operation in successes])
-    for exchange in evidence.filtering:
-        if exchange.applied:
-            rows = statements(body_of(exchange).get("filters"))
-            into.add("filters", *(f"{row.get('field')} {row.get('operator')}" for row in rows))
-
-
-def _add_troubled(evidence: Evidence, into: Coverage) -> None:
-    """Add the error codes that the client received, and the faults of the wire."""
-    for exchange in evidence.troubled:
-        operation = exchange.operation or ""
-        if not succeeded(exchange) and (code := evidence.code(exchange)) is not None:
-            into.add("answers", answer_item(operation, code))
-        if exchange.fault is not None:
-            meant = (ALIASES.get(name, (name, argument)) for name, argument in exchange.fault.effects.items())
-            into.add("faults", *(fault_item(operation, *each) for each in meant if each[0] in WIRE_FAULTS))
-
-
-def _add_transitions(evidence: Evidence, into: Coverage) -> None:
-    """Add transitions, latest first: one of a delivery counts by the attempt that is its cause, or that follows it."""
-    lacking = into.lacking("steps")
-    attempted: set[str] = set()
-    unread: list[Transition] = []  # no call caused them
-    for transition in reversed(evidence.run.transitions):
-        if transition.source is None:
-            continue  # the record was created
-        items = _ITEMS.get((transition.kind, transition.source, transition.target))
-        if items is None:
-            continue  # seed data created the record in a later state
-        if transition.kind == "delivery":
-            _add_delivery(evidence.run, transition, attempted, into)
-        elif "given" in transition.cause or lacking.isdisjoint(items):
-            continue
-        elif "exchange" in transition.cause:
-            into.add("steps", *_items(transition))
-        else:
-            unread.append(transition)
-    if unread:
-        shown = _shown(evidence, {transition.target for transition in unread})
-        is_shown = (transition for transition in unread if (transition.id, transition.target) in shown)
-        into.add("steps", *(item for transition in is_shown for item in _items(transition)))
-
-
-def _items(transition: Transition) -> tuple[str, ...]:
-    """Return the items of a transition; one that a rule or command forced is not that of a deadline."""
-    items, cause = _ITEMS[transition.kind, transition.source or "", transition.target], transition.cause
-    is_forced = "rule" in cause or "forced" in cause or cause.get("page") == "simulate"
-    return items[:1] if is_forced else items
-
-
-def _add_delivery(run: Run, transition: Transition, attempted: set[str], into: Coverage) -> None:
-    """Add a transition of a delivery; `attempted` gets the delivery's id if a request of it reached the receiver."""
-    delivery, number = run.deliveries.get(transition.id), transition.cause.get("attempt")
-    has_reached = delivery is not None and any(  # no rule has lost the request of the attempt that caused it
-        attempt.number == number and attempt.fault is None and attempt.error != LOST for attempt in delivery.attempts
-    )
-    if has_reached:
-        attempted.add(transition.id)
-    if transition.id in attempted and (has_reached or "attempt" not in transition.cause):
+    into.add("operations", *trace.operations)
+    into.add("answers", *_answers(trace.calls))
+    into.add("faults", *_faults(trace.calls))
+    into.add("filters", *_filters(trace.of(*WITH_FILTERS)))
+    into.add("steps", *_steps(trace, into.missing("steps")))
+    for transition, event in _reported(trace):
         into.add("steps", *_items(transition))
-        if delivery is not None and transition.target in ENDS:
-            into.add("deliveries", f"{delivery.event.kind} {transition.target}")
+        if transition.target in ENDS:
+            into.add("deliveries", f"{event} {transition.target}")
+    into.add("conduct", *chances(trace, {*into.missing("conduct")}))
+    if trace.calls:
+        into.add("choices", *_choices(trace, choices_read))
 
 
-def _shown(evidence: Evidence, states: AbstractSet[str]) -> set[tuple[str, str]]:
-    """Return the records, each with one of the states, that an answer or an event has shown to the client."""
-    shown: set[tuple[str, str]] = set()
-    texts = tuple(f'"{state}"'.encode() for state in states)
-    for exchange in evidence.exchanges:
-        # A body without these texts may have them as escapes, which a rule may send.
-        may_show = any(text in exchange.answer for text in texts) or b"\\" in exchange.answer
-        if may_show and succeeded(exchange):
-            ids = tuple(exchange.call.params.values())[-1:]  # a body without an id is that of the record in the path
-            shown.update(_states(evidence.answer(exchange), ids))
-    for delivery in evidence.run.deliveries.values():
-        if any(attempt.fault is None and attempt.status is not None for attempt in delivery.attempts):
-            shown.add((delivery.event.record.id, delivery.event.record.status))
+def _answers(calls: Iterable[Exchange]) -> Iterator[str]:
+    for call in calls:
+        if call.succeeded or call.code is not None:
+            yield answer_item(call.operation or "", call.code)
+
+
+def _faults(calls: Iterable[Exchange]) -> Iterator[str]:
+    for call in calls:
+        for effect in call.fault.items():
+            name, argument = ALIASES.get(effect[0], effect)
+            if name in WIRE_FAULTS:
+                yield fault_item(call.operation or "", name, argument)
+
+
+def _filters(calls: Iterable[Exchange]) -> Iterator[str]:
+    for call in calls:
+        for statement in statements(call.sent.get("filters")) if call.applied else ():
+            yield f"{statement.get('field')} {statement.get('operator')}"
+
+
+def _steps(trace: Trace, missing: Sequence[str]) -> Iterator[str]:
+    lacking = frozenset(missing)
+    unread: list[Transition] = []  # no call caused them
+    for transition in trace.sandbox.transitions:
+        if transition.kind == "delivery" or lacking.isdisjoint(_items(transition)):
+            continue
+        if "exchange" in transition.cause:
+            yield from _items(transition)
+        elif "given" not in transition.cause:
+            unread.append(transition)
+    shown = _shown(trace) if unread else ()
+    for transition in unread:
+        if (transition.id, transition.target) in shown:
+            yield from _items(transition)
+
+
+def _items(transition: Transition) -> Sequence[str]:
+    """Return the items of a transition: its step, and the deadline of the state unless a rule or command forced it; none of a creation."""
+    kind, source, cause = transition.kind, transition.source or "", transition.cause
+    trigger = _TRIGGERS.get((kind, source, transition.target))
+    if trigger is None:
+        return ()
+    is_forced = "rule" in cause or "forced" in cause or cause.get("page") == "simulate"
+    if is_forced or (kind, source, trigger) not in _DEADLINES:
+        return (step_item(kind, source, trigger),)
+    return (step_item(kind, source, trigger), step_item(kind, source, DEADLINE))
+
+
+def _shown(trace: Trace) -> AbstractSet[tuple[str, Any]]:
+    """Return the records, each with a state, that an answer or an event has shown to the client."""
+    shown: set[tuple[str, Any]] = set()
+    for call in trace.calls:
+        shown.update((sighting.id, sighting.status) for sighting in sightings_of(call))
+        if call.succeeded and call.params:  # the reply of a rule may leave out the id
+            shown.add(([*call.params.values()][-1], call.field("status")))
+    for attempt in trace.deliveries:
+        if attempt.fault is None and attempt.status is not None:
+            shown.update((sighting.id, sighting.status) for sighting in sightings_of(attempt))
     return shown
 
 
-def _states(value: Any, ids: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
-    """Yield id and state of each record in a body."""
-    if isinstance(value, list):
-        for row in value:
-            yield from _states(row)
-    elif isinstance(value, dict):
-        own = tuple(value[key] for key in _IDS if isinstance(value.get(key), str))
-        if isinstance(value.get("status"), str):
-            yield from ((record_id, value["status"]) for record_id in own or ids)
-        for part in value.values():
-            yield from _states(part)
+def _reported(trace: Trace) -> Iterator[tuple[Transition, str]]:
+    """Yield the transitions of deliveries whose cause is an attempt that reached the receiver, or comes before one, with the event's kind."""
+    reached = {(each.delivery, each.attempt) for each in trace.deliveries if each.fault is None and not each.is_lost}
+    kinds = {each.delivery: each.kind for each in trace.deliveries}
+    of_deliveries = [each for each in trace.sandbox.transitions if each.id in kinds]
+    last = {each.id: each.n for each in of_deliveries if (each.id, each.cause.get("attempt")) in reached}
+    for transition in of_deliveries:
+        attempt = transition.cause.get("attempt")
+        if (transition.id, attempt) in reached or (attempt is None and transition.n < last.get(transition.id, 0)):
+            yield transition, kinds[transition.id]
+
+
+def _choices(trace: Trace, choices_read: ChoicesRead) -> Iterator[str]:
+    sessions = {each.delivery: each.session_id for each in trace.deliveries}
+    for item, timers in choices_read.items():
+        records = {sessions.get(timer_of, timer_of) for timer_of in timers}
+        if NO_TIMER in timers or not records.isdisjoint(trace.records.created):
+            yield item

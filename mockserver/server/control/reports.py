@@ -30,6 +30,7 @@ from mockserver.version import REPORT_VERSION
 from mockserver.wire.response import redactor
 
 if TYPE_CHECKING:
+    from mockserver.judge.client.judge import ConductResult
     from mockserver.server.control import answers
 
 Arguments = Mapping[str, Any]
@@ -69,10 +70,8 @@ def read_conduct(snapshot: HostedSnapshot, args: Arguments) -> answers.ConductRe
 
 def conduct_of(state: SandboxState, severity: int | None = None) -> answers.ConductReport:
     """Return the findings in a clone of a sandbox, of one severity alone if it is given."""
-    from mockserver.judge.client import judge
-
     state.choices = dict(state.choices)  # a copy: a rule that reads a choice does not count as a use of it
-    report, hide = judge.judge(Run.of(state), severity), redactor(state)
+    report, hide = _judged(state, severity), redactor(state)
     reasons = {why: hide.text(why) for why in {rule.why for rule in report.not_assessed}}  # many rules share one
     return {
         "findings": [
@@ -87,6 +86,14 @@ def conduct_of(state: SandboxState, severity: int | None = None) -> answers.Cond
         ],
         "notAssessed": [{"rule": rule.rule, "why": reasons[rule.why]} for rule in report.not_assessed],
     }
+
+
+def _judged(state: SandboxState, severity: int | None = None) -> ConductResult:
+    """Return the judgement on a clone of a sandbox."""
+    from mockserver.judge.client.judge import judge
+    from mockserver.trace.of_sandbox import trace_of
+
+    return judge(trace_of(Run.of(state)), severity)
 
 
 def read_coverage(hosted: HostedSandbox, args: Arguments) -> answers.Coverage:
@@ -130,9 +137,9 @@ def read_history(snapshot: HostedSnapshot, args: Arguments) -> answers.History:
 
 def _unmoved(run: Run, real: Duration | None) -> answers.Unmoved | None:
     """Return the client's waits in real time while the clock did not move; None below half a second."""
-    from mockserver.judge.client import polling
+    from mockserver.server.report import frozen_clock
 
-    waits = polling.unmoved(run, real)
+    waits = frozen_clock.unmoved(run, real)
     if waits is None:
         return None
     spent, idle = waits.spent / SECOND, waits.idle / SECOND
@@ -141,9 +148,9 @@ def _unmoved(run: Run, real: Duration | None) -> answers.Unmoved | None:
 
 def _apart(run: Run, process: Instant) -> answers.Apart | None:
     """Return the process's time and the sandbox's, if they differ unintentionally; `exchange` is null for the present."""
-    from mockserver.judge.client import polling
+    from mockserver.server.report import frozen_clock
 
-    clocks = polling.apart(run, process)
+    clocks = frozen_clock.apart(run, process)
     if clocks is None:
         return None
     return {"process": format_exact(clocks.process), "sandbox": format_exact(clocks.sandbox), "exchange": clocks.n}
@@ -258,7 +265,6 @@ def _without_address(line: str, address: str, prefix: str) -> str:
 
 def read_check(snapshot: HostedSnapshot, args: Arguments) -> answers.Check:
     """Return what fails a test of pytest at its end; findings on the client's conduct only if they are asked for."""
-    from mockserver.judge.client import judge
     from mockserver.server.report import check, exchanges
 
     mode = args.get("conduct", "report")
@@ -269,7 +275,7 @@ def read_check(snapshot: HostedSnapshot, args: Arguments) -> answers.Check:
     journal = views.journal(state)
     failures = check.of_rules(views.rules(state), [exchanges.read(entry) for entry in journal["exchanges"]])
     failures += check.of_receivers(views.events(state)["events"])
-    failures += check.of_conduct(judge.judge(Run.of(state)).findings) if mode == "error" else []
+    failures += check.of_conduct(_judged(state).findings) if mode == "error" else []
     return {
         "ok": not failures,
         "failures": [
@@ -281,14 +287,13 @@ def read_check(snapshot: HostedSnapshot, args: Arguments) -> answers.Check:
 
 def _report_snapshot(snapshot: HostedSnapshot, base_url: str, hide: Redactor) -> Any:
     """Return the views of the sandbox that its report needs."""
-    from mockserver.judge.client import judge
     from mockserver.server.report import exchanges
     from mockserver.server.report.snapshot import SandboxSnapshot
 
     state = snapshot.state
     state.choices = dict(state.choices)  # a copy: a report of a choice does not count as a use of it
     journal, history = views.journal(state), read_history(snapshot, {})
-    conduct = judge.judge(Run.of(state))
+    conduct = _judged(state)
     given = {"scenario": snapshot.config.scenario, "choices": snapshot.config.choices}
     return SandboxSnapshot(
         id=snapshot.id,

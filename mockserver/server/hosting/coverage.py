@@ -16,8 +16,9 @@ from mockserver.core.run import Run
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.judge.coverage.coverage import Coverage
 from mockserver.judge.coverage.dimensions import choice_item
-from mockserver.judge.coverage.gathering import ChoicesRead, gather
+from mockserver.judge.coverage.gathering import NO_TIMER, gather
 from mockserver.server.hosting.tracked_choices import TrackedChoices
+from mockserver.trace.of_sandbox import trace_of
 
 
 class CoveredChoices(TrackedChoices):
@@ -50,8 +51,7 @@ class SandboxCoverage:
 
     def __init__(self, sandbox: SandboxState) -> None:
         self._sandbox = ref(sandbox)  # weak, so that a closed sandbox is freed without the garbage collector
-        self._outside_timers: set[str] = set()
-        self._by_timers: defaultdict[str, set[str]] = defaultdict(set)
+        self._read: defaultdict[str, set[str]] = defaultdict(set)  # as `ChoicesRead`
         self._is_paused = False
 
     def tracked(self, choices: Mapping[str, Any], read: set[str]) -> CoveredChoices:
@@ -64,17 +64,14 @@ class SandboxCoverage:
         if self._is_paused or sandbox is None:
             return False
         item = choice_item(choice, value if isinstance(value, str) else None)
-        if sandbox.timer_of:
-            self._by_timers[item].add(sandbox.timer_of)
-            return False
-        self._outside_timers.add(item)
-        return True
+        self._read[item].add(sandbox.timer_of or NO_TIMER)
+        return not sandbox.timer_of
 
     def gather(self, into: Coverage) -> None:
         """Add what the sandbox shows to a coverage."""
         sandbox = self._sandbox()
         if sandbox is not None:
-            gather(Run.of(sandbox), into, ChoicesRead(self._outside_timers, self._by_timers))
+            gather(trace_of(Run.of(sandbox)), into, self._read)
 
     @contextmanager
     def paused(self) -> Iterator[None]:

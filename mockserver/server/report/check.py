@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from mockserver._json import View
-from mockserver.judge.client.rules import Finding
+from mockserver.judge.check import Finding
 from mockserver.server.report.diagnosis import receiver_exceptions
 from mockserver.server.report.exchanges import Exchange
 from mockserver.server.report.rules import render_idle_rules, render_unfired_rules

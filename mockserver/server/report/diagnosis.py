@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 from mockserver._json import View
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.instants import MILLISECOND, from_datetime, parse
+from mockserver.judge.check import Check, Finding, cited_calls
 from mockserver.judge.client.receivers import BY_AGE, REFUSALS
-from mockserver.judge.client.rules import RULES, Finding, cited_calls
+from mockserver.judge.client.rules import RULES
 from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server.report import clocks, hints, latest_read
 from mockserver.server.report.exchanges import Exchange, format_fault, format_line, shorten
@@ -151,8 +152,13 @@ def _explaining(findings: Iterable[Finding], is_receiver_broken: bool) -> list[F
     """Return the findings that explain a failure, the worst first, without those that a broken receiver caused."""
     severe = [finding for finding in findings if finding.severity < _NOISE]
     if is_receiver_broken:
-        severe = [finding for finding in severe if "W" not in RULES[finding.rule].sources]
+        severe = [finding for finding in severe if not _is_of_receiver(RULES[finding.rule])]
     return severe
+
+
+def _is_of_receiver(rule: Check) -> bool:
+    """Return True if a receiver that raised may be why a rule was broken: by its answers, or by what did not follow."""
+    return "deliveries" in rule.needs or rule.of_end
 
 
 def _with_advice(findings: Iterable[Finding]) -> list[str]:

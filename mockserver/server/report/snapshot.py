@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver._json import View
-from mockserver.judge.client.rules import Finding, NotAssessed
+from mockserver.judge.check import Finding, NotAssessed
 from mockserver.server.report.exchanges import Exchange
 
 

@@ -20,7 +20,6 @@ from mockserver.contract.lifecycles import CAMPAIGN, SESSION
 from mockserver.contract.text import json_value
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.former_evidence import was_received
 from mockserver.testing.explore.placements import Placement
 from mockserver.testing.explore.tables import DELIVERY_FAULTS
 
@@ -106,7 +105,7 @@ def _changes(run: Run) -> Iterator[tuple[str, str]]:
         what = _CREATED.get(transition.kind) if transition.source is None else None
         if what == "executions":
             yield what, exchange.call.params.get("id", "")
-        elif what is not None and (what != "sessions" or was_received(exchange)):
+        elif what is not None and (what != "sessions" or exchange.was_received):
             yield what, transition.id
         elif (transition.kind, transition.target) == ("campaign", "canceled"):
             yield "cancels", transition.id
@@ -116,7 +115,7 @@ def _answered(run: Run, changes: Collection[tuple[str, str]]) -> Iterator[tuple[
     """Yield what counts by its answer: each uploaded file, and for each campaign that had ended the first refused cancel."""
     open_ids = {record_id for what, record_id in changes if what in _ON_CAMPAIGNS}
     open_ids -= {record_id for what, record_id in changes if what == "cancels"}
-    for exchange in filter(was_received, run.exchanges):
+    for exchange in (each for each in run.exchanges if each.was_received):
         if exchange.operation == "uploadMedia" and exchange.applied:
             yield from [("uploads", "")] * _files(exchange)
         if exchange.operation == "cancelCampaign" and exchange.call.params["id"] in open_ids:
@@ -135,7 +134,7 @@ def _refusals(run: Run) -> Mapping[str, int]:
     refused = Counter[str]()
     for exchange in run.exchanges:
         status = exchange.status or 0
-        if exchange.operation and 400 <= status < 500 and status != _TOO_MANY and was_received(exchange):
+        if exchange.operation and 400 <= status < 500 and status != _TOO_MANY and exchange.was_received:
             refused[exchange.operation] += 1
     return refused
 
@@ -149,7 +148,7 @@ def left_behind(run: Run) -> str:
     Args:
         run: The sandbox after the run. Lock: the caller holds it.
     """
-    lost = {exchange.n: exchange for exchange in run.exchanges if exchange.operation and not was_received(exchange)}
+    lost = {exchange.n: exchange for exchange in run.exchanges if exchange.operation and not exchange.was_received}
     canceled = {row.id for _, row in run.records("campaign") if row.status == "canceled"}
     counts = Counter(
         _CREATED[kind]
@@ -174,7 +173,7 @@ def _is_read_after(run: Run, number: int, campaign_id: str | None) -> bool:
     """Return True if the client received a read of the campaign, or of the list of them, after a call."""
     reads = (each for each in run.exchanges if each.n > number and each.operation in _SHOW_CAMPAIGNS)
     return campaign_id is not None and any(
-        was_received(read) and read.call.params.get("id", campaign_id) == campaign_id for read in reads
+        read.was_received and read.call.params.get("id", campaign_id) == campaign_id for read in reads
     )
 
 

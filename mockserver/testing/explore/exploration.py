@@ -41,6 +41,7 @@ from mockserver.testing.explore.verdicts import (
 from mockserver.testing.explore.waits import Bursts
 from mockserver.testing.explore.watch import CLEAN, Used, Watch, bounds_beyond
 from mockserver.testing.sandbox import Sandbox
+from mockserver.trace.of_sandbox import trace_of
 
 Explored = Callable[[Sandbox], Any]
 
@@ -303,7 +304,7 @@ class Exploration:
             used=watch.used(),
             in_force=dict(view.choices),
             waits=waits.before_calls(view),
-            bursts=waits.bursts(view),
+            bursts=waits.bursts(trace_of(view)),
             real_wait=waits.real_wait(view.exchanges),
         )
 

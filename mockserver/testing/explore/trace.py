@@ -16,7 +16,6 @@ from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.text import json_value
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry, Transition
-from mockserver.judge.client.former_evidence import was_received
 
 ID = re.compile(r"\b[a-z][a-z_]*_[a-z0-9]{8,}\b")
 INSTANT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?")
@@ -112,7 +111,7 @@ def trace(run: Run) -> list[TracedCall]:
                 completed=statuses.ids("session", "completed"),
                 changed=statuses.has_changed,
                 answer_bytes=len(exchange.answer),
-                lost=not was_received(exchange),
+                lost=not exchange.was_received,
             )
         )
     return calls

@@ -14,21 +14,23 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from mockserver.contract.choices import CHOICES
+from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND
 from mockserver.core.redaction import Redactor
 from mockserver.core.run import Run
-from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.former_evidence import Evidence, request_of
+from mockserver.judge.check import Finding
 from mockserver.judge.client.judge import judge
-from mockserver.judge.client.polling import STALLED, delay_of
-from mockserver.judge.client.rules import BLAMED, RULES, Finding
+from mockserver.judge.client.polling import STALLED
+from mockserver.judge.client.rules import BLAMED, RULES
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.testing.explore import waits
 from mockserver.testing.explore.caused import Caused, caused, differences, left_behind
 from mockserver.testing.explore.in_process import RunInProcess
 from mockserver.testing.explore.placements import Placement
 from mockserver.testing.explore.tables import OUTDATED
+from mockserver.trace.of_sandbox import delay_of, trace_of
+from mockserver.trace.trace import Trace
 
 Verdict = Literal["survived", "reported", "crashed", "breach", "silent"]
 NO_TIMEOUT = "no-timeout"
@@ -47,20 +49,10 @@ _HOPELESS = "retry-hopeless"  # of which equal calls in parallel are no proof
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{5,}\b")  # of memory; a shorter number may be a byte
 _IN_PROCESS = re.compile(re.escape(IN_PROCESS_ORIGIN) + r"(/sandboxes/\w+)?")
 
-# Rules on what did not follow. A run whose test has failed ended there, and so did one in which an event is still to be sent.
-OMISSIONS = frozenset(
-    (
-        "poll-dies-on-error", "cancel-and-forget", "stop-too-soon", "webhook-only", "waits-for-return", "ack-then-lose",
-        "progress-is-done", "page-early-stop", "preview-burns-link", "id-not-stored-first", "event-before-answer",
-    )
-)  # fmt: skip
-# Rules on a repetition. A test that makes the same calls in its clean run does not repeat them because of the fault.
-_REPETITIONS = frozenset(("duplicate-start", "blind-post-retry", "only-200-is-ok", "json-on-204"))
+Request = tuple[Any, ...]  # of `Exchange.request`: operation, parameters of the path and the rest
 # Rules on copies. A test may create two campaigns of similar names, whatever becomes of the first.
 _COPIES = frozenset(("clone-after-conflict", "rename-after-lost-create"))
-# Rules on reading a session that no event has reported: a test that never reads one runs a receiver, and not the client's reads.
-_UNREAD = frozenset(("webhook-only", "stop-too-soon", "waits-for-return", "id-not-stored-first", "event-before-answer"))
-_READS_SESSIONS = "readConnectionSession"
+_CREATES_SESSION, _READS_SESSION = "createConnectionSession", "readConnectionSession"
 _EVENTS = "events"  # the family of choices on deliveries: a correct receiver can implement one option only
 
 
@@ -107,7 +99,7 @@ class JudgedRun:
     findings: Sequence[Finding]
     caused: Caused
     duplicates: Mapping[str, int]
-    requests: Mapping[int, Any]
+    requests: Mapping[int, Request]
     ended: str | None
     raised: BaseException | None
     base_url: str
@@ -135,21 +127,22 @@ def read_run(
         of_clean: The equal calls that the clean run makes at one instant; empty for that run itself.
     """
     run = Run.of(hosted.sandbox)
-    numbered = {exchange.n: exchange for exchange in run.exchanges}
-    has_unsent = any(not delivery.has_ended for delivery in run.deliveries.values())
-    conduct = judge(run)
-    early = waits.early_retries(run, conduct, in_process, of_clean)
+    trace = trace_of(run)
+    has_ended_early = raised is not None or bool(trace.sandbox.under_way)
+    conduct = judge(trace)
+    early = waits.early_retries(trace, conduct, in_process, of_clean)
 
     def counts(finding: Finding) -> bool:
-        if finding.rule in OMISSIONS and (raised is not None or has_unsent):
+        # What did not follow is no omission if the test has failed there, or if an event is still to be sent.
+        if RULES[finding.rule].of_end and has_ended_early:
             return False
-        if finding.rule == _HOPELESS and waits.is_of_burst(Evidence(run), finding.exchanges, of_clean):
+        if finding.rule == _HOPELESS and waits.is_of_burst(trace, finding.exchanges, of_clean):
             return False
-        return not _is_misled(finding, numbered)
+        return not _is_misled(finding, trace)
 
     others = [row for row in conduct.findings if row.rule != waits.RULE]
     findings = list(filter(counts, [*others, *early.findings]))
-    requests = {exchange.n: request_of(exchange) for exchange in run.exchanges if exchange.operation}
+    requests = {call.number: call.request for call in trace.calls}
     return JudgedRun(
         findings=findings,
         caused=caused(run),
@@ -163,13 +156,12 @@ def read_run(
     )
 
 
-def _is_misled(finding: Finding, numbered: Mapping[int, JournalEntry]) -> bool:
+def _is_misled(finding: Finding, trace: Trace) -> bool:
     """Return True if the client received an outdated answer between the calls that prove the finding."""
     if not finding.exchanges:
         return False
     first, last = min(finding.exchanges), max(finding.exchanges)
-    between = (numbered[n] for n in range(first + 1, last) if n in numbered)
-    return any(exchange.fault is not None and OUTDATED in exchange.fault.effects for exchange in between)
+    return any(first < each.number < last and OUTDATED in each.fault for each in trace.exchanges)
 
 
 def _duplicates(run: Run) -> Mapping[str, int]:
@@ -298,17 +290,27 @@ def of_finding(finding: Finding) -> Cause:
 
 def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:
     """Return True for a finding that a correct client, or a test that does the same without a fault, could get."""
-    if finding.rule in _COPIES:
-        return not clean.is_repeatable or run.caused.numbers["campaigns"] <= clean.caused.numbers["campaigns"]
-    if finding.rule in _REPETITIONS:
-        repeated = run.requests.get(max(finding.exchanges))
-        in_clean, in_run = (list(each.requests.values()).count(repeated) for each in (clean, run))
-        return in_run <= in_clean
-    if finding.rule in _UNREAD and all(request[0] != _READS_SESSIONS for request in clean.requests.values()):
+    rule = RULES[finding.rule]
+    cited = [run.requests[number] for number in finding.exchanges if number in run.requests]
+    # A test that never reads a session runs a receiver, and not the client's reads.
+    reads_sessions = any(operation == _READS_SESSION for operation, *_ in clean.requests.values())
+    if rule.of_end and not reads_sessions and any(operation == _CREATES_SESSION for operation, *_ in cited):
         return True
-    if placement.has("choice") and RULES[finding.rule].sources[0] == "W":
-        return any(CHOICES[choice].family == _EVENTS for choice in placement.choices)
+    if "deliveries" in rule.needs:
+        return any(CHOICES[choice].family == _EVENTS for choice in placement.choices if placement.has("choice"))
+    # A test that makes the same calls in its clean run does not repeat them because of the fault.
+    if _is_repetition(cited):
+        in_clean, in_run = (list(each.requests.values()).count(cited[-1]) for each in (clean, run))
+        return in_run <= in_clean
+    if rule.id in _COPIES:
+        return not clean.is_repeatable or run.caused.numbers["campaigns"] <= clean.caused.numbers["campaigns"]
     return False
+
+
+def _is_repetition(cited: Sequence[Request]) -> bool:
+    """Return True for several calls of one operation on one record that change something: to read again is no repetition."""
+    called = {(operation, params) for operation, params, *_ in cited}
+    return len(cited) > 1 and len(called) == 1 and ENDPOINTS[str(cited[0][0])].method != "GET"
 
 
 def describe(raised: BaseException, base_url: str) -> str:

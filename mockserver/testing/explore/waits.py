@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -17,11 +18,13 @@ from mockserver.contract.durations import duration_text
 from mockserver.core.instants import SECOND, Duration
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.former_evidence import TOO_MANY, Evidence, elapsed, request_of, requested_wait
-from mockserver.judge.client.judge import finding
+from mockserver.judge.check import Finding, NotAssessable, Proof
+from mockserver.judge.client.evidence import elapsed, gap
+from mockserver.judge.client.judge import ConductResult, finding
 from mockserver.judge.client.retry_after import UNMEASURED, ignore_retry_after
-from mockserver.judge.client.rules import ConductResult, Finding, Proof
 from mockserver.testing.explore.in_process import RunInProcess
+from mockserver.trace.exchange import TOO_MANY, Exchange
+from mockserver.trace.trace import Trace
 
 RULE = "ignore-retry-after"
 NO_SLEEP_SEEN = "no clock moved between the 429 and the next call, and no sleep was seen: the client may sleep by a function that moves none"
@@ -45,87 +48,88 @@ class EarlyRetries(NamedTuple):
 Bursts = Mapping[Any, int]  # by request
 
 
-def bursts(run: Run) -> Bursts:
+def bursts(trace: Trace) -> Bursts:
     """Return of each request how many equal ones a run made at one instant, such as those of parallel workers."""
-    counts = Counter((request_of(exchange), exchange.at) for exchange in run.exchanges if exchange.operation)
+    counts = Counter((call.request, call.at) for call in trace.calls)
     most: dict[Any, int] = {}
     for (request, _), count in counts.items():
         most[request] = max(count, most.get(request, 0))
     return most
 
 
-def early_retries(run: Run, conduct: ConductResult, in_process: RunInProcess | None, of_clean: Bursts) -> EarlyRetries:
+def early_retries(
+    trace: Trace, conduct: ConductResult, in_process: RunInProcess | None, of_clean: Bursts
+) -> EarlyRetries:
     """
     Return the repetitions that came too early, by waits that no loaded machine changes.
 
     Args:
-        run: The sandbox after the run. Lock: the caller holds it.
+        trace: That of the sandbox after the run. Lock: the caller holds the sandbox's.
         conduct: The judgement on it, which is the only one on a client in another process.
         in_process: The sleeps of the run; None for one in another process.
         of_clean: The bursts of the clean run; empty for that run itself.
     """
-    if all(exchange.status != TOO_MANY for exchange in run.exchanges):
+    if all(call.status != TOO_MANY for call in trace.calls):
         return EarlyRetries((), None)
     if in_process is None:
         why = next((row.why for row in conduct.not_assessed if row.rule == RULE), None)
-        evidence = Evidence(run)
         found = [row for row in conduct.findings if row.rule == RULE]
-        return EarlyRetries([row for row in found if not is_of_burst(evidence, row.exchanges, of_clean)], why)
-    return _by_known_sleeps(run, in_process, of_clean)
+        return EarlyRetries([row for row in found if not is_of_burst(trace, row.exchanges, of_clean)], why)
+    return _by_known_sleeps(replace(trace, slept=in_process.slept), in_process, of_clean)
 
 
-def _by_known_sleeps(run: Run, in_process: RunInProcess, of_clean: Bursts) -> EarlyRetries:
-    evidence = Evidence(run, slept=in_process.slept)
+def _by_known_sleeps(trace: Trace, in_process: RunInProcess, of_clean: Bursts) -> EarlyRetries:
     judged: list[Finding] = []
     unseen: str | None = None
     unmeasured: str | None = None
-    for verdict in ignore_retry_after(evidence):
-        if not isinstance(verdict, Proof):
+    for verdict in ignore_retry_after(trace):
+        if isinstance(verdict, NotAssessable):
             unmeasured = unmeasured or verdict.why
+        if not isinstance(verdict, Proof):
             continue
         cited = verdict.exchanges
-        if _has_waited_really(evidence, cited) or is_of_burst(evidence, cited, of_clean):
+        if _has_waited_really(trace, cited) or is_of_burst(trace, cited, of_clean):
             continue
-        if in_process.sleeps_by_sandbox or _has_slept(evidence, cited):
-            judged.append(finding(RULE, *verdict))
+        if in_process.sleeps_by_sandbox or _has_slept(trace, cited):
+            judged.append(finding(RULE, verdict.message, cited))
         else:
             unseen = NO_SLEEP_SEEN
-    if not any(_is_retried(evidence, exchange, of_clean) for exchange in evidence.exchanges):
+    if not any(_is_retried(trace, call, of_clean) for call in trace.calls):
         unmeasured = None
     return EarlyRetries(judged, unseen or unmeasured)
 
 
-def _is_retried(evidence: Evidence, exchange: JournalEntry, of_clean: Bursts) -> bool:
-    again = evidence.next_repetition(exchange) if exchange.status == TOO_MANY else None
-    return again is not None and not is_of_burst(evidence, (exchange.n, again.n), of_clean)
+def _is_retried(trace: Trace, call: Exchange, of_clean: Bursts) -> bool:
+    again = trace.next_repetition(call) if call.status == TOO_MANY else None
+    return again is not None and not is_of_burst(trace, (call.number, again.number), of_clean)
 
 
-def _has_waited_really(evidence: Evidence, cited: Sequence[int]) -> bool:
+def _has_waited_really(trace: Trace, cited: Sequence[int]) -> bool:
     """Return True if so much real time has passed, by whichever function: a stopwatch can acquit."""
-    first, again = _ends(evidence, cited)
-    return elapsed(first, again) >= (requested_wait(first) or SECOND)
+    first, again = _ends(trace, cited)
+    return elapsed(first, again) >= (first.requested_wait or SECOND)
 
 
-def is_of_burst(evidence: Evidence, cited: Sequence[int], of_clean: Bursts) -> bool:
+def is_of_burst(trace: Trace, cited: Sequence[int], of_clean: Bursts) -> bool:
     """Return True if there was no wait, and the clean run makes as many equal calls at one instant: they repeat nothing."""
-    if _has_slept(evidence, cited):
+    if _has_slept(trace, cited):
         return False
-    first, request = _ends(evidence, cited)[0], request_of(_ends(evidence, cited)[0])
-    equal = [each for each in evidence.exchanges if each.at == first.at and request_of(each) == request]
-    return len(equal) <= of_clean.get(request, 0)
+    first, _ = _ends(trace, cited)
+    equal = [call for call in trace.calls if call.at == first.at and call.request == first.request]
+    return len(equal) <= of_clean.get(first.request, 0)
 
 
-def _has_slept(evidence: Evidence, cited: Sequence[int]) -> bool:
-    """Return True if a clock has measured a wait, or was told to advance between the calls, even by 0."""
-    first, again = _ends(evidence, cited)
-    least = 1 if evidence.run.clock.frozen else SECOND  # a clock that follows the process's moves by itself
-    commands = (step for step in evidence.run.commands if step.command == "advance")
-    is_advanced = any(first.n <= step.exchanges < again.n for step in commands)
-    return is_advanced or (evidence.gap(first, again) or 0) >= least
+def _has_slept(trace: Trace, cited: Sequence[int]) -> bool:
+    """Return True if a clock has measured a wait, or was advanced by a command between the calls, even by 0."""
+    first, again = _ends(trace, cited)
+    if any(first.number <= before < again.number for before in trace.sandbox.advanced):
+        return True
+    least = 1 if trace.sandbox.is_frozen else SECOND  # a clock that follows the process's moves by itself
+    return (gap(trace, first, again) or 0) >= least
 
 
-def _ends(evidence: Evidence, cited: Sequence[int]) -> tuple[JournalEntry, JournalEntry]:
-    first, *_, last = (evidence.by_number(n) for n in cited)
+def _ends(trace: Trace, cited: Sequence[int]) -> tuple[Exchange, Exchange]:
+    first, *_, last = map(trace.by_number, cited)
     assert first is not None and last is not None, "a finding cites calls of its run"
     return first, last
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from mockserver.contract.text import json_value
 from mockserver.core.instants import DAY, SECOND, Duration, retry_after_date, to_datetime
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.former_evidence import FINAL, request_of, retry_after_text, was_received
+from mockserver.judge.client.evidence import FINAL
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1 import real_time
 from mockserver.testing.run_end import RunEnded, is_socket_thread, refuse_calls
@@ -135,7 +135,7 @@ class Watch:
     def _count(self, exchange: JournalEntry) -> None:
         self._count_row(exchange)
         if exchange.limited_at is not None:
-            date = retry_after_date(retry_after_text(exchange)) or exchange.limited_at
+            date = retry_after_date(exchange.retry_after) or exchange.limited_at
             self._asked += max(0, date - exchange.limited_at)
         record_id = exchange.call.params.get(_READS.get(exchange.operation or "", ""), "")
         if not record_id:
@@ -145,7 +145,7 @@ class Watch:
             if self._final[record_id] > self._bounds.after_final:
                 reads = self._final[record_id]
                 self.ended = f"{record_id} was read {reads} more times after its final state was answered"
-        elif exchange.answer != self._unfinished and exchange.status == 200 and was_received(exchange):
+        elif exchange.answer != self._unfinished and exchange.status == 200 and exchange.was_received:
             body = json_value(exchange.answer)
             if isinstance(body, dict) and body.get("status") in FINAL:
                 self._final[record_id] = 0
@@ -154,7 +154,7 @@ class Watch:
 
     def _count_row(self, exchange: JournalEntry) -> None:
         """Count calls that are equal in a row; a session that is pending ends by itself, so that waiting for it has an end."""
-        key = (request_of(exchange), exchange.status, exchange.answer)
+        key = (exchange.request, exchange.status, exchange.answer)
         before, self._transitions = self._transitions, self._state.journal.last_transition
         changes = before != self._transitions
         session = self._state.find("session", exchange.call.params.get("sessionId", ""))

@@ -25,7 +25,6 @@ from mockserver.core.operations.footprints import Footprint, footprint_of
 from mockserver.core.scheduler import next_due
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.webhooks.deliveries import due_endpoints
-from mockserver.judge.client.former_evidence import request_of
 from mockserver.server.http1 import real_time
 from mockserver.testing.explore.in_process import RunInProcess
 from mockserver.testing.explore.watch import Bounds, Watch
@@ -570,7 +569,7 @@ class InterleavedRun:
             return
         for exchange in exchanges:
             is_read = exchange.operation is not None and ENDPOINTS[exchange.operation].method == "GET"
-            read = (request_of(exchange), exchange.status, exchange.answer) if is_read else None
+            read = (exchange.request, exchange.status, exchange.answer) if is_read else None
             is_again = read is not None and read == reader.last_read
             if not is_again:
                 reader.reads, reader.has_slept = 0, False

@@ -22,10 +22,12 @@ from mockserver.core.operations.sending import counts
 from mockserver.core.run import Run
 from mockserver.core.state.records import Campaign, Execution, Session
 from mockserver.core.state.tenant import Tenant
+from mockserver.judge.check import Finding
 from mockserver.judge.client.judge import judge
-from mockserver.judge.client.rules import Finding
+from mockserver.judge.client.rules import RULES
 from mockserver.testing.explore.trace import ID, INSTANT
-from mockserver.testing.explore.verdicts import OMISSIONS, describe
+from mockserver.testing.explore.verdicts import describe
+from mockserver.trace.of_sandbox import trace_of
 
 InterleaveVerdict = Literal["duplicate", "breach", "unserial", "crashed", "stuck", "check"]
 ORDER: tuple[InterleaveVerdict, ...] = ("duplicate", "breach", "unserial", "crashed", "stuck", "check")
@@ -154,10 +156,11 @@ def _duplicate(run: Run, row: Mapping[str, Any]) -> str:
 
 def _findings(run: Run, owners: Mapping[int, str], *, is_whole: bool) -> Iterator[tuple[str, Finding]]:
     """Yield the severe findings, each with the client that has made all the calls which prove it."""
-    for finding in judge(run).findings:
+    for finding in judge(trace_of(run)).findings:
         by = {owners.get(number) for number in finding.exchanges}
         client = by.pop() if len(by) == 1 else None
-        if client is not None and finding.severity <= _SEVERE and (is_whole or finding.rule not in OMISSIONS):
+        is_severe = finding.severity <= _SEVERE and (is_whole or not RULES[finding.rule].of_end)
+        if client is not None and is_severe:
             yield client, finding
 
 

@@ -3,31 +3,23 @@ Checks of a machine's invariants: judges of conduct applied to one step, and wha
 
 A step is one decision of the client under test, as the machine made it. Conduct judges a whole run, in which several
 users and workers may act, and so it has to excuse what within one step has no excuse. Each check that is not a judge
-of conduct has a comment with the reason; all read the same evidence by the same predicates.
+of conduct has a comment with the reason; all read the same traces.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
 
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND
-from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.former_evidence import (
-    has_failed,
-    numbers,
-    reads_final,
-    request_of,
-    requested_wait,
-    succeeded,
-    was_received,
-)
-from mockserver.judge.client.judge import JUDGES
+from mockserver.judge.check import Proof, cited_calls
+from mockserver.judge.client.evidence import FINAL, is_early
 from mockserver.judge.client.requests import next_cursor, page_length, places_of_keys
-from mockserver.judge.client.rules import Proof, cited_calls
+from mockserver.judge.client.rules import RULES
 from mockserver.testing.machine.example_log import ExampleLog
+from mockserver.trace.exchange import TOO_MANY, Exchange
+from mockserver.trace.trace import Trace, numbers
 
 Check = Callable[[ExampleLog], Iterator[str]]
 
@@ -38,11 +30,9 @@ _POSTS = ("createCampaign", "createConnectionSession", "uploadMedia", "startCamp
 def in_step(*rules: str, least_calls: int = 1) -> Check:
     """Return a check by these rules of conduct of the calls that one step made, if it made enough to break them."""
 
-    judges = [JUDGES[rule] for rule in rules]
-
     def check(log: ExampleLog) -> Iterator[str]:
-        for judge in judges if len(log.new) >= least_calls else ():
-            yield from (_sentence(proof) for proof in judge(log.step) if isinstance(proof, Proof))
+        for rule in rules if len(log.new) >= least_calls else ():
+            yield from map(_sentence, _proofs(rule, log.step))
 
     return check
 
@@ -50,14 +40,21 @@ def in_step(*rules: str, least_calls: int = 1) -> Check:
 def in_example(rule: str, *operations: str) -> Check:
     """Return a check by a rule of conduct of the whole example, after each step that calls one of the operations."""
 
-    judge = JUDGES[rule]
-
     def check(log: ExampleLog) -> Iterator[str]:
-        for proof in judge(log.example) if log.has_new(*operations) else ():
-            if isinstance(proof, Proof) and log.is_of_step(proof.exchanges):
+        for proof in _proofs(rule, log.example) if log.has_new(*operations) else ():
+            if log.is_of_step(proof.exchanges):
                 yield _sentence(proof)
 
     return check
+
+
+def _proofs(rule: str, trace: Trace) -> Iterator[Proof]:
+    check = RULES[rule]
+    if check.judge is None or not check.needs <= trace.knows:
+        return
+    for verdict in check.judge(trace):
+        if isinstance(verdict, Proof):
+            yield verdict
 
 
 def _sentence(proof: Proof) -> str:
@@ -113,23 +110,22 @@ def restarts(log: ExampleLog) -> Iterator[str]:
     """A start of a campaign after the client received its final status."""
     if not log.has_new("startCampaign"):
         return
-    ended: dict[str, JournalEntry] = {}
+    ended: dict[str, Exchange] = {}
     for exchange in log.example.of("readCampaign", "readExecution", "startCampaign"):
-        campaign = exchange.call.params["id"]
-        if reads_final(log.example, exchange):
+        campaign, is_start = exchange.params["id"], exchange.operation == "startCampaign"
+        if not is_start and exchange.succeeded and exchange.field("status") in FINAL:
             ended[campaign] = exchange
             continue
-        is_late_start = exchange.operation == "startCampaign" and campaign in ended and not exchange.arrived_late
-        if is_late_start and log.is_of_step([exchange.n]):
-            final = ended[campaign].n
-            yield f"campaign {campaign} was started (#{exchange.n}) after a read of its final status (#{final})"
+        is_late_start = is_start and campaign in ended and not exchange.arrived_late
+        if is_late_start and log.is_of_step([exchange.number]):
+            final = ended[campaign].number
+            yield f"campaign {campaign} was started (#{exchange.number}) after a read of its final status (#{final})"
 
 
-# session-storm has to wait for a session that stays unused, or for phone_in_use: many users may click at a time.
-# One step is one click, and needs one session.
+# Conduct has no rule on them: many users may click at a time. One step is one click, and needs one session.
 def repeated_session_creates(log: ExampleLog) -> Iterator[str]:
     """Sessions that one step created one after another; a session whose answer was lost is unknown to the client."""
-    created = [call for call in log.step.of("createConnectionSession") if call.applied and succeeded(call)]
+    created = [call for call in log.step.of("createConnectionSession") if call.applied and call.succeeded]
     if len(created) >= _STORM or any(second.at - first.at < SECOND for first, second in pairwise(created)):
         yield f"one step created {len(created)} connection sessions{_citation(numbers(created))}"
 
@@ -138,22 +134,24 @@ def repeated_session_creates(log: ExampleLog) -> Iterator[str]:
 def repeat_after_success(log: ExampleLog) -> Iterator[str]:
     """The same POST again, although it succeeded."""
     for first, second in pairwise(log.step.of(*_POSTS)):
-        if succeeded(first) and request_of(first) == request_of(second) and not second.arrived_late:
-            yield f"{first.operation} was sent again (#{second.n}), although it had succeeded with {first.status} (#{first.n})"
+        if first.succeeded and first.request == second.request and not second.arrived_late:
+            success = f"{first.status} (#{first.number})"
+            yield f"{first.operation} was sent again (#{second.number}), although it had succeeded with {success}"
 
 
 # ignore-retry-after compares equal requests, since workers may share a key. A step's calls are made one after
 # another by one client, which therefore must not make any call before the wait is over.
 def early_retry(log: ExampleLog) -> Iterator[str]:
     """A call of the step earlier than a 429 allows."""
-    limited_by: dict[Any, JournalEntry] = {}
-    for exchange in log.step.everything:
-        limited = limited_by.get(exchange.tenant_id)
-        if limited is not None and log.step.is_early(limited, exchange) and not exchange.arrived_late:
-            early = (limited.at + (requested_wait(limited) or 0) - exchange.at) / SECOND
-            yield f"{exchange.operation} was called (#{exchange.n}) {early:g} s before the Retry-After of #{limited.n} was over"
-        if exchange.status == 429 and was_received(exchange) and requested_wait(exchange) is not None:
-            limited_by[exchange.tenant_id] = exchange
+    limited_by: dict[str | None, Exchange] = {}
+    for exchange in log.step.exchanges:
+        limited = limited_by.get(exchange.key)
+        if limited is not None and is_early(log.step, limited, exchange) and not exchange.arrived_late:
+            early = (limited.at + (limited.requested_wait or 0) - exchange.at) / SECOND
+            called = f"{exchange.operation} was called (#{exchange.number})"
+            yield f"{called} {early:g} s before the Retry-After of #{limited.number} was over"
+        if exchange.status == TOO_MANY and exchange.was_received and exchange.requested_wait is not None:
+            limited_by[exchange.key] = exchange
 
 
 # cancel-and-forget waits until everything is sent, and blames the last attempt that failed: the run may have ended
@@ -161,14 +159,13 @@ def early_retry(log: ExampleLog) -> Iterator[str]:
 # one whose key or subscription the service refuses.
 def forgotten_cancels(log: ExampleLog) -> Iterator[str]:
     """A cancel that failed for a passing reason, made once, while the campaign continues."""
-    barred = [exchange.n for exchange in log.new if exchange.status in (401, 403) and was_received(exchange)]
+    barred = [exchange.n for exchange in log.new if exchange.status in (401, 403) and exchange.was_received]
     for campaign_id, (first, *later) in log.step.grouped_by("id", "cancelCampaign"):
-        tenant = log.run.tenants.get(first.tenant_id or "")
+        tenant = log.run.tenants.get(first.key or "")
         campaign = tenant.campaigns.get(campaign_id) if tenant else None
-        is_passing = has_failed(first) or first.status == 429
-        is_forgotten = not later and not any(n > first.n for n in barred)
-        if is_passing and is_forgotten and campaign is not None and campaign.status == "processing":
-            yield f"the cancel of {campaign_id} failed (#{first.n}) and was not repeated: the campaign continues to send"
+        is_forgotten = not later and not any(number > first.number for number in barred)
+        if first.has_to_be_retried and is_forgotten and campaign is not None and campaign.status == "processing":
+            yield f"the cancel of {campaign_id} failed (#{first.number}) and was not repeated: the campaign continues to send"
 
 
 # page-early-stop excuses a client that stops at a full page: it may show the newest messages alone. A test that
@@ -177,9 +174,10 @@ def early_stops(log: ExampleLog) -> Iterator[str]:
     """A list that the client left at a page with a next one."""
     for chat_id, pages in log.step.grouped_by("chatId", "listMessages"):
         last = pages[-1]
-        if succeeded(last) and (cursor := next_cursor(log.step, last)):
-            count = page_length(log.step, last)
-            yield f"the paging of {chat_id} ended with a page of {count} (#{last.n}), whose nextCursor is {cursor[:12]}..."
+        cursor = next_cursor(last) if last.succeeded else None
+        if cursor:
+            page = f"a page of {page_length(last)} (#{last.number})"
+            yield f"the paging of {chat_id} ended with {page}, whose nextCursor is {cursor[:12]}..."
 
 
 # key-in-wrong-place recognizes secret keys by their form; a machine compares with all keys and signing secrets of
@@ -187,9 +185,9 @@ def early_stops(log: ExampleLog) -> Iterator[str]:
 def secrets(log: ExampleLog) -> Iterator[str]:
     """A key or signing secret outside of X-API-Key."""
     known = log.secrets if log.new else []
-    for exchange in log.step.everything:
+    for exchange in log.step.exchanges:
         for place in places_of_keys(exchange, lambda text: any(secret in text for secret in known)):
-            yield f"{exchange.operation} (#{exchange.n}) has a key in the {place}"
+            yield f"{exchange.operation} (#{exchange.number}) has a key in the {place}"
 
 
 def none(_: ExampleLog) -> Iterator[str]:

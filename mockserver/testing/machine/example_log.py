@@ -1,4 +1,4 @@
-"""Log of one example: its calls, the step in which the client made each, and the evidence that invariants judge."""
+"""Log of one example: its calls, the step in which the client made each, and the traces that invariants judge."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from itertools import takewhile
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.former_evidence import Evidence, never, was_received
 from mockserver.server.hosting.host import HostedSandbox
+from mockserver.trace.of_sandbox import trace_of, trace_of_calls
+from mockserver.trace.trace import Trace, never
 
 
 class ExampleLog:
@@ -24,8 +25,8 @@ class ExampleLog:
         self._hosted = hosted
         self._first = self._judged = self.run.last_exchange
         self._ends = [self._first]  # the last call before each step
-        self._step: Evidence | None = None
-        self._example: Evidence | None = None
+        self._step: Trace | None = None
+        self._example: Trace | None = None
         self.new: Sequence[JournalEntry] = ()
 
     @property
@@ -55,17 +56,17 @@ class ExampleLog:
         self._ends.append(self._judged)
 
     @property
-    def step(self) -> Evidence:
-        """Evidence of the current step's calls alone."""
+    def step(self) -> Trace:
+        """The trace of the current step's calls alone."""
         if self._step is None:
-            self._step = Evidence(self.run, self.new, slept=never)
+            self._step = trace_of_calls(self.run, self.new, slept=never)
         return self._step
 
     @property
-    def example(self) -> Evidence:
-        """Evidence of the whole example, and of the calls that prepared it."""
+    def example(self) -> Trace:
+        """The trace of the whole example, and of the calls that prepared it."""
         if self._example is None:
-            self._example = Evidence(self.run, slept=never)
+            self._example = trace_of(self.run, slept=never)
         return self._example
 
     def has_new(self, *operations: str) -> bool:
@@ -87,7 +88,7 @@ def call_line(exchange: JournalEntry) -> str:
     endpoint = ENDPOINTS[exchange.operation or "listCampaigns"]
     code = exchange.error.code if exchange.error else ""
     outcome = "no answer" if exchange.status is None else f"{exchange.status} {code}".strip()
-    unreadable = ", unreadable" if exchange.status is not None and not was_received(exchange) else ""
-    is_hidden_effect = exchange.applied and endpoint.method == "POST" and not was_received(exchange)
+    unreadable = ", unreadable" if exchange.status is not None and not exchange.was_received else ""
+    is_hidden_effect = exchange.applied and endpoint.method == "POST" and not exchange.was_received
     applied = ", took effect" if is_hidden_effect else ""
     return f"#{exchange.n} {endpoint.id} {exchange.call.path} -> {outcome}{unreadable}{applied}"
