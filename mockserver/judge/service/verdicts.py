@@ -1,16 +1,20 @@
-"""What the histories of a recording prove: contradictions, the clauses that were compared, and those that a choice excuses."""
+"""What the checks of clauses find: how much was compared, what a choice excuses, and what breaks a clause."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
 
-from mockserver.trace.exchange import Cited
-from mockserver.trace.order import precedes
+from mockserver.judge.service.evidence import described, fallen
+from mockserver.trace.exchange import Cited, Exchange
+from mockserver.trace.facts import Fact
+from mockserver.trace.order import Ranked, precedes
 from mockserver.trace.sightings import Sighting
+from mockserver.trace.trace import Trace
 
-# The weakest assumption of a contradiction that needs no other.
+# The weakest assumption of a breach that needs no other.
 ONE_SERVICE: Final = "both are answers of one service, which was not reset between them"
 ONE_ANSWER: Final = "one answer shows the state of one instant"
 UNCHANGED: Final = "reads show every write before them, and nothing was edited or deleted outside of the API"
@@ -18,94 +22,126 @@ ALONE: Final = "no other caller, whom the recording does not show, did it"
 ONE_CLOCK: Final = "the Date of an answer and the dates in bodies are of clocks at most 5 seconds apart"
 
 
-class Contradiction(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breach:
     """
-    Two values that cannot both be the service's word under any option of any choice.
+    What breaks a clause under every option of every choice: two values, or an answer that is not what was expected.
 
     Attributes:
-        clause: The id of the clause that they break.
-        cited: The exchanges and deliveries that show them, the earlier first.
-        record: The id of the record; empty if it is about several.
-        values: The two values, in words.
-        assumption: The weakest assumption on which it rests.
+        clause: The clause's id.
+        cited: The exchanges and deliveries that show it, the earlier first.
+        record: The id of the record, or `#` and the number of a call; empty if it is about several.
+        values: The two values that cannot both be the service's word; none of a single answer.
+        assumption: The weakest assumption on which it rests; empty of a single answer.
+        expected: What a single answer should have been.
     """
 
     clause: str
     cited: Sequence[Cited]
-    record: str
-    values: tuple[str, str]
-    assumption: str
+    record: str = ""
+    values: tuple[str, ...] = ()
+    assumption: str = ""
+    expected: str = ""
+
+
+class Observation(NamedTuple):
+    """The options of a choice that lead to the response of one exchange; none if no option does."""
+
+    choice: str
+    options: frozenset[str]
+    exchange: Exchange
 
 
 class Verdicts:
     """
-    Collects what the checks prove.
+    Collects what the checks find.
 
     Attributes:
-        contradictions: At most one for each clause and record, in the order of the checks.
-        compared: How many comparisons there were, by clause.
-        excused: For a clause, the choice that excuses what would contradict it otherwise.
-        not_shown: For a clause, why this recording cannot show whether it holds.
+        breaches: In the order of the checks; of those with values at most one for each clause and record.
+        compared: The number of comparisons, by clause.
+        excused: For a clause, the choice that allows what would break it otherwise.
+        observations: What single answers show of choices.
     """
 
     def __init__(self) -> None:
-        self.contradictions: list[Contradiction] = []
+        self.breaches: list[Breach] = []
         self.compared: Counter[str] = Counter()
         self.excused: dict[str, str] = {}
-        self.not_shown: dict[str, str] = {}
+        self.observations: list[Observation] = []
         self._known: set[tuple[str, str]] = set()
 
     def hold(self, clause: str, comparisons: int = 1) -> None:
         """Note comparisons that fit."""
-        if comparisons > 0:
-            self.compared[clause] += comparisons
+        self.compared[clause] += max(0, comparisons)
 
     def excuse(self, clause: str, choice: str) -> None:
-        """Note that an option of a choice allows what would contradict the clause otherwise."""
+        """Note that an option of a choice allows what would break the clause otherwise."""
         self.excused.setdefault(clause, choice)
 
     def broken(
-        self, clause: str, cited: Sequence[Cited], record: str, values: tuple[str, str], assumption: str = ONE_SERVICE
+        self,
+        clause: str,
+        values: tuple[str, str],
+        *shown: Sighting | Cited,
+        assumption: str | None = None,
+        record: str | None = None,
     ) -> None:
-        """Note a contradiction; a second one of the same clause and record adds nothing."""
+        """
+        Note a breach; a second one of the same clause and record adds nothing.
+
+        Args:
+            clause: The clause's id.
+            values: The two values, in words, in the order of `shown`.
+            shown: What shows it.
+            assumption: By default that of one answer or of one service.
+            record: By default that of the last sighting, or of the first call if there is none.
+        """
         self.compared[clause] += 1
+        record = _record(shown) if record is None else record
         if (clause, record) in self._known:
             return
         self._known.add((clause, record))
-        cited = [row for place, row in enumerate(cited) if not any(row is other for other in cited[:place])]
-        in_order = [cited[1], cited[0]] if len(cited) == 2 and precedes(cited[1], cited[0]) else cited
-        swapped = in_order is not cited
-        self.contradictions.append(
-            Contradiction(
-                clause=clause,
-                cited=in_order,
-                record=record,
-                values=(values[1], values[0]) if swapped else values,
-                assumption=assumption,
-            )
+        usual = ONE_ANSWER if len(shown) == 1 else ONE_SERVICE
+        all_cited = [row.cited if isinstance(row, Sighting) else row for row in shown]
+        cited = list({id(row): row for row in all_cited}.values())
+        if len(cited) == 2 and precedes(cited[1], cited[0]):
+            cited.reverse()
+            values = values[1], values[0]
+        self.breaches.append(
+            Breach(clause=clause, cited=cited, record=record, values=values, assumption=assumption or usual)
         )
 
     def judge(
         self,
         clause: str,
         is_kept: bool,
-        cited: Sequence[Cited],
-        record: str,
         values: tuple[str, str],
-        assumption: str = ONE_SERVICE,
+        *shown: Sighting | Cited,
+        assumption: str | None = None,
+        record: str | None = None,
     ) -> None:
-        """Note a comparison, and the contradiction if it does not fit."""
+        """Note a comparison, or the breach if it does not fit; for the arguments see `broken`."""
         if is_kept:
             self.compared[clause] += 1
         else:
-            self.broken(clause, cited, record, values, assumption)
+            self.broken(clause, values, *shown, assumption=assumption, record=record)
 
-    def fixed(
+    def judge_answer(self, clause: str, is_kept: bool, answer: Exchange, expected: str) -> None:
+        """Note a comparison of a single answer, and the breach if it does not fit."""
+        self.compared[clause] += 1
+        if not is_kept:
+            self.breaches.append(Breach(clause=clause, cited=[answer], expected=expected))
+
+    def observe(self, choice: str, options: Iterable[str], answer: Exchange) -> None:
+        """Note the options of a choice that lead to an answer."""
+        self.observations.append(Observation(choice, frozenset(options), answer))
+
+    def judge_fixed(
         self,
         clause: str,
         field: str,
         rows: Sequence[Sighting],
-        assumption: str = ONE_SERVICE,
+        assumption: str | None = None,
         *,
         is_private: bool = False,
     ) -> None:
@@ -114,11 +150,65 @@ class Verdicts:
         self.hold(clause, len(seen) - 1)
         for row in seen[1:]:
             first, value = seen[0].shown[field], row.shown[field]
-            if first != value and _trimmed(first) != _trimmed(value):
-                values = (f"a {field}", "another one") if is_private else (f"{field} {first!r}", f"{field} {value!r}")
-                self.broken(clause, [seen[0].cited, row.cited], row.id, values, assumption)
+            if _trimmed(first) != _trimmed(value):
+                self.broken(clause, changed(field, first, value, is_private), seen[0], row, assumption=assumption)
+
+    def judge_end(self, clause: str, ends: Sequence[Sighting]) -> None:
+        """Compare all sightings of a record's end with the first."""
+        self.hold(clause, len(ends) - 1)
+        for row in ends[1:]:
+            if row.status != ends[0].status:
+                self.broken(clause, (described(ends[0]), described(row)), ends[0], row)
+
+    def judge_rising(self, clause: str, rows: Iterable[Ranked], field: str = "") -> bool:
+        """Return True if the rank of a field, or of the state, has not fallen; note the breach if it has."""
+        pair = fallen(rows)
+        if pair is None:
+            return True
+        values = described(pair[0]), described(pair[1])
+        if field:
+            earlier, later = (row.shown[field] for row in pair)
+            values = f"{field} {earlier}", f"then {'null' if later is None else later}"
+        self.broken(clause, values, *pair)
+        return False
+
+
+def changed(field: str, first: Any, second: Any, is_private: bool) -> tuple[str, str]:
+    """Return two values of a field in words, without them if they are private."""
+    if is_private:
+        return f"a {field}", "another one"
+    return f"{field} {first!r}", f"{field} {second!r}"
+
+
+def _record(shown: Sequence[Sighting | Cited]) -> str:
+    sightings = [row for row in shown if isinstance(row, Sighting)]
+    if sightings:
+        return sightings[-1].id
+    calls = [row for row in shown if not isinstance(row, Sighting)]
+    return f"#{calls[0].number}"
 
 
 def _trimmed(value: Any) -> Any:
     """Return a value without what a service may drop of a text: white space at its ends, and a text that is empty."""
     return (value.strip() or None) if isinstance(value, str) else value
+
+
+class ClauseCheck(NamedTuple):
+    """
+    How clauses are judged.
+
+    Attributes:
+        clauses: Their ids.
+        judge: Judges them in a trace.
+        needs: What the trace has to know; else they are not judged.
+        scope: What the judge gets: the trace of each `tenant`, or that of the whole `recording`; of it the `answers` that are the
+            service's word, or the same with the `texts` that stand-ins replace elsewhere.
+    """
+
+    clauses: Sequence[str]
+    judge: Callable[[Trace, Verdicts], None]
+    needs: frozenset[Fact] = frozenset()
+    scope: Literal["tenant", "recording", "answers", "texts"] = "tenant"
+
+
+TENANTS: Final[frozenset[Fact]] = frozenset(("tenants",))
