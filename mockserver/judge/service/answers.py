@@ -19,7 +19,7 @@ from mockserver.contract import schemas
 from mockserver.contract.endpoints import DOCUMENTED_STATUS, ENDPOINTS, SUCCESS_STATUS
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.schemas import ABSENT
-from mockserver.judge.service.verdicts import ClauseCheck, Observation, Verdicts
+from mockserver.judge.service.verdicts import ClauseCheck, Found, Observation, Verdicts, answered, observed
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.trace import Trace
 
@@ -121,7 +121,7 @@ def _errors(answers: Trace) -> list[Exchange]:
     return [answer for answer in answers.exchanges if (answer.status or 0) >= 400]
 
 
-def error_body(answers: Trace, verdicts: Verdicts) -> None:
+def error_body(answers: Trace) -> Found:
     """Every error has the three keys, and its statusCode is the HTTP status."""
     for answer in _errors(answers):
         body = answer.response_json
@@ -133,88 +133,88 @@ def error_body(answers: Trace, verdicts: Verdicts) -> None:
             and isinstance(body.get("message"), str)
         )
         expected = f"{{statusCode: {answer.status}, code, message}}"
-        verdicts.judge_answer("base.error-body", fits, answer, expected)
+        yield answered("base.error-body", fits, answer, expected)
         if (answer.status or 0) >= 500:
             is_internal = fits and answer.code == "INTERNAL_ERROR"
-            verdicts.judge_answer("base.internal", is_internal, answer, "INTERNAL_ERROR as JSON")
+            yield answered("base.internal", is_internal, answer, "INTERNAL_ERROR as JSON")
 
 
-def error_status(answers: Trace, verdicts: Verdicts) -> None:
+def error_status(answers: Trace) -> Found:
     """A code has the status of the catalogue, or under /v1/campaigns that of the campaign guide."""
     for answer in _errors(answers):
         if answer.code is None:
             continue
         row = ERRORS.get(answer.code)
         if row is None:
-            verdicts.judge_answer("base.error-catalog", False, answer, "one of the 39 codes of the catalogue")
+            yield answered("base.error-catalog", False, answer, "one of the 39 codes of the catalogue")
             continue
         is_guided = row.guide_status != row.status and answer.path.startswith("/v1/campaigns")
         statuses = {row.status, row.guide_status} if is_guided else {row.status}
         expected = f"{row.code} as {' or '.join(map(str, sorted(statuses)))}"
-        verdicts.judge_answer("base.error-catalog", answer.status in statuses, answer, expected)
+        yield answered("base.error-catalog", answer.status in statuses, answer, expected)
         if is_guided:
-            verdicts.judge_answer("base.error-guide", answer.status in statuses, answer, expected)
+            yield answered("base.error-guide", answer.status in statuses, answer, expected)
             by_option = {"catalog": row.status, "guide": row.guide_status}
             options = [option for option, status in by_option.items() if status == answer.status]
-            verdicts.observe("dual-status", options, answer)
+            yield observed("dual-status", options, answer)
 
 
-def refusals(answers: Trace, verdicts: Verdicts) -> None:
+def refusals(answers: Trace) -> Found:
     """The refusal for an inactive subscription has its status, and a 429 its code."""
     for answer in answers.exchanges:
         if answer.code == "SUBSCRIPTION_INACTIVE" and answer.operation is not None:
-            verdicts.judge_answer("auth.subscription", answer.status == 403, answer, "403")
+            yield answered("auth.subscription", answer.status == 403, answer, "403")
         if answer.status == 429:
             is_known = answer.code == "RATE_LIMIT_EXCEEDED"
-            verdicts.judge_answer("base.rate-limit", is_known, answer, "RATE_LIMIT_EXCEEDED")
+            yield answered("base.rate-limit", is_known, answer, "RATE_LIMIT_EXCEEDED")
 
 
-def success_status(answers: Trace, verdicts: Verdicts) -> None:
+def success_status(answers: Trace) -> Found:
     """Two success statuses are documented; the others are open."""
     for answer in answers.calls:
         operation = answer.operation or ""
         if not answer.succeeded:
             continue
         status = DOCUMENTED_STATUS.get(operation, answer.status)
-        verdicts.judge_answer("base.success", answer.status == status, answer, str(status))
+        yield answered("base.success", answer.status == status, answer, str(status))
         if operation not in DOCUMENTED_STATUS and ENDPOINTS[operation].method == "POST":
             options = [option for option, row in SUCCESS_STATUS.items() if row[operation] == answer.status]
-            verdicts.observe("success-status", options, answer)
+            yield observed("success-status", options, answer)
 
 
-def success_body(answers: Trace, verdicts: Verdicts) -> None:
+def success_body(answers: Trace) -> Found:
     """A success is JSON of the documented shape; other checks judge what the document leaves open."""
     for answer in answers.calls:
         if not answer.succeeded:
             continue
         endpoint = ENDPOINTS[answer.operation or ""]
         if endpoint.response_schema is None:
-            verdicts.judge_answer("base.success", not answer.response_body, answer, "no content")
+            yield answered("base.success", not answer.response_body, answer, "no content")
             continue
         kind = (answer.response_headers or _LEFT_OUT).get("content-type", "")
         is_json = answer.response_json is not ABSENT and "json" in kind
-        verdicts.judge_answer("base.json", is_json, answer, "a JSON body with a JSON Content-Type")
+        yield answered("base.json", is_json, answer, "a JSON body with a JSON Content-Type")
         clauses = [endpoint.clause, *(["messages.record"] if answer.operation == "listMessages" else [])]
         wrong: dict[str, str] = {}
         for violation in compare(answer.operation or "", answer.response_json).violations:
             is_of_record = violation.startswith("/records/")
             wrong.setdefault("messages.record" if is_of_record else endpoint.clause, violation)
         for clause in clauses:
-            verdicts.judge_answer(clause, clause not in wrong, answer, wrong.get(clause, ""))
+            yield answered(clause, clause not in wrong, answer, wrong.get(clause, ""))
 
 
-def date_time_format(answers: Trace, verdicts: Verdicts) -> None:
+def date_time_format(answers: Trace) -> Found:
     """Date-times are ISO 8601 in one format; the expiresAt of a session has Z in every format."""
     for answer, _ in answers.once(_shaped):
         for key, text in _date_times(answer.response_json):
             is_date_time = _DATE_TIME.fullmatch(text) is not None
-            verdicts.judge_answer("base.output", is_date_time, answer, f"{key} as ISO 8601 date-time")
+            yield answered("base.output", is_date_time, answer, f"{key} as ISO 8601 date-time")
             options = {name for name, pattern in _DATE_TIME_FORMATS.items() if pattern.fullmatch(text)}
             if key == "expiresAt":
-                verdicts.judge_answer("session.expires-at", text.endswith("Z"), answer, "expiresAt in UTC, with Z")
+                yield answered("session.expires-at", text.endswith("Z"), answer, "expiresAt in UTC, with Z")
                 if "milliseconds" in options:
                     options.add("offset")
-            verdicts.observe("datetime-spelling", options, answer)
+            yield observed("datetime-spelling", options, answer)
 
 
 def _date_times(value: Any) -> Iterator[tuple[str, str]]:
@@ -235,7 +235,7 @@ def _members(value: Any) -> Iterator[tuple[str, Any]]:
         yield from _members(element)
 
 
-def unlisted_values(answers: Trace, verdicts: Verdicts) -> None:
+def unlisted_values(answers: Trace) -> Found:
     """Fields beyond the listed ones in any success, and values beyond the open lists."""
     shaped = answers.once(_shaped)
     if not shaped:
@@ -243,14 +243,14 @@ def unlisted_values(answers: Trace, verdicts: Verdicts) -> None:
     extra = next((answer for answer, shape in shaped if shape.extras), None)
     unlisted = next((answer for answer, shape in shaped if shape.unlisted), None)
     listed = next((answer for answer, shape in shaped if shape.listed), None)
-    verdicts.observe("additive-fields", ["unknown-fields" if extra else "none"], extra or shaped[0].answer)
+    yield observed("additive-fields", ["unknown-fields" if extra else "none"], extra or shaped[0].answer)
     if unlisted is not None:
-        verdicts.observe("new-enum-values", ["unseen"], unlisted)
+        yield observed("new-enum-values", ["unseen"], unlisted)
     elif listed is not None:
-        verdicts.observe("new-enum-values", ["listed"], listed)
+        yield observed("new-enum-values", ["listed"], listed)
 
 
-def error_keys(answers: Trace, verdicts: Verdicts) -> None:
+def error_keys(answers: Trace) -> Found:
     """Keys of an error body in addition to the three, without those that the service adds to every response."""
     errors = [answer for answer in _errors(answers) if isinstance(answer.response_json, dict)]
     shaped = answers.once(_shaped)
@@ -260,12 +260,12 @@ def error_keys(answers: Trace, verdicts: Verdicts) -> None:
     for answer in errors:
         extras = set(answer.response_json) - set(ERROR_KEYS) - everywhere
         foreign = sorted(extras - _ERROR_DETAILS)
-        verdicts.judge_answer("base.error-body", not foreign, answer, f"no {', '.join(foreign)}")
+        yield answered("base.error-body", not foreign, answer, f"no {', '.join(foreign)}")
         options = ["details" if extras else "none"]
-        verdicts.observe("error-extra-keys", [] if foreign else options, answer)
+        yield observed("error-extra-keys", [] if foreign else options, answer)
 
 
-def error_texts(answers: Trace, verdicts: Verdicts) -> None:
+def error_texts(answers: Trace) -> Found:
     """The texts of errors: those of this mock, others, or none; never English."""
     errors = [
         answer for answer in answers.exchanges if isinstance(answer.response_json, dict) and answer.code in ERRORS
@@ -273,13 +273,13 @@ def error_texts(answers: Trace, verdicts: Verdicts) -> None:
     texts = [(answer, str(answer.response_json.get("message", ""))) for answer in errors]
     with_text = [(answer, text) for answer, text in texts if text.strip()]
     for answer, text in with_text:
-        verdicts.judge_answer("base.error-portuguese", not _ENGLISH.search(text), answer, "a Portuguese text")
+        yield answered("base.error-portuguese", not _ENGLISH.search(text), answer, "a Portuguese text")
     empty = next((answer for answer, text in texts if not text.strip()), None)
     other = next((answer for answer, text in with_text if not _is_canonical(answer, text)), None)
     if empty is not None:
-        verdicts.observe("message-text", ["empty"], empty)
+        yield observed("message-text", ["empty"], empty)
     if with_text:
-        verdicts.observe("message-text", ["reworded" if other else "canonical"], other or with_text[0][0])
+        yield observed("message-text", ["reworded" if other else "canonical"], other or with_text[0][0])
 
 
 def _is_canonical(answer: Exchange, text: str) -> bool:
@@ -287,12 +287,12 @@ def _is_canonical(answer: Exchange, text: str) -> bool:
     return re.fullmatch(pattern, text, re.DOTALL) is not None
 
 
-def no_secrets(answers: Trace, verdicts: Verdicts) -> None:
+def no_secrets(answers: Trace) -> Found:
     """No response about a session has a field for a code, a token or a secret of the provider."""
     for answer in answers.of("createConnectionSession", "readConnectionSession"):
         if answer.succeeded:
             names = [key for key, _ in _members(answer.response_json) if _SECRET.search(key)]
-            verdicts.judge_answer("session.no-secrets", not names, answer, f"no field {', '.join(names[:1])}")
+            yield answered("session.no-secrets", not names, answer, f"no field {', '.join(names[:1])}")
 
 
 _BODY_CLAUSES: Final = tuple(row.clause for row in ENDPOINTS.values() if row.response_schema is not None)
@@ -322,7 +322,7 @@ def judge_answers(shown: Trace, plain: Trace) -> Verdicts:
     verdicts, answers = Verdicts(), _answers(shown)
     texts = answers if plain is shown else _answers(plain)
     for check in CHECKS:
-        check.judge(texts if check.scope == "texts" else answers, verdicts)
+        verdicts.collect(check.judge(texts if check.scope == "texts" else answers))
     return verdicts
 
 

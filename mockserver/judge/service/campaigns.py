@@ -10,8 +10,10 @@ from typing import Any, Final
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.core.instants import SECOND
 from mockserver.judge.service.evidence import (
+    Rows,
     after,
     before,
+    both,
     described,
     fallen,
     first,
@@ -21,7 +23,20 @@ from mockserver.judge.service.evidence import (
     records,
     shown_of,
 )
-from mockserver.judge.service.verdicts import ALONE, ONE_CLOCK, TENANTS, UNCHANGED, ClauseCheck, Verdicts
+from mockserver.judge.service.verdicts import (
+    ALONE,
+    ONE_CLOCK,
+    TENANTS,
+    UNCHANGED,
+    ClauseCheck,
+    Excused,
+    Found,
+    Kept,
+    breach,
+    fixed,
+    judged,
+    one_end,
+)
 from mockserver.trace.exchange import Cited, Exchange
 from mockserver.trace.order import around, instant, precedes, window
 from mockserver.trace.sightings import Sighting, rows_of, sent
@@ -46,26 +61,26 @@ _FREED: Final = (None, "canceled", "failed")  # states that free a name, by an o
 _TAKEN: Final = "CAMPAIGN_NAME_ALREADY_EXISTS"
 
 
-def lifecycles(trace: Trace, verdicts: Verdicts) -> None:
+def lifecycles(trace: Trace) -> Found:
     """No campaign steps back, none has two ends, and a start succeeds once, from a draft."""
     cancels = dict(trace.grouped_by("id", "cancelCampaign"))
     for id, rows in records(trace, "campaign").items():
         ends = [row for row in rows if row.status in CAMPAIGN.final]
-        _one_way(rows, verdicts)
-        verdicts.judge_end(CAMPAIGN.clause, ends)
-        _one_start([row for row in rows if row.how == "started"], verdicts)
-        _cancel_is_final([row for row in rows if row.how == "canceled"], ends, verdicts)
-        _refused_cancels(cancels.get(id, ()), [row for row in rows if row.status == "processing"], verdicts)
+        yield from _one_way(rows)
+        yield from one_end(CAMPAIGN.clause, ends)
+        yield from _one_start([row for row in rows if row.how == "started"])
+        yield from _cancel_is_final([row for row in rows if row.how == "canceled"], ends)
+        yield from _refused_cancels(cancels.get(id, ()), [row for row in rows if row.status == "processing"])
 
 
-def _one_way(rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+def _one_way(rows: Rows) -> Found:
     for row in rows:
-        verdicts.hold(_clause_of(row))
+        yield Kept(_clause_of(row))
     pair = fallen(ranked(rows, _RANKS))
     if pair is not None:
         earlier, later = pair
         clause = "start.not-draft" if later.how == "started" else _clause_of(earlier)
-        verdicts.broken(clause, (described(earlier), described(later)), earlier, later)
+        yield breach(clause, both(*pair), earlier, later)
 
 
 def _clause_of(row: Sighting) -> str:
@@ -76,28 +91,28 @@ def _clause_of(row: Sighting) -> str:
     return {"started": "start.response", "canceled": "cancel.processing"}.get(row.how, CAMPAIGN.clause)
 
 
-def _one_start(starts: Sequence[Sighting], verdicts: Verdicts) -> None:
+def _one_start(starts: Rows) -> Found:
     """Of several starts one at most succeeds; a repetition with the same Idempotency-Key may get the same answer."""
     values = "start answered with success", "start answered with success again"
     for one, other in combinations(starts, 2):
         if not is_repetition(one.cited, other.cited):
-            verdicts.broken("start.once", values, one, other)
-    verdicts.hold("start.once", len(starts))
+            yield breach("start.once", values, one, other)
+    yield Kept("start.once", len(starts))
 
 
-def _cancel_is_final(cancels: Sequence[Sighting], ends: Sequence[Sighting], verdicts: Verdicts) -> None:
+def _cancel_is_final(cancels: Rows, ends: Rows) -> Found:
     """After a cancel the campaign is canceled; 204 for one that had ended already is an option."""
     for cancel in cancels:
-        verdicts.hold("cancel.processing", len(ends))
+        yield Kept("cancel.processing", len(ends))
         for end in ends:
             if end.status == "canceled":
                 continue
             completed_at = next((row.get("completedAt") for row in rows_of(end.shown, "executions")), None)
             if _is_after(cancel.cited, completed_at):
                 values = "canceled with 204", f"status {end.status}, completedAt {completed_at}, which is later"
-                verdicts.broken("cancel.processing", values, cancel, end, assumption=ONE_CLOCK)
+                yield breach("cancel.processing", values, cancel, end, assumption=ONE_CLOCK)
             else:
-                verdicts.excuse("cancel.processing", "cancel-final")
+                yield Excused("cancel.processing", "cancel-final")
 
 
 def _is_after(cancel: Cited, completed_at: Any) -> bool:
@@ -106,37 +121,37 @@ def _is_after(cancel: Cited, completed_at: Any) -> bool:
     return ended is not None and at is not None and ended > at[1] + _LAG
 
 
-def _refused_cancels(cancels: Sequence[Exchange], running: Sequence[Sighting], verdicts: Verdicts) -> None:
+def _refused_cancels(cancels: Sequence[Exchange], running: Rows) -> Found:
     """A campaign that was processing before a cancel and still is after it can be canceled."""
     for cancel in cancels:
         later = after(cancel, running)
         if cancel.code in _NOT_CANCELABLE and before(running, cancel) is not None and later is not None:
             values = f"cancel refused with {cancel.code}", "status processing before and after it"
-            verdicts.broken("cancel.processing", values, cancel, later)
+            yield breach("cancel.processing", values, cancel, later)
 
 
-def fixed_fields(trace: Trace, verdicts: Verdicts) -> None:
+def fixed_fields(trace: Trace) -> Found:
     """What a campaign was created with reads back, and no call changes it."""
     for rows in records(trace, "campaign").values():
         for field, clause in _FIXED_FIELDS.items():
-            verdicts.judge_fixed(clause, field, rows, UNCHANGED, is_private=field in ("name", "description"))
+            yield from fixed(clause, field, rows, UNCHANGED, is_private=field in ("name", "description"))
 
 
-def names(trace: Trace, verdicts: Verdicts) -> None:
+def names(trace: Trace) -> Found:
     """No two campaigns have one name, unless the first has freed it by its end; a name that is refused is in the list."""
-    by_name: dict[str, list[Sequence[Sighting]]] = defaultdict(list)
+    by_name: dict[str, list[Rows]] = defaultdict(list)
     for rows in records(trace, "campaign").values():
         for name in dict.fromkeys(_name(row) for row in rows):
             if name is not None:
                 by_name[name].append(rows)
     for same in by_name.values():
-        verdicts.hold("campaigns.name", len(same) - 1)
+        yield Kept("campaigns.name", len(same) - 1)
         pairs = combinations(same, 2) if len(same) <= _COMPARED_MAX else pairwise(same)
         for one, other in pairs:
-            _two_of_one_name(one, other, verdicts)
+            yield from _two_of_one_name(one, other)
     for refused in trace.of("createCampaign"):
         if refused.code == _TAKEN:
-            _taken(refused, trace, verdicts)
+            yield from _taken(refused, trace)
 
 
 def _name(row: Sighting) -> str | None:
@@ -144,31 +159,31 @@ def _name(row: Sighting) -> str | None:
     return name if isinstance(name, str) else None
 
 
-def _two_of_one_name(one: Sequence[Sighting], other: Sequence[Sighting], verdicts: Verdicts) -> None:
+def _two_of_one_name(one: Rows, other: Rows) -> Found:
     for rows, others in ((one, other), (other, one)):
         made = first(others, "created")
         if made is not None and _has_its_name_at(rows, made.cited):
             named = next(row for row in rows if _name(row) is not None)
-            verdicts.broken("campaigns.name", _same_name(rows, others), named, made)
+            yield breach("campaigns.name", _same_name(rows, others), named, made)
             return
     in_lists = _with_name_in_lists(other)
     both = next((row for number, row in _with_name_in_lists(one).items() if number in in_lists), None)
     if both is not None:
-        verdicts.broken("campaigns.name", _same_name(one, other), both)
+        yield breach("campaigns.name", _same_name(one, other), both)
     else:
-        verdicts.excuse("campaigns.name", "name-uniqueness-scope")
+        yield Excused("campaigns.name", "name-uniqueness-scope")
 
 
-def _same_name(one: Sequence[Sighting], other: Sequence[Sighting]) -> tuple[str, str]:
+def _same_name(one: Rows, other: Rows) -> tuple[str, str]:
     return f"{one[0].id} has a name", f"{other[0].id} has the same"
 
 
-def _with_name_in_lists(rows: Sequence[Sighting]) -> dict[int, Sighting]:
+def _with_name_in_lists(rows: Rows) -> dict[int, Sighting]:
     """Return what the lists show of a campaign that has not freed its name, by the number of the list's exchange."""
     return {row.cited.number: row for row in rows if row.how == "listed" and row.status not in _FREED}
 
 
-def _has_its_name_at(rows: Sequence[Sighting], creation: Cited) -> bool:
+def _has_its_name_at(rows: Rows, creation: Cited) -> bool:
     """Return True if the campaign was there, neither canceled nor failed, when another one was created."""
     if before(rows, creation) is None:
         return False
@@ -177,7 +192,7 @@ def _has_its_name_at(rows: Sequence[Sighting], creation: Cited) -> bool:
     return after(creation, [row for row in rows if row.status in ("draft", "processing")]) is not None
 
 
-def _taken(refused: Exchange, trace: Trace, verdicts: Verdicts) -> None:
+def _taken(refused: Exchange, trace: Trace) -> Found:
     """A name that is refused is that of a campaign, which a later list contains."""
     name = (sent(refused) or {}).get("name")
     listing = next((listing for listing in _whole_lists(trace) if precedes(refused, listing)), None)
@@ -186,7 +201,7 @@ def _taken(refused: Exchange, trace: Trace, verdicts: Verdicts) -> None:
     names = [str(row.get("name")).strip().casefold() for row in rows_of(listing.response_json, "campaigns")]
     values = "a name is refused as taken", "no campaign in the list has it"
     is_listed = name.strip().casefold() in names
-    verdicts.judge("campaigns.name", is_listed, values, refused, listing, assumption=UNCHANGED)
+    yield judged("campaigns.name", is_listed, values, refused, listing, assumption=UNCHANGED)
 
 
 def _whole_lists(trace: Trace) -> list[Exchange]:
@@ -202,32 +217,32 @@ def _may_be_a_page(body: Any) -> bool:
     return leads_on or len(rows_of(body, "campaigns")) in _SIZES_OF_PAGES
 
 
-def lists(trace: Trace, verdicts: Verdicts) -> None:
+def lists(trace: Trace) -> Found:
     """A list has each campaign once, and all that were there before."""
     whole = _whole_lists(trace)
     if len(whole) < sum(call.succeeded for call in trace.of("listCampaigns")):
-        verdicts.excuse("campaigns.list", "list-pagination")
+        yield Excused("campaigns.list", "list-pagination")
     was_there = [
         next((row for row in rows if row.how not in ("canceled", "refused")), None)
         for rows in records(trace, "campaign").values()
     ]
     for listing in whole:
-        present = judge_once("campaigns.list", listing, "campaigns", verdicts)
+        present = {row["id"] for row in rows_of(listing.response_json, "campaigns")}
+        yield from listed_once("campaigns.list", listing, "campaigns")
         for row in was_there:
             if row is not None and precedes(row.cited, listing):
                 values = f"{described(row)}: {row.id}", "a list without it"
-                verdicts.judge("campaigns.list", row.id in present, values, row, listing, assumption=UNCHANGED)
+                yield judged("campaigns.list", row.id in present, values, row, listing, assumption=UNCHANGED)
 
 
-def judge_once(clause: str, listing: Exchange, key: str, verdicts: Verdicts) -> frozenset[str]:
-    """Compare the ids of a list, of which each is in it once, and return them."""
+def listed_once(clause: str, listing: Exchange, key: str) -> Found:
+    """Compare the ids of a list, of which each is in it once."""
     ids = Counter(str(row["id"]) for row in rows_of(listing.response_json, key))
     for id, count in ids.items():
-        verdicts.judge(clause, count == 1, (f"{id} in the list", "again in the list"), listing, record=id)
-    return frozenset(ids)
+        yield judged(clause, count == 1, (f"{id} in the list", "again in the list"), listing, record=id)
 
 
-def refused_starts(trace: Trace, verdicts: Verdicts) -> None:
+def refused_starts(trace: Trace) -> Found:
     """A campaign whose every start was refused has not started."""
     for id, calls in trace.grouped_by("id", "startCampaign"):
         rows = shown_of(trace, "campaign", id)
@@ -240,10 +255,10 @@ def refused_starts(trace: Trace, verdicts: Verdicts) -> None:
                 continue
             has_started = row.status in ("processing", "completed", "failed")
             values = f"start refused with {refused.code or refused.status}", described(row)
-            verdicts.judge("start.refused-changes-nothing", not has_started, values, refused, row, assumption=ALONE)
+            yield judged("start.refused-changes-nothing", not has_started, values, refused, row, assumption=ALONE)
 
 
-def refused_creations(trace: Trace, verdicts: Verdicts) -> None:
+def refused_creations(trace: Trace) -> Found:
     """A campaign whose creation was refused is not in a list that lacked its name before."""
     listings, calls = _whole_lists(trace), trace.of("createCampaign")
     made = [(sent(call) or {}).get("name") for call in calls if not is_refused(call)]
@@ -257,7 +272,7 @@ def refused_creations(trace: Trace, verdicts: Verdicts) -> None:
             continue
         values = f"creation refused with {refused.code or refused.status}", "a later list has a campaign of its name"
         is_kept = not _has_name(listed[1], name)
-        verdicts.judge("campaigns.create", is_kept, values, refused, listed[1], assumption=ALONE)
+        yield judged("campaigns.create", is_kept, values, refused, listed[1], assumption=ALONE)
 
 
 def _has_name(listing: Exchange, name: str) -> bool:

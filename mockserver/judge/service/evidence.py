@@ -13,6 +13,7 @@ from mockserver.trace.recorded import names_tenant
 from mockserver.trace.sightings import Kind, Sighting, sightings, sightings_of
 from mockserver.trace.trace import Trace
 
+Rows = Sequence[Sighting]
 _OF_SESSIONS: Final = ("createConnectionSession", "readConnectionSession")
 _WORDS: Final[Mapping[str, str]] = {
     "created": "created",
@@ -34,12 +35,12 @@ def tenants(trace: Trace) -> Iterator[Trace]:
         yield replace(trace, exchanges=exchanges, deliveries=deliveries, knows=knows)
 
 
-def records(trace: Trace, kind: Kind) -> Mapping[str, Sequence[Sighting]]:
+def records(trace: Trace, kind: Kind) -> Mapping[str, Rows]:
     """Return the sightings of each record of a kind, by its id: those of the answers in order, then those of the events."""
     return trace.once(sightings).get(kind, {})
 
 
-def shown_of(trace: Trace, kind: Kind, id: Any) -> Sequence[Sighting]:
+def shown_of(trace: Trace, kind: Kind, id: Any) -> Rows:
     """Return the sightings of one record; none if the id is no text, or unknown."""
     return records(trace, kind).get(id, ()) if isinstance(id, str) else ()
 
@@ -59,7 +60,7 @@ def after(call: Cited, rows: Iterable[Sighting]) -> Sighting | None:
     return next((row for row in rows if precedes(call, row.cited)), None)
 
 
-def shown_around(call: Exchange, rows: Sequence[Sighting]) -> tuple[Sighting, Sighting] | None:
+def shown_around(call: Exchange, rows: Rows) -> tuple[Sighting, Sighting] | None:
     """Return what was shown last before a call and first after it: a template is edited outside of the API."""
     return around(call, rows, attrgetter("cited"))
 
@@ -81,6 +82,11 @@ def described(row: Sighting) -> str:
     if row.how == "event":
         return f"status {row.status} by its event"
     return _WORDS.get(row.how, f"status {row.status}")
+
+
+def both(one: Sighting, other: Sighting) -> tuple[str, str]:
+    """Return what two sightings show of a record's state, in words."""
+    return described(one), described(other)
 
 
 def is_refused(exchange: Exchange) -> bool:

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from mockserver.contract.lifecycles import CAMPAIGN, EXECUTION
 from mockserver.core.instants import MINUTE, SECOND, Instant
-from mockserver.judge.service.evidence import before, described, first, ranked, records, shown_of
-from mockserver.judge.service.verdicts import ONE_CLOCK, ClauseCheck, Verdicts
+from mockserver.judge.service.evidence import Rows, before, described, first, ranked, records, shown_of
+from mockserver.judge.service.verdicts import (
+    ONE_CLOCK,
+    ClauseCheck,
+    Excused,
+    Found,
+    breach,
+    fixed,
+    judged,
+    never_falls,
+    one_end,
+)
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.order import Ranked, instant, window
 from mockserver.trace.sightings import Sighting, rows_of
@@ -40,124 +50,122 @@ class _Counts(NamedTuple):
         return f"{self.sent} sent and {self.failed} failed"
 
 
-def _counts(rows: Sequence[Sighting]) -> Iterator[_Counts]:
+def _counts(rows: Rows) -> Iterator[_Counts]:
     for row in rows:
         target, sent, failed = (row.shown.get(key) for key in ("targetCount", "sentCount", "failedCount"))
         if type(target) is int and type(sent) is int and type(failed) is int:
             yield _Counts(row, target, sent, failed)
 
 
-def counts(trace: Trace, verdicts: Verdicts) -> None:
+def counts(trace: Trace) -> Found:
     """The target is fixed, counts never fall nor exceed it, and what is completed is done."""
     for rows in records(trace, "execution").values():
-        verdicts.judge_fixed("start.audience-fixed", "targetCount", rows)
+        yield from fixed("start.audience-fixed", "targetCount", rows)
         seen = list(_counts(rows))
         for one in seen:
             values = one.text, f"targetCount {one.target}"
-            verdicts.judge("send.counts", one.processed <= one.target, values, one.row)
+            yield judged("send.counts", one.processed <= one.target, values, one.row)
             if one.row.status == "completed":
                 values = "status completed", f"{one.text} of {one.target}"
-                verdicts.judge("send.completed", one.processed >= one.target, values, one.row)
-            _progress(one, verdicts)
+                yield judged("send.completed", one.processed >= one.target, values, one.row)
+            yield from _progress(one)
         for field in ("sentCount", "failedCount"):
             in_ranks = [Ranked(one.row, one.row.shown[field], one.row.shown[field]) for one in seen]
-            if verdicts.judge_rising("send.counts", in_ranks, field):
-                verdicts.hold("send.counts", len(seen) - 1)
+            yield from never_falls("send.counts", in_ranks, field, comparisons=len(seen) - 1)
         # In whatever order two answers were: if one has more sent, it has no fewer failed.
         for fewer, more in pairwise(sorted(seen, key=lambda one: (one.sent, one.failed))):
             if more.failed < fewer.failed:
-                verdicts.broken("send.counts", (fewer.text, more.text), fewer.row, more.row)
+                yield breach("send.counts", (fewer.text, more.text), fewer.row, more.row)
 
 
-def _progress(one: _Counts, verdicts: Verdicts) -> None:
+def _progress(one: _Counts) -> Found:
     """Progress is the processed part of the target, rounded in one of the known ways; 100 of a canceled one is an option."""
     progress = one.row.shown.get("progress")
     if type(progress) is not int:
         return
     if one.row.status == "canceled" and progress == 100:
-        verdicts.excuse("send.progress", "progress-after-cancel")
+        yield Excused("send.progress", "progress-after-cancel")
         return
     rounded = {0, 100}
     if one.target:
         done = 100 * one.processed
         rounded = {100} if one.processed == one.target else {done // one.target, -(-done // one.target)}
     values = f"progress {progress}", f"{one.text} of {one.target}"
-    verdicts.judge("send.progress", progress in rounded, values, one.row)
+    yield judged("send.progress", progress in rounded, values, one.row)
 
 
-def lifecycles(trace: Trace, verdicts: Verdicts) -> None:
+def lifecycles(trace: Trace) -> Found:
     """An execution ends once, as its campaign does, and has one campaign."""
     for id, rows in records(trace, "execution").items():
         in_ranks = ranked(rows, _RANKS)
-        if verdicts.judge_rising(EXECUTION.clause, in_ranks):
-            verdicts.hold(EXECUTION.clause, len(in_ranks) - 1)
+        yield from never_falls(EXECUTION.clause, in_ranks, comparisons=len(in_ranks) - 1)
         ends = [row for row in rows if row.status in EXECUTION.final]
-        verdicts.judge_end(EXECUTION.clause, ends)
-        verdicts.judge_fixed(_DETAIL, "campaignId", rows)
+        yield from one_end(EXECUTION.clause, ends)
+        yield from fixed(_DETAIL, "campaignId", rows)
         of_campaign = shown_of(trace, "campaign", rows[0].shown.get("campaignId"))
         campaign_end = next((row for row in of_campaign if row.status in CAMPAIGN.final), None)
         if ends and campaign_end is not None:
-            _as_campaign(ends[0], campaign_end, verdicts)
+            yield from _as_campaign(ends[0], campaign_end)
         for detail in of_campaign:
             if detail.how == "read":
-                _in_detail(id, rows, detail, verdicts)
+                yield from _in_detail(id, rows, detail)
 
 
-def _as_campaign(end: Sighting, campaign: Sighting, verdicts: Verdicts) -> None:
+def _as_campaign(end: Sighting, campaign: Sighting) -> Found:
     """The execution of a completed campaign completes; how an execution ends otherwise is not shown."""
     is_same = end.status == campaign.status
     if campaign.status == "completed":
         values = f"the execution is {end.status}", f"its campaign is {campaign.status}"
-        verdicts.judge("send.completed", is_same, values, end, campaign, record=end.id)
+        yield judged("send.completed", is_same, values, end, campaign, record=end.id)
     elif not is_same:
-        verdicts.excuse(CAMPAIGN.clause, "execution-status-lag")
+        yield Excused(CAMPAIGN.clause, "execution-status-lag")
 
 
-def _in_detail(id: str, rows: Sequence[Sighting], detail: Sighting, verdicts: Verdicts) -> None:
+def _in_detail(id: str, rows: Rows, detail: Sighting) -> Found:
     """A campaign's detail contains its execution from the start on; that of a draft has none."""
     listed = rows_of(detail.shown, "executions")
     if detail.status == CAMPAIGN.initial and listed:
-        verdicts.broken("start.response", ("status draft", f"with the execution {id}"), detail, record=id)
+        yield breach("start.response", ("status draft", f"with the execution {id}"), detail, record=id)
     earlier = before(rows, detail.cited)
     if "executions" in detail.shown and earlier is not None and all(row.get("id") != id for row in listed):
         values = f"{described(earlier)}: {id}", "a detail of its campaign without it"
-        verdicts.broken(_DETAIL, values, earlier, detail, record=id)
+        yield breach(_DETAIL, values, earlier, detail, record=id)
 
 
-def instants(trace: Trace, verdicts: Verdicts) -> None:
+def instants(trace: Trace) -> Found:
     """startedAt and completedAt are fixed, in order, not of the future, and completedAt is null while it runs."""
     for rows in records(trace, "execution").values():
         ended = [row for row in rows if "completedAt" in row.shown]
-        verdicts.judge_fixed(_DETAIL, "startedAt", rows)
-        verdicts.judge_fixed(_DETAIL, "completedAt", [row for row in ended if row.shown["completedAt"] is not None])
+        yield from fixed(_DETAIL, "startedAt", rows)
+        yield from fixed(_DETAIL, "completedAt", [row for row in ended if row.shown["completedAt"] is not None])
         for row in ended:
-            _instants_of(row, verdicts)
+            yield from _instants_of(row)
         are_set = [(row, row.shown["completedAt"] is not None) for row in ended]
-        verdicts.judge_rising(_DETAIL, [Ranked(row, is_set, is_set) for row, is_set in are_set], "completedAt")
+        yield from never_falls(_DETAIL, [Ranked(row, is_set, is_set) for row, is_set in are_set], "completedAt")
         begun = first(rows, "started")
         shown = _begun(rows)
         if begun is not None and shown is not None:
-            _as_started(begun, shown, verdicts)
+            yield from _as_started(begun, shown)
 
 
-def _begun(rows: Sequence[Sighting]) -> Sighting | None:
+def _begun(rows: Rows) -> Sighting | None:
     """Return the first sighting that shows when the execution began."""
     return next((row for row in rows if instant(row.shown.get("startedAt")) is not None), None)
 
 
-def _instants_of(row: Sighting, verdicts: Verdicts) -> None:
+def _instants_of(row: Sighting) -> Found:
     completed, started = row.shown["completedAt"], row.shown.get("startedAt")
     if row.status == "processing":
-        verdicts.judge(_DETAIL, completed is None, ("status processing", f"completedAt {completed}"), row)
+        yield judged(_DETAIL, completed is None, ("status processing", f"completedAt {completed}"), row)
     if row.status == "completed":
-        verdicts.judge("send.completed", completed is not None, ("status completed", "completedAt null"), row)
+        yield judged("send.completed", completed is not None, ("status completed", "completedAt null"), row)
     start, end, at = instant(started), instant(completed), window(row.cited)
     if start is not None and end is not None:
-        verdicts.judge(_DETAIL, start <= end, (f"startedAt {started}", f"completedAt {completed}"), row)
+        yield judged(_DETAIL, start <= end, (f"startedAt {started}", f"completedAt {completed}"), row)
     for field, value in (("startedAt", start), ("completedAt", end)):
         if value is not None and at is not None:
             values = f"{field} {row.shown[field]}", f"an answer of {_date(row)}"
-            verdicts.judge(_DETAIL, value <= at[1], values, row, assumption=ONE_CLOCK)
+            yield judged(_DETAIL, value <= at[1], values, row, assumption=ONE_CLOCK)
 
 
 def _date(row: Sighting) -> str:
@@ -165,12 +173,12 @@ def _date(row: Sighting) -> str:
     return row.cited.response_headers["date"]
 
 
-def _as_started(begun: Sighting, shown: Sighting, verdicts: Verdicts) -> None:
+def _as_started(begun: Sighting, shown: Sighting) -> Found:
     """startedAt is not before the start, by the Date of its answer; a service may begin later."""
     at, start = window(begun.cited), instant(shown.shown["startedAt"])
     if at is not None and start is not None:
         values = f"started, Date {_date(begun)}", f"startedAt {shown.shown['startedAt']}"
-        verdicts.judge(_DETAIL, start >= at[0] - SECOND, values, begun, shown, assumption=ONE_CLOCK)
+        yield judged(_DETAIL, start >= at[0] - SECOND, values, begun, shown, assumption=ONE_CLOCK)
 
 
 class _Progress(NamedTuple):
@@ -182,16 +190,16 @@ class _Progress(NamedTuple):
     latest: Instant
 
 
-def rates(trace: Trace, verdicts: Verdicts) -> None:
+def rates(trace: Trace) -> Found:
     """Never more than the cadence is sent per minute, by the service's own instants."""
     for rows in records(trace, "execution").values():
         campaign = shown_of(trace, "campaign", rows[0].shown.get("campaignId"))
         cadence = next((row.shown["cadence"] for row in campaign if type(row.shown.get("cadence")) is int), None)
         if cadence is not None:
-            _rate(cadence, rows, verdicts)
+            yield from _rate(cadence, rows)
 
 
-def _rate(cadence: int, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+def _rate(cadence: int, rows: Rows) -> Found:
     """Compare what was processed since the start, and what neighbours have, in the order of what was processed."""
     seen = list(_dated(rows))
     begun = _begun(rows)
@@ -204,7 +212,7 @@ def _rate(cadence: int, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
             f"startedAt {begun.shown['startedAt']}, cadence {cadence}",
             f"{one.processed} processed, at most {most} fit",
         )
-        verdicts.judge("send.cadence", one.processed <= most, values, begun, one.row, assumption=_EVENLY)
+        yield judged("send.cadence", one.processed <= most, values, begun, one.row, assumption=_EVENLY)
     for fewer, more in pairwise(sorted(seen, key=lambda one: (one.processed, one.earliest))):
         if more.latest < fewer.earliest:  # the counts have fallen, which `counts` finds
             continue
@@ -214,10 +222,10 @@ def _rate(cadence: int, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
             f"{more.processed} processed, at most {most} more fit cadence {cadence}",
         )
         is_kept = more.processed - fewer.processed <= most
-        verdicts.judge("send.cadence", is_kept, values, fewer.row, more.row, assumption=_EVENLY)
+        yield judged("send.cadence", is_kept, values, fewer.row, more.row, assumption=_EVENLY)
 
 
-def _dated(rows: Sequence[Sighting]) -> Iterator[_Progress]:
+def _dated(rows: Rows) -> Iterator[_Progress]:
     """Yield the counts with the instants between which they were read; those of an ended execution at its end at the latest."""
     for one in _counts(rows):
         at = window(one.row.cited)

@@ -125,10 +125,10 @@ def judge_records(trace: Trace) -> Verdicts:
     for tenant in tenants(trace):
         for check in CHECKS:
             if check.scope == "tenant" and check.needs <= tenant.knows:
-                check.judge(tenant, verdicts)
+                verdicts.collect(check.judge(tenant))
     for check in CHECKS:
         if check.scope == "recording":
-            check.judge(trace, verdicts)
+            verdicts.collect(check.judge(trace))
     return verdicts
 
 

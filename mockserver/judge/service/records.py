@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
-from mockserver.judge.service.campaigns import judge_once
+from mockserver.judge.service.campaigns import listed_once
 from mockserver.judge.service.evidence import described, is_repetition, records, shown_of
 from mockserver.judge.service.sessions import deadline
 from mockserver.judge.service.verdicts import (
@@ -15,7 +15,13 @@ from mockserver.judge.service.verdicts import (
     TENANTS,
     UNCHANGED,
     ClauseCheck,
-    Verdicts,
+    Excused,
+    Found,
+    Kept,
+    breach,
+    fixed,
+    judged,
+    never_falls,
 )
 from mockserver.trace.exchange import Cited, Exchange
 from mockserver.trace.order import Ranked, instant, precedes, window
@@ -42,7 +48,7 @@ _READS: Final = (
 )
 
 
-def ids(trace: Trace, verdicts: Verdicts) -> None:
+def ids(trace: Trace) -> Found:
     """An id is assigned once, and is of one kind."""
     kinds: dict[str, Sighting] = {}
     created: dict[tuple[str, str], Sighting] = {}
@@ -51,18 +57,18 @@ def ids(trace: Trace, verdicts: Verdicts) -> None:
         for row in sightings_of(cited):
             earlier = kinds.setdefault(row.id, row)
             values = f"{row.id} is of a {earlier.kind}", f"the same id of a {row.kind}"
-            verdicts.judge("base.ids", earlier.kind == row.kind, values, earlier, row)
+            yield judged("base.ids", earlier.kind == row.kind, values, earlier, row)
             prefix = _PREFIXES.get(row.kind, "")
             values = f"a {row.kind}", f"an id that does not begin with {prefix}"
-            verdicts.judge("base.ids", row.id.startswith(prefix), values, row)
+            yield judged("base.ids", row.id.startswith(prefix), values, row)
             if not isinstance(cited, Exchange) or _CREATED.get(cited.operation or "") != row.kind:
                 continue
             before = created.setdefault((row.kind, row.id), row)
             if before is not row and not is_repetition(before.cited, cited):
-                verdicts.broken("base.ids", (f"{row.id} is assigned", "and is assigned again"), before, row)
+                yield breach("base.ids", (f"{row.id} is assigned", "and is assigned again"), before, row)
 
 
-def answers_about_another(trace: Trace, verdicts: Verdicts) -> None:
+def answers_about_another(trace: Trace) -> Found:
     """A read shows the record whose id is in its path."""
     for operation, param, field, clause in _READS:
         for call in trace.of(operation):
@@ -71,7 +77,7 @@ def answers_about_another(trace: Trace, verdicts: Verdicts) -> None:
             if isinstance(id, str):
                 asked = call.params.get(param, "")
                 values = f"asked for {asked}", f"the answer is of {id}"
-                verdicts.judge(clause, id == asked, values, call, assumption=ONE_SERVICE, record=asked)
+                yield judged(clause, id == asked, values, call, assumption=ONE_SERVICE, record=asked)
 
 
 class _Existence(NamedTuple):
@@ -111,52 +117,52 @@ _EXISTENCES: Final = (
 # fmt: on
 
 
-def existence(trace: Trace, verdicts: Verdicts) -> None:
+def existence(trace: Trace) -> Found:
     """A record that there was is not unknown later."""
     for existence in _EXISTENCES:
         for call in trace.of(existence.operation):
             is_unknown = call.code == existence.code if existence.code else call.status == 404
             if not is_unknown:
-                verdicts.hold(existence.clause)
+                yield Kept(existence.clause)
                 continue
             rows = shown_of(trace, existence.kind, call.params.get(existence.param))
             earlier = (row for row in rows if precedes(row.cited, call))
             seen = next((row for row in earlier if existence.forbids(row, call)), None)
             if seen is not None:
                 values = f"{described(seen)}: {seen.id}", existence.code or f"{call.status} {call.code}"
-                verdicts.broken(existence.clause, values, seen, call, assumption=existence.assumption)
+                yield breach(existence.clause, values, seen, call, assumption=existence.assumption)
 
 
-def templates(trace: Trace, verdicts: Verdicts) -> None:
+def templates(trace: Trace) -> Found:
     """A template is listed once; its creation is fixed, its update never falls; exactly an approved one is official."""
     for listing in trace.of("listTemplates"):
         if listing.succeeded:
-            judge_once("templates.list", listing, "templates", verdicts)
+            yield from listed_once("templates.list", listing, "templates")
     for rows in records(trace, "template").values():
-        verdicts.judge_fixed("templates.list", "createdAt", rows)
+        yield from fixed("templates.list", "createdAt", rows)
         updates = [(row, instant(row.shown.get("updatedAt"))) for row in rows]
         dated = [Ranked(row, at, at) for row, at in updates if at is not None]
-        verdicts.judge_rising("templates.list", dated, "updatedAt")
+        yield from never_falls("templates.list", dated, "updatedAt")
         for row in rows:
             status, is_official = row.shown.get("providerTemplateStatus"), row.shown.get("isOfficial")
             if row.how == "listed" and (not status or status in _STATUSES):
                 values = f"providerTemplateStatus {status}", f"isOfficial {is_official}"
-                verdicts.judge("templates.official", is_official is (status == "APPROVED"), values, row)
+                yield judged("templates.official", is_official is (status == "APPROVED"), values, row)
 
 
-def messages(trace: Trace, verdicts: Verdicts) -> None:
+def messages(trace: Trace) -> Found:
     """A chat's messages are listed newest first, page by page, each once."""
     for rows in records(trace, "message").values():
-        verdicts.judge_fixed("messages.record", "createdAt", rows)
-        verdicts.judge_fixed("messages.list", "chat", rows)
+        yield from fixed("messages.record", "createdAt", rows)
+        yield from fixed("messages.list", "chat", rows)
     for chat, calls in trace.grouped_by("chatId", "listMessages"):
         pages = [call for call in calls if call.succeeded]
         for page in pages:
-            _newest_first(chat, list(_rows(page)), verdicts)
+            yield from _newest_first(chat, list(_rows(page)))
         places = {page.number: place for place, page in enumerate(pages)}
         for chain in _chains(pages):
             begin, end = places[chain[0].number], places[chain[-1].number]
-            _chain(chat, chain, pages[max(0, begin - _NEAR) : end + 1 + _NEAR], verdicts)
+            yield from _chain(chat, chain, pages[max(0, begin - _NEAR) : end + 1 + _NEAR])
 
 
 _Row = tuple[Exchange, Mapping[str, Any]]
@@ -167,13 +173,13 @@ def _rows(page: Exchange) -> Iterator[_Row]:
         yield page, row
 
 
-def _newest_first(chat: str, rows: Sequence[_Row], verdicts: Verdicts) -> None:
+def _newest_first(chat: str, rows: Sequence[_Row]) -> Found:
     for (page, row), (other, below) in pairwise(rows):
         at, later = instant(row.get("createdAt")), instant(below.get("createdAt"))
         if at is not None and later is not None:
             values = f"createdAt {row['createdAt']}", f"then createdAt {below['createdAt']}"
             assumption = ONE_ANSWER if page is other else ONE_SERVICE
-            verdicts.judge("messages.list", at >= later, values, page, other, assumption=assumption, record=chat)
+            yield judged("messages.list", at >= later, values, page, other, assumption=assumption, record=chat)
 
 
 def _cursor(page: Exchange) -> str | None:
@@ -198,9 +204,9 @@ def _chains(pages: Sequence[Exchange]) -> list[list[Exchange]]:
     return [chain for chain in chains if len(chain) > 1]
 
 
-def _chain(chat: str, chain: Sequence[Exchange], pages: Sequence[Exchange], verdicts: Verdicts) -> None:
+def _chain(chat: str, chain: Sequence[Exchange], pages: Sequence[Exchange]) -> Found:
     rows = [row for page in chain for row in _rows(page)]
-    _newest_first(chat, rows, verdicts)
+    yield from _newest_first(chat, rows)
     is_still = _is_still(chain, pages)
     first_pages: dict[str, Exchange] = {}
     for page, row in rows:
@@ -209,11 +215,11 @@ def _chain(chat: str, chain: Sequence[Exchange], pages: Sequence[Exchange], verd
             continue
         if is_still:
             values = f"{row['id']} on a page", "and on a later page"
-            verdicts.broken("messages.list", values, first, page, assumption=_STILL, record=chat)
+            yield breach("messages.list", values, first, page, assumption=_STILL, record=chat)
         else:
-            verdicts.excuse("messages.list", "page-stability")
+            yield Excused("messages.list", "page-stability")
     if is_still:
-        _nothing_lost(chat, rows, pages, verdicts)
+        yield from _nothing_lost(chat, rows, pages)
 
 
 def _is_still(chain: Sequence[Exchange], pages: Sequence[Exchange]) -> bool:
@@ -227,7 +233,7 @@ def _newest(page: Exchange) -> str | None:
     return next((str(row["id"]) for _, row in _rows(page)), None)
 
 
-def _nothing_lost(chat: str, rows: Sequence[_Row], pages: Sequence[Exchange], verdicts: Verdicts) -> None:
+def _nothing_lost(chat: str, rows: Sequence[_Row], pages: Sequence[Exchange]) -> Found:
     """A message that is there before and after a chain of pages is on one of them, if older and newer ones are."""
     on_pages = {row["id"] for _, row in rows}
     first, last = rows[0][0], rows[-1][0]
@@ -241,7 +247,7 @@ def _nothing_lost(chat: str, rows: Sequence[_Row], pages: Sequence[Exchange], ve
             above, below = instant(newer.get("createdAt")), instant(older.get("createdAt"))
             if above is not None and below is not None and above > at > below:
                 values = f"{newer['id']}, then {older['id']}", f"{row['id']} is between them"
-                verdicts.broken("messages.list", values, other, page, assumption=_STILL, record=chat)
+                yield breach("messages.list", values, other, page, assumption=_STILL, record=chat)
 
 
 CHECKS: Final = (

@@ -12,8 +12,8 @@ from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, FIELD_CLAUSE
 from mockserver.contract.filters import FIELDS, OPERATORS, FieldType
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.text import whole_number
-from mockserver.judge.service.evidence import before, is_refused, records, shown_around, shown_of
-from mockserver.judge.service.verdicts import TENANTS, UNCHANGED, ClauseCheck, Verdicts
+from mockserver.judge.service.evidence import Rows, before, is_refused, records, shown_around, shown_of
+from mockserver.judge.service.verdicts import TENANTS, UNCHANGED, ClauseCheck, Excused, Found, Kept, breach, judged
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.recorded import names_tenant
 from mockserver.trace.sightings import Sighting, rows_of, sent
@@ -34,7 +34,7 @@ _OF_BODIES: Final[Mapping[str, frozenset[str]]] = {
 }
 
 
-def keys(trace: Trace, verdicts: Verdicts) -> None:
+def keys(trace: Trace) -> Found:
     """A call without a key is not accepted, nor one with a public key but that which reads a form."""
     keyed_sources = {call.source for call in trace.exchanges if names_tenant(call.key)}
     for call in trace.calls:
@@ -42,12 +42,12 @@ def keys(trace: Trace, verdicts: Verdicts) -> None:
             continue
         answer, is_kept = f"answered with {call.status}", not call.succeeded
         if call.key is None and call.source in keyed_sources:
-            verdicts.judge("auth.header", is_kept, ("a call without a key", answer), call, assumption=_NO_KEY)
+            yield judged("auth.header", is_kept, ("a call without a key", answer), call, assumption=_NO_KEY)
         if (call.key or "").startswith("pk_") and ENDPOINTS[call.operation or ""].keys == "secret":
-            verdicts.judge("auth.secret-only", is_kept, ("a call with a public key", answer), call)
+            yield judged("auth.secret-only", is_kept, ("a call with a public key", answer), call)
 
 
-def bodies(trace: Trace, verdicts: Verdicts) -> None:
+def bodies(trace: Trace) -> Found:
     """A body that fails its schema is not accepted."""
     for call in trace.of(*_CREATIONS):
         operation, body = call.operation or "", sent(call)
@@ -55,10 +55,10 @@ def bodies(trace: Trace, verdicts: Verdicts) -> None:
             continue
         of_fields = {clause for (of, _), clause in FIELD_CLAUSES.items() if of == operation}
         wrong = dict(_problems(operation, body))
-        judged = {*of_fields, *_OF_BODIES.get(operation, ()), *wrong} - {"audience.same-filters"}
-        for clause in sorted(judged):
+        clauses = {*of_fields, *_OF_BODIES.get(operation, ()), *wrong} - {"audience.same-filters"}
+        for clause in sorted(clauses):
             values = wrong.get(clause, ""), f"answered with {call.status}"
-            verdicts.judge(clause, clause not in wrong, values, call)
+            yield judged(clause, clause not in wrong, values, call)
 
 
 def _problems(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -91,7 +91,7 @@ def _is_return_url(url: str) -> bool:
     return (parts.scheme == "https" or is_loopback) and "@" not in parts.netloc
 
 
-def filters(trace: Trace, verdicts: Verdicts) -> None:
+def filters(trace: Trace) -> Found:
     """An operator of another type and a value of another type are refused, by preview and creation alike."""
     outcomes: dict[str, Exchange] = {}
     for call in (*trace.of("previewAudience"), *trace.of("createCampaign")):
@@ -99,18 +99,18 @@ def filters(trace: Trace, verdicts: Verdicts) -> None:
         if not isinstance(groups, list) or not (call.succeeded or call.code in _INVALID_FILTERS):
             continue
         if call.succeeded:
-            _accepted_filters(call, groups, verdicts)
+            yield from _accepted_filters(call, groups)
         first = outcomes.setdefault(json.dumps(groups, sort_keys=True), call)
         is_same = first.succeeded == call.succeeded
         values = _outcome(first), _outcome(call)
-        verdicts.judge("audience.same-filters", is_same, values, first, call, record=f"#{call.number}")
+        yield judged("audience.same-filters", is_same, values, first, call, record=f"#{call.number}")
 
 
 def _outcome(call: Exchange) -> str:
     return f"{call.operation} answered {call.code or call.status}"
 
 
-def _accepted_filters(call: Exchange, groups: Sequence[Any], verdicts: Verdicts) -> None:
+def _accepted_filters(call: Exchange, groups: Sequence[Any]) -> Found:
     names = {name for operators in OPERATORS.values() for name in operators}
     answer = f"answered with {call.status}"
     for row in (row for group in _dicts(groups) for row in _dicts(group.get("statements"))):
@@ -119,13 +119,13 @@ def _accepted_filters(call: Exchange, groups: Sequence[Any], verdicts: Verdicts)
             continue
         operator = OPERATORS[field.type].get(name)
         values = f"the operator {name} of the field {field.name}", answer
-        verdicts.judge("filters.operators", operator is not None, values, call, assumption=_TABLES)
+        yield judged("filters.operators", operator is not None, values, call, assumption=_TABLES)
         if operator is None or operator.operand == "none" or "value" not in row:
             continue
         operands = row["value"] if operator.operand == "list" else [row["value"]]
         fits = isinstance(operands, list) and all(_fits(field.type, value) for value in operands)
         values = f"a value of another type than {field.type} for {field.name} {name}", answer
-        verdicts.judge("filters.types", fits, values, call, assumption=_TABLES)
+        yield judged("filters.types", fits, values, call, assumption=_TABLES)
 
 
 def _dicts(rows: Any) -> list[Mapping[str, Any]]:
@@ -138,60 +138,58 @@ def _fits(kind: FieldType, value: Any) -> bool:
     return isinstance(value, bool if kind == "boolean" else str)
 
 
-def catalog(trace: Trace, verdicts: Verdicts) -> None:
+def catalog(trace: Trace) -> Found:
     """The service's own filter schema has the documented fields and operators, in whatever shape."""
     names = [*FIELDS, *dict.fromkeys(name for operators in OPERATORS.values() for name in operators)]
     for call in trace.of("readFilterSchema"):
         if call.succeeded and call.response_body:
             text = call.response_body.decode("utf-8", "replace")
             missing = next((name for name in names if f'"{name}"' not in text), None)
-            verdicts.judge(
-                "filters.schema", missing is None, ("a filter schema", f"without {missing}"), call, record=""
-            )
+            yield judged("filters.schema", missing is None, ("a filter schema", f"without {missing}"), call, record="")
 
 
-def platforms(trace: Trace, verdicts: Verdicts) -> None:
+def platforms(trace: Trace) -> Found:
     """An official template is refused with chatapp_lite alone, and a template that is there is not unknown."""
     for call in trace.of("createCampaign"):
         body = sent(call) or {}
         rows = shown_of(trace, "template", body.get("templateId"))
-        _platform(call, body.get("platform"), [row for row in rows if "isOfficial" in row.shown], verdicts)
-        _unknown("campaigns.template", call, rows, verdicts)
+        yield from _platform(call, body.get("platform"), [row for row in rows if "isOfficial" in row.shown])
+        yield from _unknown("campaigns.template", call, rows)
     for call in trace.of("readTemplate"):
-        _unknown("templates.unknown", call, shown_of(trace, "template", call.params.get("id")), verdicts)
+        yield from _unknown("templates.unknown", call, shown_of(trace, "template", call.params.get("id")))
 
 
-def _platform(call: Exchange, platform: Any, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+def _platform(call: Exchange, platform: Any, rows: Rows) -> Found:
     """Compare the answer to a creation with what shows whether its template is official, before and after it."""
     clause, record = "campaigns.template-mismatch", f"#{call.number}"
     is_mismatch = call.code == "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH"
     shown = shown_around(call, rows)
     if is_mismatch and platform in ("chatapp", "photoapp"):
-        verdicts.broken(clause, (f"platform {platform}", f"refused with {call.code}"), call)
+        yield breach(clause, (f"platform {platform}", f"refused with {call.code}"), call)
     elif shown is not None and platform == "chatapp_lite" and (call.succeeded or is_mismatch):
         was, is_official = (row.shown["isOfficial"] is True for row in shown)
         values = f"isOfficial {was} before and after", f"with chatapp_lite {_answered(call)}"
         is_kept = was != is_official or is_mismatch == was
-        verdicts.judge(clause, is_kept, values, shown[0], call, assumption=UNCHANGED, record=record)
+        yield judged(clause, is_kept, values, shown[0], call, assumption=UNCHANGED, record=record)
 
 
 def _answered(call: Exchange) -> str:
     return f"answered {call.code or call.status}"
 
 
-def _unknown(clause: str, call: Exchange, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+def _unknown(clause: str, call: Exchange, rows: Rows) -> Found:
     """Compare the refusal of an unknown template with answers before and after it that show the template."""
     if call.code not in _NOT_FOUND:
         return
     shown = shown_around(call, rows)
     if shown is None:
-        verdicts.hold(clause)
+        yield Kept(clause)
     else:
         values = f"refused with {call.code}", f"{shown[1].id} is there before and after it"
-        verdicts.broken(clause, values, call, shown[1], assumption=UNCHANGED)
+        yield breach(clause, values, call, shown[1], assumption=UNCHANGED)
 
 
-def variables(trace: Trace, verdicts: Verdicts) -> None:
+def variables(trace: Trace) -> Found:
     """A start without a required variable is refused, and one with all of them is not refused for them."""
     for call in trace.of("startCampaign"):
         shown, body = shown_around(call, _template_reads(trace, call)), sent(call)
@@ -210,7 +208,7 @@ def variables(trace: Trace, verdicts: Verdicts) -> None:
             f"sent {', '.join(given) or 'none'}, {_answered(call)}",
         )
         record = f"#{call.number}"
-        verdicts.judge("start.missing-variables", is_kept, values, shown[0], call, assumption=UNCHANGED, record=record)
+        yield judged("start.missing-variables", is_kept, values, shown[0], call, assumption=UNCHANGED, record=record)
 
 
 def _template_reads(trace: Trace, start: Exchange) -> list[Sighting]:
@@ -225,52 +223,52 @@ def _required(detail: Sighting) -> list[str]:
     return [str(row.get("key")) for row in _dicts(detail.shown.get("commonVariables")) if row.get("required") is True]
 
 
-def templates(trace: Trace, verdicts: Verdicts) -> None:
+def templates(trace: Trace) -> Found:
     """The items of a template are in order from 0, and its variables are called varN, each once."""
     for rows in records(trace, "template").values():
         for row in rows:
             if row.how == "read":
-                _template(row, verdicts)
+                yield from _template(row)
 
 
-def _template(row: Sighting, verdicts: Verdicts) -> None:
+def _template(row: Sighting) -> Found:
     orders = [item.get("order") for item in rows_of(row.shown, "items")]
     if orders and all(type(order) is int for order in orders):
         is_kept = 0 in orders and len(orders) == len({*orders})
-        verdicts.judge("templates.items", is_kept, ("an order from 0 on", f"orders {orders}"), row)
+        yield judged("templates.items", is_kept, ("an order from 0 on", f"orders {orders}"), row)
     keys = [variable.get("key") for variable in _dicts(row.shown.get("commonVariables"))]
     for key in keys:
         prefix, number = str(key)[:3], str(key)[3:]
         is_key = prefix == "var" and whole_number(number) is not None and not number.startswith("0")
         values = f"the variable {key}", "expected var1, var2 ..."
-        verdicts.judge("templates.common-variables", is_key and keys.count(key) == 1, values, row)
+        yield judged("templates.common-variables", is_key and keys.count(key) == 1, values, row)
 
 
-def cancels(trace: Trace, verdicts: Verdicts) -> None:
+def cancels(trace: Trace) -> Found:
     """A cancel takes no body; the cancel of a draft or of an ended campaign is refused, if at all, by the codes of choices."""
     for call in trace.of("cancelCampaign"):
         answer = _answered(call)
         if call.request_body == b"":
-            verdicts.judge("cancel.no-body", call.code != "VALIDATION_ERROR", ("a cancel without a body", answer), call)
+            yield judged("cancel.no-body", call.code != "VALIDATION_ERROR", ("a cancel without a body", answer), call)
         if call.code in _OF_ANY_CANCEL or not (call.succeeded or is_refused(call)):
             continue
         rows = shown_of(trace, "campaign", call.params.get("id"))
-        _cancel_of_draft(call, rows, verdicts)
+        yield from _cancel_of_draft(call, rows)
         ended = before((row for row in rows if row.status in CAMPAIGN.final), call)
         if ended is not None:
             is_kept = call.succeeded or call.code in ("UNPROCESSABLE_REQUEST", "CAMPAIGN_NOT_DRAFT")
             values = f"status {ended.status}", answer
-            verdicts.judge("cancel.final", is_kept, values, ended, call, record=f"#{call.number}")
+            yield judged("cancel.final", is_kept, values, ended, call, record=f"#{call.number}")
 
 
-def _cancel_of_draft(call: Exchange, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+def _cancel_of_draft(call: Exchange, rows: Rows) -> Found:
     drafts = [row for row in rows if row.status == CAMPAIGN.initial]
     if call.succeeded and all(row.status in (None, "draft", "canceled") for row in rows):
-        verdicts.hold("cancel.draft")
+        yield Kept("cancel.draft")
     elif shown_around(call, drafts) is not None:
         is_kept, values = call.code == "UNPROCESSABLE_REQUEST", ("a draft before and after", _answered(call))
-        verdicts.judge("cancel.draft", is_kept, values, drafts[0], call, record=f"#{call.number}")
-        verdicts.excuse("cancel.draft", "cancel-draft")
+        yield judged("cancel.draft", is_kept, values, drafts[0], call, record=f"#{call.number}")
+        yield Excused("cancel.draft", "cancel-draft")
 
 
 # fmt: off

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
 from mockserver.contract.lifecycles import SESSION
 from mockserver.contract.limits import SESSION_LIFETIME
 from mockserver.core.instants import MINUTE, SECOND, Instant
-from mockserver.judge.service.evidence import described, fallen, first, ranked, records
-from mockserver.judge.service.verdicts import ONE_CLOCK, TENANTS, ClauseCheck, Verdicts, changed
+from mockserver.judge.service.evidence import Rows, both, described, fallen, first, ranked, records
+from mockserver.judge.service.verdicts import (
+    ONE_CLOCK,
+    TENANTS,
+    ClauseCheck,
+    Excused,
+    Found,
+    Kept,
+    breach,
+    changed,
+    fixed,
+    judged,
+)
 from mockserver.trace.exchange import DeliveryAttempt, Exchange
 from mockserver.trace.order import SKEW, instant, window
 from mockserver.trace.sightings import Sighting
@@ -38,35 +49,29 @@ _OF_NUMBER: Final = (
 )
 
 
-def lifecycles(trace: Trace, verdicts: Verdicts) -> None:
+def lifecycles(trace: Trace) -> Found:
     """A session ends once, for one reason, and what has ended is never pending again."""
     for rows in records(trace, "session").values():
         in_ranks = ranked(rows, _RANKS)
         pair = fallen(in_ranks)
         if pair is None:
-            verdicts.hold("session.final", len(in_ranks) - 1)
+            yield Kept("session.final", len(in_ranks) - 1)
         else:
-            verdicts.broken("session.final", _described(*pair), *pair, assumption=_of(pair[0]))
+            yield breach("session.final", both(*pair), *pair, assumption=_of(pair[0]))
         ends = [row for row in rows if row.status in SESSION.final]
         events = [row for row in ends if row.how == "event"]
         for row in ends[1:]:
             clause = "session.final" if "event" not in (ends[0].how, row.how) else _event_clause(ends[0], row)
-            _same_end(clause, ends[0], row, verdicts)
+            yield from _same_end(clause, ends[0], row)
         for row in events[1:]:
-            _same_end("events.once", events[0], row, verdicts)
-        verdicts.judge_fixed(
-            "session.final", "reason", [row for row in ends if isinstance(row.shown.get("reason"), str)]
-        )
+            yield from _same_end("events.once", events[0], row)
+        yield from fixed("session.final", "reason", [row for row in ends if isinstance(row.shown.get("reason"), str)])
         for row in rows:
-            _one_answer(row, verdicts)
+            yield from _one_answer(row)
 
 
-def _same_end(clause: str, end: Sighting, row: Sighting, verdicts: Verdicts) -> None:
-    verdicts.judge(clause, row.status == end.status, _described(end, row), end, row, assumption=_of(row))
-
-
-def _described(one: Sighting, other: Sighting) -> tuple[str, str]:
-    return described(one), described(other)
+def _same_end(clause: str, end: Sighting, row: Sighting) -> Found:
+    yield judged(clause, row.status == end.status, both(end, row), end, row, assumption=_of(row))
 
 
 def _of(row: Sighting) -> str:
@@ -79,36 +84,36 @@ def _event_clause(one: Sighting, other: Sighting) -> str:
     return "events.connected" if event.status == "completed" else "events.failed"
 
 
-def _one_answer(row: Sighting, verdicts: Verdicts) -> None:
+def _one_answer(row: Sighting) -> Found:
     """In one answer or event, status, reason and entrypoint fit each other."""
     reason, entrypoint = row.shown.get("reason"), row.shown.get("entrypoint")
     if row.status in _REASONS and isinstance(reason, str):
         clause, reasons = _REASONS[row.status]
-        verdicts.judge(clause, reason in reasons, (f"status {row.status}", f"reason {reason}"), row)
+        yield judged(clause, reason in reasons, (f"status {row.status}", f"reason {reason}"), row)
     if row.how == "read" and row.status == "completed":
-        verdicts.judge("session.completed", isinstance(entrypoint, dict), ("status completed", "no entrypoint"), row)
+        yield judged("session.completed", isinstance(entrypoint, dict), ("status completed", "no entrypoint"), row)
     if row.how == "read" and row.status == "pending":
-        verdicts.judge("session.read", entrypoint is None, ("status pending", "an entrypoint"), row)
+        yield judged("session.read", entrypoint is None, ("status pending", "an entrypoint"), row)
 
 
-def deadlines(trace: Trace, verdicts: Verdicts) -> None:
+def deadlines(trace: Trace) -> Found:
     """A session expires at expiresAt, which is twenty minutes after its creation: not before, and not much later."""
     for rows in records(trace, "session").values():
         created = first(rows, "created")
         expires = deadline(created)
         if created is None or expires is None:
             continue
-        verdicts.judge_fixed("session.expires-at", "expiresAt", rows)
+        yield from fixed("session.expires-at", "expiresAt", rows)
         at = window(created.cited)
         if at is not None:
             is_near = at[0] - SECOND <= expires - _LIFETIME <= at[1]
             values = f"created, Date {_date(created)}", f"expiresAt {created.shown['expiresAt']}"
-            verdicts.judge("session.expires-at", is_near, values, created, assumption=ONE_CLOCK)
+            yield judged("session.expires-at", is_near, values, created, assumption=ONE_CLOCK)
         reads = [row for row in rows if row.how == "read"]
-        _read_by_deadline(created, reads, expires, verdicts)
+        yield from _read_by_deadline(created, reads, expires)
         for row in rows:
             if row.how == "event":
-                _event_by_deadline(created, row, expires, verdicts)
+                yield from _event_by_deadline(created, row, expires)
 
 
 def deadline(created: Sighting | None) -> Instant | None:
@@ -121,21 +126,21 @@ def _date(row: Sighting) -> str:
     return row.cited.response_headers["date"]
 
 
-def _event_by_deadline(created: Sighting, row: Sighting, expires: Instant, verdicts: Verdicts) -> None:
+def _event_by_deadline(created: Sighting, row: Sighting, expires: Instant) -> Found:
     occurred, begun = instant(row.shown.get("occurredAt")), window(created.cited)
     if occurred is None:
         return
     shown = f"occurredAt {row.shown['occurredAt']}"
     is_kept = occurred >= expires - SKEW if row.status == "expired" else occurred < expires + SKEW
     values = f"expiresAt {created.shown['expiresAt']}", f"{described(row)}, {shown}"
-    verdicts.judge("session.expired", is_kept, values, created, row, assumption=_GENUINE)
+    yield judged("session.expired", is_kept, values, created, row, assumption=_GENUINE)
     if begun is not None:
         values = f"created, Date {_date(created)}", shown
         is_later = occurred >= begun[0] - SECOND
-        verdicts.judge("events.connected", is_later, values, created, row, assumption=ONE_CLOCK)
+        yield judged("events.connected", is_later, values, created, row, assumption=ONE_CLOCK)
 
 
-def _read_by_deadline(created: Sighting, rows: Sequence[Sighting], expires: Instant, verdicts: Verdicts) -> None:
+def _read_by_deadline(created: Sighting, rows: Rows, expires: Instant) -> Found:
     """
     No read before the deadline shows that it is over; one after it shows the end, soon after an earlier one after it.
 
@@ -147,34 +152,34 @@ def _read_by_deadline(created: Sighting, rows: Sequence[Sighting], expires: Inst
     for row, (begin, end) in reads:
         values = f"expiresAt {created.shown['expiresAt']}", f"status {row.status} at {_date(row)}"
         if row.status == "expired":
-            verdicts.judge("session.expired", end >= expires, values, created, row, assumption=ONE_CLOCK)
+            yield judged("session.expired", end >= expires, values, created, row, assumption=ONE_CLOCK)
         if row.status != "pending" or begin < expires + _SWEEP:
             continue
         if first_after is None or begin < first_after + _SWEEP:
-            verdicts.excuse("session.expired", "expiry-driver")
+            yield Excused("session.expired", "expiry-driver")
         else:
-            verdicts.broken("session.expired", values, created, row, assumption=f"{_SENT_SOON}; {ONE_CLOCK}")
+            yield breach("session.expired", values, created, row, assumption=f"{_SENT_SOON}; {ONE_CLOCK}")
 
 
-def entrypoints(trace: Trace, verdicts: Verdicts) -> None:
+def entrypoints(trace: Trace) -> Found:
     """The entrypoint of a session is the same in every answer and event, its own, and mirrors the session's creation."""
     owners: dict[str, Sighting] = {}
     for rows in records(trace, "session").values():
         shown = [row for row in rows if isinstance(row.shown.get("entrypoint"), dict)]
         completed = [row for row in shown if row.status == "completed"]
         for field in _OF_NUMBER:
-            _one_value(field, completed, verdicts)
+            yield from _one_value(field, completed)
         created = next((row for row in rows if row.how == "created" and row.shown["sent"] is not None), None)
         if completed and created is not None:
-            _mirrors(created, completed[0], verdicts)
+            yield from _mirrors(created, completed[0])
         id = shown[0].shown["entrypoint"].get("id") if shown else None
         if isinstance(id, str):
             owner = owners.setdefault(id, shown[0])
             values = f"{owner.id} created it", f"{shown[0].id} created it"
-            verdicts.judge("session.completed", owner.id == shown[0].id, values, owner, shown[0], record=id)
+            yield judged("session.completed", owner.id == shown[0].id, values, owner, shown[0], record=id)
 
 
-def _one_value(field: str, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+def _one_value(field: str, rows: Rows) -> Found:
     """Compare the first value of an entrypoint's field with the later ones."""
     shown = [(row, row.shown["entrypoint"].get(field)) for row in rows]
     known = [(row, value) for row, value in shown if value is not None]
@@ -182,10 +187,10 @@ def _one_value(field: str, rows: Sequence[Sighting], verdicts: Verdicts) -> None
         earlier, expected = known[0]
         clause = "events.connected" if "event" in (earlier.how, row.how) else "session.final"
         values = changed(field, expected, value, field == "displayPhone")
-        verdicts.judge(clause, expected == value, values, earlier, row, assumption=_of(row))
+        yield judged(clause, expected == value, values, earlier, row, assumption=_of(row))
 
 
-def _mirrors(created: Sighting, row: Sighting, verdicts: Verdicts) -> None:
+def _mirrors(created: Sighting, row: Sighting) -> Found:
     given: Mapping[str, Any] = created.shown["sent"]
     funnel, step = given.get("funnelId"), given.get("funnelStepId")
     rows = [("session.coexistence", "coexistence", given.get("coexistence") or False, "isCoexistence")]
@@ -195,10 +200,10 @@ def _mirrors(created: Sighting, row: Sighting, verdicts: Verdicts) -> None:
     for clause, name, sent, field in rows:
         mirrored = row.shown["entrypoint"].get(field)
         values = f"created with {name} {sent!r}", f"{field} {mirrored!r}"
-        verdicts.judge(clause, sent == mirrored, values, created, row)
+        yield judged(clause, sent == mirrored, values, created, row)
 
 
-def links(trace: Trace, verdicts: Verdicts) -> None:
+def links(trace: Trace) -> Found:
     """Each session has a url of its own, which is not its id."""
     owners: dict[str, Sighting] = {}
     for id, rows in records(trace, "session").items():
@@ -207,13 +212,13 @@ def links(trace: Trace, verdicts: Verdicts) -> None:
             if not isinstance(url, str):
                 continue
             values = "a sessionId", "a url that is the same, or ends with it"
-            verdicts.judge("session.url", url.rpartition("/")[2] != id, values, row)
+            yield judged("session.url", url.rpartition("/")[2] != id, values, row)
             owner = owners.setdefault(url, row)
             values = f"a url of {owner.id}", f"the same url of {id}"
-            verdicts.judge("session.url", owner.id == id, values, owner, row)
+            yield judged("session.url", owner.id == id, values, owner, row)
 
 
-def events(trace: Trace, verdicts: Verdicts) -> None:
+def events(trace: Trace) -> Found:
     """The events of one tenant name one tenant."""
     rows = [row for rows in records(trace, "session").values() for row in rows if row.how == "event"]
     named = [(row, row.shown.get("tenantId")) for row in rows]
@@ -221,8 +226,8 @@ def events(trace: Trace, verdicts: Verdicts) -> None:
     for row, name in known[1:]:
         earlier, expected = known[0]
         values = f"tenantId {expected}", f"tenantId {name}"
-        verdicts.judge("base.tenant-scope", name == expected, values, earlier, row, assumption=_GENUINE)
-    verdicts.hold("events.session-id", len(trace.deliveries))
+        yield judged("base.tenant-scope", name == expected, values, earlier, row, assumption=_GENUINE)
+    yield Kept("events.session-id", len(trace.deliveries))
 
 
 # fmt: off

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from mockserver.judge.service.evidence import described, fallen
+from mockserver.judge.service.evidence import Rows, both, fallen
 from mockserver.trace.exchange import Cited, Exchange
 from mockserver.trace.facts import Fact
 from mockserver.trace.order import Ranked, precedes
@@ -44,6 +44,20 @@ class Breach:
     expected: str = ""
 
 
+class Kept(NamedTuple):
+    """Comparisons that fit."""
+
+    clause: str
+    comparisons: int = 1
+
+
+class Excused(NamedTuple):
+    """An option of a choice that allows what would break a clause otherwise."""
+
+    clause: str
+    choice: str
+
+
 class Observation(NamedTuple):
     """The options of a choice that lead to the response of one exchange; none if no option does."""
 
@@ -52,125 +66,71 @@ class Observation(NamedTuple):
     exchange: Exchange
 
 
-class Verdicts:
+Found = Iterator[Breach | Kept | Excused | Observation]
+
+
+def breach(
+    clause: str,
+    values: tuple[str, str],
+    *shown: Sighting | Cited,
+    assumption: str | None = None,
+    record: str | None = None,
+) -> Breach:
     """
-    Collects what the checks find.
+    Return two values that cannot both be the service's word.
 
-    Attributes:
-        breaches: In the order of the checks; of those with values at most one for each clause and record.
-        compared: The number of comparisons, by clause.
-        excused: For a clause, the choice that allows what would break it otherwise.
-        observations: What single answers show of choices.
+    Args:
+        clause: The clause's id.
+        values: The two values, in words, in the order of `shown`.
+        shown: What shows it.
+        assumption: By default that of one answer or of one service.
+        record: By default that of the last sighting, or of the first call if there is none.
     """
+    usual = ONE_ANSWER if len(shown) == 1 else ONE_SERVICE
+    all_cited = [row.cited if isinstance(row, Sighting) else row for row in shown]
+    cited = list({id(row): row for row in all_cited}.values())
+    if len(cited) == 2 and precedes(cited[1], cited[0]):
+        cited.reverse()
+        values = values[1], values[0]
+    return Breach(
+        clause=clause,
+        cited=cited,
+        record=_record(shown) if record is None else record,
+        values=values,
+        assumption=assumption or usual,
+    )
 
-    def __init__(self) -> None:
-        self.breaches: list[Breach] = []
-        self.compared: Counter[str] = Counter()
-        self.excused: dict[str, str] = {}
-        self.observations: list[Observation] = []
-        self._known: set[tuple[str, str]] = set()
 
-    def hold(self, clause: str, comparisons: int = 1) -> None:
-        """Note comparisons that fit."""
-        self.compared[clause] += max(0, comparisons)
+def judged(
+    clause: str,
+    is_kept: bool,
+    values: tuple[str, str],
+    *shown: Sighting | Cited,
+    assumption: str | None = None,
+    record: str | None = None,
+) -> Kept | Breach:
+    """Return a comparison, or the breach if it does not fit; for the arguments see `breach`."""
+    return Kept(clause) if is_kept else breach(clause, values, *shown, assumption=assumption, record=record)
 
-    def excuse(self, clause: str, choice: str) -> None:
-        """Note that an option of a choice allows what would break the clause otherwise."""
-        self.excused.setdefault(clause, choice)
 
-    def broken(
-        self,
-        clause: str,
-        values: tuple[str, str],
-        *shown: Sighting | Cited,
-        assumption: str | None = None,
-        record: str | None = None,
-    ) -> None:
-        """
-        Note a breach; a second one of the same clause and record adds nothing.
+def answered(clause: str, is_kept: bool, answer: Exchange, expected: str) -> Kept | Breach:
+    """Return a comparison of a single answer, or the breach if it does not fit."""
+    return Kept(clause) if is_kept else Breach(clause=clause, cited=[answer], expected=expected)
 
-        Args:
-            clause: The clause's id.
-            values: The two values, in words, in the order of `shown`.
-            shown: What shows it.
-            assumption: By default that of one answer or of one service.
-            record: By default that of the last sighting, or of the first call if there is none.
-        """
-        self.compared[clause] += 1
-        record = _record(shown) if record is None else record
-        if (clause, record) in self._known:
-            return
-        self._known.add((clause, record))
-        usual = ONE_ANSWER if len(shown) == 1 else ONE_SERVICE
-        all_cited = [row.cited if isinstance(row, Sighting) else row for row in shown]
-        cited = list({id(row): row for row in all_cited}.values())
-        if len(cited) == 2 and precedes(cited[1], cited[0]):
-            cited.reverse()
-            values = values[1], values[0]
-        self.breaches.append(
-            Breach(clause=clause, cited=cited, record=record, values=values, assumption=assumption or usual)
-        )
 
-    def judge(
-        self,
-        clause: str,
-        is_kept: bool,
-        values: tuple[str, str],
-        *shown: Sighting | Cited,
-        assumption: str | None = None,
-        record: str | None = None,
-    ) -> None:
-        """Note a comparison, or the breach if it does not fit; for the arguments see `broken`."""
-        if is_kept:
-            self.compared[clause] += 1
-        else:
-            self.broken(clause, values, *shown, assumption=assumption, record=record)
+def observed(choice: str, options: Iterable[str], answer: Exchange) -> Observation:
+    """Return the options of a choice that lead to an answer."""
+    return Observation(choice, frozenset(options), answer)
 
-    def judge_answer(self, clause: str, is_kept: bool, answer: Exchange, expected: str) -> None:
-        """Note a comparison of a single answer, and the breach if it does not fit."""
-        self.compared[clause] += 1
-        if not is_kept:
-            self.breaches.append(Breach(clause=clause, cited=[answer], expected=expected))
 
-    def observe(self, choice: str, options: Iterable[str], answer: Exchange) -> None:
-        """Note the options of a choice that lead to an answer."""
-        self.observations.append(Observation(choice, frozenset(options), answer))
-
-    def judge_fixed(
-        self,
-        clause: str,
-        field: str,
-        rows: Sequence[Sighting],
-        assumption: str | None = None,
-        *,
-        is_private: bool = False,
-    ) -> None:
-        """Compare a field that never changes, in all sightings of one record that show it; a private value is not cited."""
-        seen = [row for row in rows if field in row.shown]
-        self.hold(clause, len(seen) - 1)
-        for row in seen[1:]:
-            first, value = seen[0].shown[field], row.shown[field]
-            if _trimmed(first) != _trimmed(value):
-                self.broken(clause, changed(field, first, value, is_private), seen[0], row, assumption=assumption)
-
-    def judge_end(self, clause: str, ends: Sequence[Sighting]) -> None:
-        """Compare all sightings of a record's end with the first."""
-        self.hold(clause, len(ends) - 1)
-        for row in ends[1:]:
-            if row.status != ends[0].status:
-                self.broken(clause, (described(ends[0]), described(row)), ends[0], row)
-
-    def judge_rising(self, clause: str, rows: Iterable[Ranked], field: str = "") -> bool:
-        """Return True if the rank of a field, or of the state, has not fallen; note the breach if it has."""
-        pair = fallen(rows)
-        if pair is None:
-            return True
-        values = described(pair[0]), described(pair[1])
-        if field:
-            earlier, later = (row.shown[field] for row in pair)
-            values = f"{field} {earlier}", f"then {'null' if later is None else later}"
-        self.broken(clause, values, *pair)
-        return False
+def fixed(clause: str, field: str, rows: Rows, assumption: str | None = None, *, is_private: bool = False) -> Found:
+    """Compare a field that never changes, in all sightings of one record that show it; a private value is not cited."""
+    seen = [row for row in rows if field in row.shown]
+    yield Kept(clause, len(seen) - 1)
+    for row in seen[1:]:
+        first, value = seen[0].shown[field], row.shown[field]
+        if _trimmed(first) != _trimmed(value):
+            yield breach(clause, changed(field, first, value, is_private), seen[0], row, assumption=assumption)
 
 
 def changed(field: str, first: Any, second: Any, is_private: bool) -> tuple[str, str]:
@@ -178,6 +138,27 @@ def changed(field: str, first: Any, second: Any, is_private: bool) -> tuple[str,
     if is_private:
         return f"a {field}", "another one"
     return f"{field} {first!r}", f"{field} {second!r}"
+
+
+def one_end(clause: str, ends: Rows) -> Found:
+    """Compare all sightings of a record's end with the first."""
+    yield Kept(clause, len(ends) - 1)
+    for row in ends[1:]:
+        if row.status != ends[0].status:
+            yield breach(clause, both(ends[0], row), ends[0], row)
+
+
+def never_falls(clause: str, rows: Iterable[Ranked], field: str = "", *, comparisons: int = 0) -> Found:
+    """Compare the ranks of a field, or of the state: they never fall; else there were so many comparisons."""
+    pair = fallen(rows)
+    if pair is None:
+        yield Kept(clause, comparisons)
+        return
+    values = both(*pair)
+    if field:
+        earlier, later = (row.shown[field] for row in pair)
+        values = f"{field} {earlier}", f"then {'null' if later is None else later}"
+    yield breach(clause, values, *pair)
 
 
 def _record(shown: Sequence[Sighting | Cited]) -> str:
@@ -193,20 +174,57 @@ def _trimmed(value: Any) -> Any:
     return (value.strip() or None) if isinstance(value, str) else value
 
 
+class Verdicts:
+    """
+    What the checks find.
+
+    Attributes:
+        breaches: In the order of the checks; of those with values at most one for each clause and record.
+        compared: The number of comparisons, by clause.
+        excused: For a clause, the choice that allows what would break it otherwise.
+        observations: What single answers show of choices.
+    """
+
+    def __init__(self) -> None:
+        self.breaches: list[Breach] = []
+        self.compared: Counter[str] = Counter()
+        self.excused: dict[str, str] = {}
+        self.observations: list[Observation] = []
+        self._known: set[tuple[str, str]] = set()
+
+    def collect(self, found: Found) -> None:
+        """Take what a check finds; a second breach of the same clause and record adds nothing."""
+        for row in found:
+            if isinstance(row, Observation):
+                self.observations.append(row)
+            elif isinstance(row, Excused):
+                self.excused.setdefault(row.clause, row.choice)
+            elif isinstance(row, Kept):
+                self.compared[row.clause] += max(0, row.comparisons)
+            else:
+                self._break(row)
+
+    def _break(self, row: Breach) -> None:
+        self.compared[row.clause] += 1
+        if row.expected or (row.clause, row.record) not in self._known:
+            self._known.add((row.clause, row.record))
+            self.breaches.append(row)
+
+
 class ClauseCheck(NamedTuple):
     """
     How clauses are judged.
 
     Attributes:
         clauses: Their ids.
-        judge: Judges them in a trace.
+        judge: Yields what it finds in a trace.
         needs: What the trace has to know; else they are not judged.
         scope: What the judge gets: the trace of each `tenant`, or that of the whole `recording`; of it the `answers` that are the
             service's word, or the same with the `texts` that stand-ins replace elsewhere.
     """
 
     clauses: Sequence[str]
-    judge: Callable[[Trace, Verdicts], None]
+    judge: Callable[[Trace], Found]
     needs: frozenset[Fact] = frozenset()
     scope: Literal["tenant", "recording", "answers", "texts"] = "tenant"
 
