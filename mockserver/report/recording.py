@@ -12,23 +12,23 @@ from functools import cached_property
 from typing import Final, Literal, get_args
 
 from mockserver._json import JSON
-from mockserver.contract.text import brief
-from mockserver.core.instants import MILLISECOND, format_milliseconds
+from mockserver.core.instants import MILLISECOND
 from mockserver.judge.check import Finding
 from mockserver.judge.choices.learning import LearnedChoice, learn
 from mockserver.judge.choices.questions import next_line, questions
 from mockserver.judge.client.judge import ConductResult, judge
 from mockserver.judge.client.rules import RULES
-from mockserver.judge.service.report import ServiceReport, contradiction_lines, judge_service, proof_lines
-from mockserver.judge.service.report import lines as service_lines
-from mockserver.trace.exchange import NOT_THE_SERVICE
+from mockserver.judge.service.judge import judge_service
+from mockserver.report import service
+from mockserver.report.problem import Problem, call_line, instant_of, problem_lines
+from mockserver.report.service import ServiceReport
+from mockserver.trace.exchange import NOT_THE_SERVICE, Exchange
 from mockserver.trace.masking import Masker, salt_of
 from mockserver.trace.trace import LEFT_OUT, Trace
 from mockserver.version import REPORT_VERSION
 
 Part = Literal["service", "client", "choices"]
 PARTS: Final[tuple[Part, ...]] = get_args(Part)
-_LINE_CHARS: Final = 160
 _SEVERE: Final = 2
 _CITED: Final = 3
 _OF_ONE_RULE: Final = 2  # findings that the text has
@@ -59,7 +59,8 @@ class RecordingReport:
 
     @cached_property
     def service(self) -> ServiceReport:
-        return judge_service(self.recording, self._plain, self._masker.sentence)
+        clauses = judge_service(self.recording, self._plain)
+        return ServiceReport(recording=self.recording, clauses=clauses, hide=self._masker.sentence)
 
     @cached_property
     def client(self) -> ConductResult:
@@ -109,7 +110,7 @@ def lines(report: RecordingReport, parts: Collection[Part] = PARTS) -> Iterator[
     is_whole = len(parts) == 1
     yield from intake_lines(report.recording)
     if "service" in parts:
-        yield from service_lines(report.service) if is_whole else _service(report.service)
+        yield from service.lines(report.service) if is_whole else service.summary_lines(report.service)
     if "client" in parts:
         yield from _whole_client(report) if is_whole else _client(report)
     if "choices" in parts:
@@ -141,16 +142,6 @@ def intake_lines(recording: Trace) -> Iterator[str]:
         )
 
 
-def _service(service: ServiceReport) -> Iterator[str]:
-    verdicts = Counter(clause.verdict for clause in service.clauses)
-    yield f"service: {verdicts['broken']} broken, {verdicts['holds']} hold, {verdicts['not observed']} not judged"
-    for clause in service.broken:
-        yield f"  {clause.id:<20} {clause.text}"
-        yield from proof_lines(clause)
-        for contradiction in service.contradictions(clause.id):
-            yield from contradiction_lines(service, contradiction)
-
-
 def _whole_client(report: RecordingReport) -> Iterator[str]:
     count = len(report.client.findings)
     yield f"{count or 'no'} finding{'s' * (count != 1)}"
@@ -175,14 +166,21 @@ def _client(report: RecordingReport) -> Iterator[str]:
 
 def _finding_lines(finding: Finding, recording: Trace) -> Iterator[str]:
     """Yield a finding in lines: what happened, where, and the advice."""
-    yield f"{finding.rule} (severity {finding.severity})  {finding.message}"
-    for index in finding.exchanges[:_CITED]:
-        if 0 < index <= len(recording.exchanges):  # a finding about deliveries has their indexes
-            exchange = recording.exchanges[index - 1]
-            at = f" {format_milliseconds(exchange.at)}" if exchange.is_timed else ""
-            result = exchange.status or "no answer"
-            yield brief(f"  #{index}{at} {exchange.method} {exchange.path} -> {result}", _LINE_CHARS)
-    yield f"  advice: {finding.advice}"
+    # A finding about deliveries has their numbers.
+    exchanges = [recording.by_number(number) for number in finding.exchanges[:_CITED]]
+    problem = Problem(
+        headline=f"{finding.rule} (severity {finding.severity})  {finding.message}",
+        calls=[_call(exchange) for exchange in exchanges if exchange is not None],
+        advice=finding.advice,
+        sentence=finding.clause,
+        ids=[finding.rule, finding.clause],
+    )
+    return problem_lines(problem)
+
+
+def _call(exchange: Exchange) -> str:
+    call = f"{exchange.method} {exchange.path}"
+    return call_line(f"#{exchange.number}", instant_of(exchange), call, exchange.status or "no answer")
 
 
 def _choices(choices: Sequence[LearnedChoice]) -> Iterator[str]:

@@ -24,10 +24,11 @@ from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.effects import ALIASES, EFFECTS
 from mockserver.judge.check import Finding
 from mockserver.judge.client.rules import RULES
-from mockserver.judge.service.report import ClauseResult, ExchangeExcerpt
+from mockserver.judge.service.verdicts import Breach
 from mockserver.probe.run import ProbeRun
 from mockserver.pytest_plugin.options import TRACE_MODES
 from mockserver.report.recording import RecordingReport
+from mockserver.report.service import answer_json
 from mockserver.scenario import library
 from mockserver.server.control.routes import ROUTES, query_names
 from mockserver.server.errors import STATUSES
@@ -181,8 +182,9 @@ def _files() -> Iterator[str]:
     with MockServer() as server:
         pair = server.interleave(clients={"a": _list_campaigns, "b": _list_campaigns})
         yield from value_facts("interleave report", pair.json, frozenset(("errors",)))
+        recorded = _recorded(server)
         yield from value_facts(
-            "recording report", _recorded(server), frozenset(("body", "leftOut", "notTheService", "masked"))
+            "recording report", recorded.as_json(), frozenset(("body", "leftOut", "notTheService", "masked"))
         )
         report = server.explore(_forgetful, faults=("drop-before",), choices=())
     yield from value_facts("explore report", report.as_json(), frozenset(("matrix", "verdicts", "rules")))
@@ -190,7 +192,8 @@ def _files() -> Iterator[str]:
         yield from value_facts("explore report.tests[].findings[].placements[][]", step.as_json())
     yield from value_facts("conduct report", {"version": REPORT_VERSION, "findings": []})
     yield from (f"conduct report.findings[].{name}" for name in ("test", *Finding._fields))
-    for place, fields in (("", ClauseResult._fields), (".proofs[]", ExchangeExcerpt._fields)):
+    proof = answer_json(Breach(clause="", cited=recorded.recording.exchanges))
+    for place, fields in (("", recorded.service.as_json()[0]), (".proofs[]", proof)):
         yield from (f"recording report.service.clauses[]{place}.{name}" for name in fields)
     yield from value_facts(
         "probe report",
@@ -211,14 +214,14 @@ def _list_campaigns(sandbox: mockserver.Sandbox) -> None:
     sandbox.call("GET", "/v1/campaigns")
 
 
-def _recorded(server: MockServer) -> Any:
+def _recorded(server: MockServer) -> RecordingReport:
     """Return the report on a recording of one call."""
     sandbox = server.sandbox()
     _list_campaigns(sandbox)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "calls.har")
         file.write_text(json.dumps(sandbox.log.har()), encoding="utf-8")
-        return RecordingReport(mockserver.read_recording(file)).as_json()
+        return RecordingReport(mockserver.read_recording(file))
 
 
 def _printed(*command: str) -> Any:

@@ -11,14 +11,15 @@ Checks of single answers: of each by itself, and of what all of them have in com
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from mockserver.contract import schemas
 from mockserver.contract.endpoints import DOCUMENTED_STATUS, ENDPOINTS, SUCCESS_STATUS
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.schemas import ABSENT
+from mockserver.judge.service.verdicts import ClauseCheck, Found, Observation, Verdicts, answered, observed
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.trace import Trace
 
@@ -85,136 +86,6 @@ def _strip(schema: Any, value: Any, place: Place, open_lists: frozenset[Place], 
 
 
 ERROR_KEYS: Final = ("statusCode", "code", "message")
-
-
-Answers = Sequence[Exchange]
-
-
-class Judgement(NamedTuple):
-    """Whether a clause holds in one exchange, and the response that it expects."""
-
-    clause: str
-    holds: bool
-    exchange: Exchange
-    expected: str
-
-
-class Observation(NamedTuple):
-    """The options of a choice that lead to the response of one exchange; none if no option does."""
-
-    choice: str
-    options: frozenset[str]
-    exchange: Exchange
-
-
-Shown = Judgement | Observation
-
-
-class AnswerCheck(NamedTuple):
-    """A check of answers, with the clauses that it may judge."""
-
-    run: Callable[[Answers], Iterator[Shown]]
-    clauses: tuple[str, ...] = ()
-
-
-def _observe(choice: str, options: Iterable[str], exchange: Exchange) -> Observation:
-    return Observation(choice, frozenset(options), exchange)
-
-
-def error_body(answers: Answers) -> Iterator[Shown]:
-    """Every error has the three keys, and its statusCode is the HTTP status."""
-    for exchange in _errors(answers):
-        body = exchange.response_json
-        fits = (
-            isinstance(body, dict)
-            and all(key in body for key in ERROR_KEYS)
-            and type(body["statusCode"]) is int
-            and body["statusCode"] == exchange.status
-            and isinstance(body["code"], str)
-            and isinstance(body["message"], str)
-        )
-        expected = f"{{statusCode: {exchange.status}, code, message}}"
-        yield Judgement("base.error-body", fits, exchange, expected)
-        if (exchange.status or 0) >= 500:
-            is_internal = fits and exchange.code == "INTERNAL_ERROR"
-            yield Judgement("base.internal", is_internal, exchange, "INTERNAL_ERROR as JSON")
-
-
-def _errors(answers: Answers) -> Iterator[Exchange]:
-    yield from (exchange for exchange in answers if (exchange.status or 0) >= 400)
-
-
-def error_status(answers: Answers) -> Iterator[Shown]:
-    """A code has the status of the catalogue, or under /v1/campaigns that of the campaign guide."""
-    for exchange in _errors(answers):
-        if exchange.code is None:
-            continue
-        row = ERRORS.get(exchange.code)
-        if row is None:
-            yield Judgement("base.error-catalog", False, exchange, "one of the 39 codes of the catalogue")
-            continue
-        guided = row.guide_status != row.status and exchange.path.startswith("/v1/campaigns")
-        statuses = {row.status, row.guide_status} if guided else {row.status}
-        expected = f"{row.code} as {' or '.join(map(str, sorted(statuses)))}"
-        yield Judgement("base.error-catalog", exchange.status in statuses, exchange, expected)
-        if guided:
-            yield Judgement("base.error-guide", exchange.status in statuses, exchange, expected)
-            by_option = {"catalog": row.status, "guide": row.guide_status}
-            options = [option for option, status in by_option.items() if status == exchange.status]
-            yield _observe("dual-status", options, exchange)
-
-
-def subscription_inactive(answers: Answers) -> Iterator[Shown]:
-    """The refusal for an inactive subscription has its status."""
-    for exchange in answers:
-        if exchange.code == "SUBSCRIPTION_INACTIVE" and exchange.operation is not None:
-            yield Judgement("auth.subscription", exchange.status == 403, exchange, "403")
-
-
-def rate_limited(answers: Answers) -> Iterator[Shown]:
-    """A 429 has its code."""
-    for exchange in answers:
-        if exchange.status == 429:
-            is_known = exchange.code == "RATE_LIMIT_EXCEEDED"
-            yield Judgement("base.rate-limit", is_known, exchange, "RATE_LIMIT_EXCEEDED")
-
-
-def success_status(answers: Answers) -> Iterator[Shown]:
-    """Two success statuses are documented; the others are open."""
-    for exchange in answers:
-        operation = exchange.operation
-        if not exchange.succeeded or operation is None:
-            continue
-        status = DOCUMENTED_STATUS.get(operation, exchange.status)
-        yield Judgement("base.success", exchange.status == status, exchange, str(status))
-        if operation not in DOCUMENTED_STATUS and ENDPOINTS[operation].method == "POST":
-            options = [option for option, row in SUCCESS_STATUS.items() if row[operation] == exchange.status]
-            yield _observe("success-status", options, exchange)
-
-
-def success_body(answers: Answers) -> Iterator[Shown]:
-    """A success is JSON of the documented shape; other checks judge what the document leaves open."""
-    for exchange in answers:
-        if not exchange.succeeded or exchange.operation is None:
-            continue
-        endpoint = ENDPOINTS[exchange.operation]
-        if endpoint.response_schema is None:
-            yield Judgement("base.success", not exchange.response_body, exchange, "no content")
-            continue
-        headers = exchange.response_headers or _LEFT_OUT
-        is_json = exchange.response_json is not ABSENT and "json" in headers.get("content-type", "")
-        yield Judgement("base.json", is_json, exchange, "a JSON body with a JSON Content-Type")
-        clauses = [endpoint.clause, *(["messages.record"] if exchange.operation == "listMessages" else [])]
-        wrong: dict[str, str] = {}
-        for violation in compare(exchange.operation, exchange.response_json).violations:
-            is_of_record = violation.startswith("/records/")
-            wrong.setdefault("messages.record" if is_of_record else endpoint.clause, violation)
-        for clause in clauses:
-            yield Judgement(clause, clause not in wrong, exchange, wrong.get(clause, "the documented shape"))
-
-
-# For the headers of an answer whose recorder has none: what follows from its body.
-_LEFT_OUT: Final = {"content-type": "application/json"}
 DATE_KEYS: Final = frozenset({"createdAt", "updatedAt", "startedAt", "completedAt"})
 _ISO: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
 _DATE_TIME_FORMATS: Final = {
@@ -229,166 +100,238 @@ _ERROR_DETAILS: Final = frozenset({"details", "requestId"})
 _ENGLISH: Final = re.compile(
     r"\b(the|not found|is required|invalid|must be|should|unauthori[sz]ed|forbidden|bad request)\b", re.IGNORECASE
 )
+_SECRET: Final = re.compile(r"(access|refresh|provider|auth\w*)_?(token|code)|secret|password", re.IGNORECASE)
+# For the headers of an answer whose recorder has none: what follows from its body.
+_LEFT_OUT: Final = {"content-type": "application/json"}
 
 
-class ShapedExchange(NamedTuple):
-    """An exchange, and how its body differs from the schema."""
+class ShapedAnswer(NamedTuple):
+    """A success with a JSON object or list, and how its body differs from the schema."""
 
-    exchange: Exchange
+    answer: Exchange
     shape: Shape
 
 
-def _successes(answers: Answers) -> list[ShapedExchange]:
-    return [
-        ShapedExchange(exchange, compare(exchange.operation, exchange.response_json))
-        for exchange in answers
-        if exchange.operation is not None and exchange.succeeded and isinstance(exchange.response_json, dict | list)
-    ]
+def _shaped(answers: Trace) -> Sequence[ShapedAnswer]:
+    with_body = [call for call in answers.calls if call.succeeded and isinstance(call.response_json, dict | list)]
+    return [ShapedAnswer(call, compare(call.operation or "", call.response_json)) for call in with_body]
 
 
-def date_time_format(answers: Answers) -> Iterator[Shown]:
+def _errors(answers: Trace) -> list[Exchange]:
+    return [answer for answer in answers.exchanges if (answer.status or 0) >= 400]
+
+
+def error_body(answers: Trace) -> Found:
+    """Every error has the three keys, and its statusCode is the HTTP status."""
+    for answer in _errors(answers):
+        body = answer.response_json
+        fits = (
+            isinstance(body, dict)
+            and type(body.get("statusCode")) is int
+            and body["statusCode"] == answer.status
+            and isinstance(body.get("code"), str)
+            and isinstance(body.get("message"), str)
+        )
+        expected = f"{{statusCode: {answer.status}, code, message}}"
+        yield answered("base.error-body", fits, answer, expected)
+        if (answer.status or 0) >= 500:
+            is_internal = fits and answer.code == "INTERNAL_ERROR"
+            yield answered("base.internal", is_internal, answer, "INTERNAL_ERROR as JSON")
+
+
+def error_status(answers: Trace) -> Found:
+    """A code has the status of the catalogue, or under /v1/campaigns that of the campaign guide."""
+    for answer in _errors(answers):
+        if answer.code is None:
+            continue
+        row = ERRORS.get(answer.code)
+        if row is None:
+            yield answered("base.error-catalog", False, answer, "one of the 39 codes of the catalogue")
+            continue
+        is_guided = row.guide_status != row.status and answer.path.startswith("/v1/campaigns")
+        statuses = {row.status, row.guide_status} if is_guided else {row.status}
+        expected = f"{row.code} as {' or '.join(map(str, sorted(statuses)))}"
+        yield answered("base.error-catalog", answer.status in statuses, answer, expected)
+        if is_guided:
+            yield answered("base.error-guide", answer.status in statuses, answer, expected)
+            by_option = {"catalog": row.status, "guide": row.guide_status}
+            options = [option for option, status in by_option.items() if status == answer.status]
+            yield observed("dual-status", options, answer)
+
+
+def refusals(answers: Trace) -> Found:
+    """The refusal for an inactive subscription has its status, and a 429 its code."""
+    for answer in answers.exchanges:
+        if answer.code == "SUBSCRIPTION_INACTIVE" and answer.operation is not None:
+            yield answered("auth.subscription", answer.status == 403, answer, "403")
+        if answer.status == 429:
+            is_known = answer.code == "RATE_LIMIT_EXCEEDED"
+            yield answered("base.rate-limit", is_known, answer, "RATE_LIMIT_EXCEEDED")
+
+
+def success_status(answers: Trace) -> Found:
+    """Two success statuses are documented; the others are open."""
+    for answer in answers.calls:
+        operation = answer.operation or ""
+        if not answer.succeeded:
+            continue
+        status = DOCUMENTED_STATUS.get(operation, answer.status)
+        yield answered("base.success", answer.status == status, answer, str(status))
+        if operation not in DOCUMENTED_STATUS and ENDPOINTS[operation].method == "POST":
+            options = [option for option, row in SUCCESS_STATUS.items() if row[operation] == answer.status]
+            yield observed("success-status", options, answer)
+
+
+def success_body(answers: Trace) -> Found:
+    """A success is JSON of the documented shape; other checks judge what the document leaves open."""
+    for answer in answers.calls:
+        if not answer.succeeded:
+            continue
+        endpoint = ENDPOINTS[answer.operation or ""]
+        if endpoint.response_schema is None:
+            yield answered("base.success", not answer.response_body, answer, "no content")
+            continue
+        kind = (answer.response_headers or _LEFT_OUT).get("content-type", "")
+        is_json = answer.response_json is not ABSENT and "json" in kind
+        yield answered("base.json", is_json, answer, "a JSON body with a JSON Content-Type")
+        clauses = [endpoint.clause, *(["messages.record"] if answer.operation == "listMessages" else [])]
+        wrong: dict[str, str] = {}
+        for violation in compare(answer.operation or "", answer.response_json).violations:
+            is_of_record = violation.startswith("/records/")
+            wrong.setdefault("messages.record" if is_of_record else endpoint.clause, violation)
+        for clause in clauses:
+            yield answered(clause, clause not in wrong, answer, wrong.get(clause, ""))
+
+
+def date_time_format(answers: Trace) -> Found:
     """Date-times are ISO 8601 in one format; the expiresAt of a session has Z in every format."""
-    for exchange, _ in _successes(answers):
-        for key, text in _date_times(exchange.response_json):
+    for answer, _ in answers.once(_shaped):
+        for key, text in _date_times(answer.response_json):
             is_date_time = _DATE_TIME.fullmatch(text) is not None
-            yield Judgement("base.output", is_date_time, exchange, f"{key} as ISO 8601 date-time")
-            if key == "expiresAt":
-                yield Judgement("session.expires-at", text.endswith("Z"), exchange, "expiresAt in UTC, with Z")
+            yield answered("base.output", is_date_time, answer, f"{key} as ISO 8601 date-time")
             options = {name for name, pattern in _DATE_TIME_FORMATS.items() if pattern.fullmatch(text)}
-            if key == "expiresAt" and "milliseconds" in options:
-                options.add("offset")
-            yield _observe("datetime-spelling", options, exchange)
+            if key == "expiresAt":
+                yield answered("session.expires-at", text.endswith("Z"), answer, "expiresAt in UTC, with Z")
+                if "milliseconds" in options:
+                    options.add("offset")
+            yield observed("datetime-spelling", options, answer)
 
 
 def _date_times(value: Any) -> Iterator[tuple[str, str]]:
     """Yield the key and text of each date-time in a JSON value."""
-    if isinstance(value, list):
-        for element in value:
-            yield from _date_times(element)
-    elif isinstance(value, dict):
+    for key, member in _members(value):
+        if isinstance(member, str) and (key in DATE_KEYS or key == "expiresAt"):
+            yield key, member
+
+
+def _members(value: Any) -> Iterator[tuple[str, Any]]:
+    """Yield each key and member of every object in a JSON value."""
+    inner = value if isinstance(value, list) else []
+    if isinstance(value, dict):
         for key, member in value.items():
-            if isinstance(member, str) and (key in DATE_KEYS or key == "expiresAt"):
-                yield key, member
-            else:
-                yield from _date_times(member)
+            yield key, member
+            yield from _members(member)
+    for element in inner:
+        yield from _members(element)
 
 
-def unlisted_values(answers: Answers) -> Iterator[Shown]:
+def unlisted_values(answers: Trace) -> Found:
     """Fields beyond the listed ones in any success, and values beyond the open lists."""
-    successes = _successes(answers)
-    if not successes:
+    shaped = answers.once(_shaped)
+    if not shaped:
         return
-    extra = next((exchange for exchange, shape in successes if shape.extras), None)
-    yield _observe("additive-fields", ["unknown-fields" if extra else "none"], extra or successes[0].exchange)
-    unlisted = next((exchange for exchange, shape in successes if shape.unlisted), None)
-    listed = next((exchange for exchange, shape in successes if shape.listed), None)
+    extra = next((answer for answer, shape in shaped if shape.extras), None)
+    unlisted = next((answer for answer, shape in shaped if shape.unlisted), None)
+    listed = next((answer for answer, shape in shaped if shape.listed), None)
+    yield observed("additive-fields", ["unknown-fields" if extra else "none"], extra or shaped[0].answer)
     if unlisted is not None:
-        yield _observe("new-enum-values", ["unseen"], unlisted)
+        yield observed("new-enum-values", ["unseen"], unlisted)
     elif listed is not None:
-        yield _observe("new-enum-values", ["listed"], listed)
+        yield observed("new-enum-values", ["listed"], listed)
 
 
-def error_keys(answers: Answers) -> Iterator[Shown]:
+def error_keys(answers: Trace) -> Found:
     """Keys of an error body in addition to the three, without those that the service adds to every response."""
-    errors = [exchange for exchange in _errors(answers) if isinstance(exchange.response_json, dict)]
-    successes = _successes(answers)
-    everywhere = {extra.rpartition("/")[2] for _, shape in successes for extra in shape.extras}
-    if errors and not successes:  # what every error has may be in every response
-        everywhere = set.intersection(*(set(exchange.response_json) for exchange in errors)) - _ERROR_DETAILS
-    for exchange in errors:
-        extras = set(exchange.response_json) - set(ERROR_KEYS) - everywhere
+    errors = [answer for answer in _errors(answers) if isinstance(answer.response_json, dict)]
+    shaped = answers.once(_shaped)
+    everywhere = {extra.rpartition("/")[2] for _, shape in shaped for extra in shape.extras}
+    if errors and not shaped:  # what every error has may be in every response
+        everywhere = set.intersection(*(set(answer.response_json) for answer in errors)) - _ERROR_DETAILS
+    for answer in errors:
+        extras = set(answer.response_json) - set(ERROR_KEYS) - everywhere
         foreign = sorted(extras - _ERROR_DETAILS)
-        expected = f"no {', '.join(foreign)}" if foreign else "three keys"
-        yield Judgement("base.error-body", not foreign, exchange, expected)
+        yield answered("base.error-body", not foreign, answer, f"no {', '.join(foreign)}")
         options = ["details" if extras else "none"]
-        yield _observe("error-extra-keys", [] if foreign else options, exchange)
+        yield observed("error-extra-keys", [] if foreign else options, answer)
 
 
-def error_texts(answers: Answers) -> Iterator[Shown]:
+def error_texts(answers: Trace) -> Found:
     """The texts of errors: those of this mock, others, or none; never English."""
     errors = [
-        (exchange, str(exchange.response_json.get("message", "")))
-        for exchange in answers
-        if isinstance(exchange.response_json, dict) and exchange.code in ERRORS
+        answer for answer in answers.exchanges if isinstance(answer.response_json, dict) and answer.code in ERRORS
     ]
-    with_text = [(exchange, text) for exchange, text in errors if text.strip()]
-    for exchange, text in with_text:
-        yield Judgement("base.error-portuguese", not _ENGLISH.search(text), exchange, "a Portuguese text")
-    empty = next((exchange for exchange, text in errors if not text.strip()), None)
+    texts = [(answer, str(answer.response_json.get("message", ""))) for answer in errors]
+    with_text = [(answer, text) for answer, text in texts if text.strip()]
+    for answer, text in with_text:
+        yield answered("base.error-portuguese", not _ENGLISH.search(text), answer, "a Portuguese text")
+    empty = next((answer for answer, text in texts if not text.strip()), None)
+    other = next((answer for answer, text in with_text if not _is_canonical(answer, text)), None)
     if empty is not None:
-        yield _observe("message-text", ["empty"], empty)
+        yield observed("message-text", ["empty"], empty)
     if with_text:
-        other = next((exchange for exchange, text in with_text if not _is_canonical(exchange, text)), None)
-        yield _observe("message-text", ["reworded" if other else "canonical"], other or with_text[0][0])
+        yield observed("message-text", ["reworded" if other else "canonical"], other or with_text[0][0])
 
 
-def _is_canonical(exchange: Exchange, text: str) -> bool:
-    pattern = re.sub(r"\\\{[a-z]+\\\}", ".*", re.escape(ERRORS[str(exchange.code)].message))
+def _is_canonical(answer: Exchange, text: str) -> bool:
+    pattern = re.sub(r"\\\{[a-z]+\\\}", ".*", re.escape(ERRORS[str(answer.code)].message))
     return re.fullmatch(pattern, text, re.DOTALL) is not None
 
 
-def no_secrets(answers: Answers) -> Iterator[Shown]:
+def no_secrets(answers: Trace) -> Found:
     """No response about a session has a field for a code, a token or a secret of the provider."""
-    secret_name = re.compile(r"(access|refresh|provider|auth\w*)_?(token|code)|secret|password", re.IGNORECASE)
-    for exchange in answers:
-        if exchange.operation in ("createConnectionSession", "readConnectionSession") and exchange.succeeded:
-            names = [key for key in _keys(exchange.response_json) if secret_name.search(key)]
-            expected = f"no field {names[0]}" if names else "no such field"
-            yield Judgement("session.no-secrets", not names, exchange, expected)
-
-
-def _keys(value: Any) -> Iterator[str]:
-    """Yield the keys of every object in a JSON value."""
-    if isinstance(value, dict):
-        yield from value
-        value = list(value.values())
-    for member in value if isinstance(value, list) else ():
-        yield from _keys(member)
+    for answer in answers.of("createConnectionSession", "readConnectionSession"):
+        if answer.succeeded:
+            names = [key for key, _ in _members(answer.response_json) if _SECRET.search(key)]
+            yield answered("session.no-secrets", not names, answer, f"no field {', '.join(names[:1])}")
 
 
 _BODY_CLAUSES: Final = tuple(row.clause for row in ENDPOINTS.values() if row.response_schema is not None)
-# What they find does not depend on the texts of a recording: they read the one with stand-ins.
-ANSWER_CHECKS: Final[tuple[AnswerCheck, ...]] = (
-    AnswerCheck(error_body, ("base.error-body", "base.internal")),
-    AnswerCheck(error_status, ("base.error-catalog", "base.error-guide")),
-    AnswerCheck(subscription_inactive, ("auth.subscription",)),
-    AnswerCheck(rate_limited, ("base.rate-limit",)),
-    AnswerCheck(success_status, ("base.success",)),
-    AnswerCheck(success_body, ("base.json", "base.success", "messages.record", *_BODY_CLAUSES)),
-    AnswerCheck(date_time_format, ("base.output", "session.expires-at")),
-    AnswerCheck(unlisted_values),
-    AnswerCheck(error_keys, ("base.error-body",)),
-    AnswerCheck(no_secrets, ("session.no-secrets",)),
+# What they find does not depend on the texts of a recording, but for the last.
+CHECKS: Final = (
+    ClauseCheck(("base.error-body", "base.internal"), error_body, scope="answers"),
+    ClauseCheck(("base.error-catalog", "base.error-guide"), error_status, scope="answers"),
+    ClauseCheck(("auth.subscription", "base.rate-limit"), refusals, scope="answers"),
+    ClauseCheck(("base.success",), success_status, scope="answers"),
+    ClauseCheck(("base.json", "base.success", "messages.record", *_BODY_CLAUSES), success_body, scope="answers"),
+    ClauseCheck(("base.output", "session.expires-at"), date_time_format, scope="answers"),
+    ClauseCheck((), unlisted_values, scope="answers"),
+    ClauseCheck(("base.error-body",), error_keys, scope="answers"),
+    ClauseCheck(("session.no-secrets",), no_secrets, scope="answers"),
+    ClauseCheck(("base.error-portuguese",), error_texts, scope="texts"),
 )
-TEXT_CHECK: Final = AnswerCheck(error_texts, ("base.error-portuguese",))
 
 
-def judged_answers(recording: Trace, plain: Trace | None = None) -> list[Judgement]:
+def judge_answers(shown: Trace, plain: Trace) -> Verdicts:
     """
-    Return which clauses the answers keep and break, each by itself.
+    Return what single answers show.
 
     Args:
-        recording: Its texts are printed in proofs.
-        plain: The same recording with the texts of errors as the service wrote them, if `recording` has stand-ins.
+        shown: A trace whose texts may be cited.
+        plain: The same trace with the texts of errors as the service wrote them, if `shown` has stand-ins.
     """
-    shown = {exchange.number: exchange for exchange in recording.exchanges}
-    rows = [row for check in ANSWER_CHECKS for row in check.run(_answers(recording)) if isinstance(row, Judgement)]
-    for row in TEXT_CHECK.run(_answers(plain or recording)):
-        if isinstance(row, Judgement):
-            rows.append(row._replace(exchange=shown[row.exchange.number]))
-    return rows
+    verdicts, answers = Verdicts(), _answers(shown)
+    texts = answers if plain is shown else _answers(plain)
+    for check in CHECKS:
+        verdicts.collect(check.judge(texts if check.scope == "texts" else answers))
+    return verdicts
 
 
-def observed_choices(recording: Trace) -> list[Observation]:
+def observed_choices(trace: Trace) -> Sequence[Observation]:
     """Return the options that the checks of single answers observe."""
-    answers = _answers(recording)
-    rows = [row for check in (*ANSWER_CHECKS, TEXT_CHECK) for row in check.run(answers)]
-    return [row for row in rows if isinstance(row, Observation)]
+    return judge_answers(trace, trace).observations
 
 
-def _answers(recording: Trace) -> Answers:
-    return [
-        exchange
-        for exchange in recording.exchanges
-        if exchange.is_answered and exchange.response_body is not None and exchange.method != "HEAD"
-    ]
+def _answers(trace: Trace) -> Trace:
+    """Return the answers of a trace that are the service's word."""
+    answered = [call for call in trace.exchanges if call.is_answered and call.method != "HEAD"]
+    return replace(trace, exchanges=[call for call in answered if call.response_body is not None])

@@ -1,67 +1,92 @@
-"""The history of one tenant: its exchanges in order, and what they and its events show."""
+"""What a trace shows of one tenant's records, and of their order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from operator import attrgetter
+from typing import Any, Final
 
-from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
-from mockserver.trace.sightings import Sighting, sightings_of
+from mockserver.trace.exchange import Cited, Exchange
+from mockserver.trace.order import Ranked, around, precedes, reversal
+from mockserver.trace.recorded import names_tenant
+from mockserver.trace.sightings import Kind, Sighting, sightings, sightings_of
+from mockserver.trace.trace import Trace
 
+Rows = Sequence[Sighting]
 _OF_SESSIONS: Final = ("createConnectionSession", "readConnectionSession")
+_WORDS: Final[Mapping[str, str]] = {
+    "created": "created",
+    "started": "started, so processing",
+    "canceled": "canceled with 204, so ended",
+    "refused": "refused as not a draft",
+}
 
 
-class History:
-    """
-    The exchanges of one tenant's key in the order of the recording, and the events about its sessions.
-
-    Attributes:
-        exchanges: Those whose answer is the service's word, and those without one.
-        deliveries: Events about sessions of these exchanges.
-        keyed_sources: The files that have the keys of calls.
-    """
-
-    def __init__(
-        self,
-        exchanges: Sequence[Exchange],
-        deliveries: Iterable[DeliveryAttempt] = (),
-        keyed_sources: frozenset[str] = frozenset(),
-    ) -> None:
-        self.exchanges = exchanges
-        self.keyed_sources = keyed_sources
-        of_sessions = (exchange for exchange in exchanges if exchange.operation in _OF_SESSIONS)
+def tenants(trace: Trace) -> Iterator[Trace]:
+    """Yield the trace of each key: its exchanges, and the events about its sessions."""
+    for key, exchanges in trace.by_key.items():
+        of_sessions = [exchange for exchange in exchanges if exchange.operation in _OF_SESSIONS]
         known = {row.id for exchange in of_sessions for row in sightings_of(exchange)}
-        events = [(delivery, next(iter(sightings_of(delivery)), None)) for delivery in deliveries]
-        self.deliveries = [delivery for delivery, row in events if row is not None and row.id in known]
-        self._events = [row for _, row in events if row is not None and row.id in known]
+        deliveries = [
+            delivery for delivery in trace.deliveries if any(row.id in known for row in sightings_of(delivery))
+        ]
+        knows = trace.knows if names_tenant(key) else trace.knows - {"tenants"}
+        yield replace(trace, exchanges=exchanges, deliveries=deliveries, knows=knows)
 
-    @cached_property
-    def sightings(self) -> Sequence[Sighting]:
-        """Every sighting, those of the exchanges first."""
-        return [*(row for exchange in self.exchanges for row in sightings_of(exchange)), *self._events]
 
-    @cached_property
-    def _by_kind(self) -> Mapping[str, Mapping[str, Sequence[Sighting]]]:
-        rows: dict[str, dict[str, list[Sighting]]] = {}
-        for row in self.sightings:
-            rows.setdefault(row.kind, {}).setdefault(row.id, []).append(row)
-        return rows
+def records(trace: Trace, kind: Kind) -> Mapping[str, Rows]:
+    """Return the sightings of each record of a kind, by its id: those of the answers in order, then those of the events."""
+    return trace.once(sightings).get(kind, {})
 
-    def records(self, kind: str) -> Mapping[str, Sequence[Sighting]]:
-        """Return the sightings of each record of a kind, by its id."""
-        return self._by_kind.get(kind, {})
 
-    @cached_property
-    def _by_operation(self) -> Mapping[str, Sequence[Exchange]]:
-        rows: dict[str, list[Exchange]] = {}
-        for exchange in self.exchanges:
-            rows.setdefault(exchange.operation or "", []).append(exchange)
-        return rows
+def shown_of(trace: Trace, kind: Kind, id: Any) -> Rows:
+    """Return the sightings of one record; none if the id is no text, or unknown."""
+    return records(trace, kind).get(id, ()) if isinstance(id, str) else ()
 
-    def calls(self, operation: str) -> Sequence[Exchange]:
-        """Return the calls of an operation."""
-        return self._by_operation.get(operation, ())
+
+def first(rows: Iterable[Sighting], how: str) -> Sighting | None:
+    """Return the first sighting that was shown so."""
+    return next((row for row in rows if row.how == how), None)
+
+
+def before(rows: Iterable[Sighting], call: Cited) -> Sighting | None:
+    """Return the first sighting that was over before a call."""
+    return next((row for row in rows if precedes(row.cited, call)), None)
+
+
+def after(call: Cited, rows: Iterable[Sighting]) -> Sighting | None:
+    """Return the first sighting that began after a call."""
+    return next((row for row in rows if precedes(call, row.cited)), None)
+
+
+def shown_around(call: Exchange, rows: Rows) -> tuple[Sighting, Sighting] | None:
+    """Return what was shown last before a call and first after it: a template is edited outside of the API."""
+    return around(call, rows, attrgetter("cited"))
+
+
+def ranked(rows: Iterable[Sighting], ranks: Mapping[str, int]) -> list[Ranked]:
+    """Return the sightings whose states are of the document, with their ranks."""
+    known = [(row, [ranks[status] for status in row.statuses if status in ranks]) for row in rows]
+    return [Ranked(row, min(values), max(values)) for row, values in known if values]
+
+
+def fallen(rows: Iterable[Ranked]) -> tuple[Sighting, Sighting] | None:
+    """Return the earlier and the later of two sightings between which a rank has fallen; None if it may have risen only."""
+    pair = reversal(rows)
+    return None if pair is None else (pair[0].sighting, pair[1].sighting)
+
+
+def described(row: Sighting) -> str:
+    """Return what a sighting shows of a record's state, in words."""
+    if row.how == "event":
+        return f"status {row.status} by its event"
+    return _WORDS.get(row.how, f"status {row.status}")
+
+
+def both(one: Sighting, other: Sighting) -> tuple[str, str]:
+    """Return what two sightings show of a record's state, in words."""
+    return described(one), described(other)
 
 
 def is_refused(exchange: Exchange) -> bool:

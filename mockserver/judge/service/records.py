@@ -1,34 +1,45 @@
-"""Histories of ids, templates, and the pages of a chat's messages."""
+"""Ids, records that are unknown later, templates, and the pages of a chat's messages."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final
-from urllib.parse import parse_qsl
+from typing import Any, Final, NamedTuple
 
-from mockserver.judge.service.campaigns import once
-from mockserver.judge.service.evidence import History, is_repetition
-from mockserver.judge.service.verdicts import ONE_ANSWER, ONE_SERVICE, Verdicts
-from mockserver.trace.exchange import Exchange
-from mockserver.trace.order import Ranked, instant, precedes, reversal
-from mockserver.trace.sightings import Sighting, rows_of
+from mockserver.judge.service.campaigns import listed_once
+from mockserver.judge.service.evidence import described, is_repetition, records, shown_of
+from mockserver.judge.service.sessions import deadline
+from mockserver.judge.service.verdicts import (
+    ONE_ANSWER,
+    ONE_SERVICE,
+    TENANTS,
+    UNCHANGED,
+    ClauseCheck,
+    Excused,
+    Found,
+    Kept,
+    breach,
+    fixed,
+    judged,
+    never_falls,
+)
+from mockserver.trace.exchange import Cited, Exchange
+from mockserver.trace.order import Ranked, instant, precedes, window
+from mockserver.trace.sightings import Kind, Sighting, rows_of, sightings_of
+from mockserver.trace.trace import Trace
 
 _STILL: Final = "no message arrived or left between the answers: the newest one is the same before and after"
 _STATUSES: Final = ("APPROVED", "PENDING", "REJECTED", "PAUSED", "DISABLED")  # others are open
 _NEAR: Final = 100  # pages before and after a chain of pages that are compared with it
 _PREFIXES: Final[Mapping[str, str]] = {"campaign": "campaign_", "entrypoint": "entrypoint_"}
 # Operations that assign ids, and the kind of the record. Equal files may have one id.
-_CREATED: Final[Mapping[str, str]] = {
+_CREATED: Final[Mapping[str, Kind]] = {
     "createCampaign": "campaign",
     "startCampaign": "execution",
     "createConnectionSession": "session",
 }
-
-
 # Operations that read one record: the parameter of the path and the field that have its id, and the clause.
-_OWN_IDS: Final = (
+_READS: Final = (
     ("readCampaign", "id", "id", "campaigns.detail"),
     ("readExecution", "executionId", "id", "execution.read"),
     ("readConnectionSession", "sessionId", "sessionId", "session.read"),
@@ -37,163 +48,212 @@ _OWN_IDS: Final = (
 )
 
 
-def ids(history: History, verdicts: Verdicts) -> None:
+def ids(trace: Trace) -> Found:
     """An id is assigned once, and is of one kind."""
     kinds: dict[str, Sighting] = {}
     created: dict[tuple[str, str], Sighting] = {}
-    for row in history.sightings:
-        first = kinds.setdefault(row.id, row)
-        values = f"{row.id} is of a {first.kind}", f"the same id of a {row.kind}"
-        verdicts.judge("base.ids", first.kind == row.kind, [first.cited, row.cited], row.id, values)
-        prefix = _PREFIXES.get(row.kind, "")
-        values = f"a {row.kind}", f"an id that does not begin with {prefix}"
-        verdicts.judge("base.ids", row.id.startswith(prefix), [row.cited], row.id, values, ONE_ANSWER)
-        operation = row.cited.operation if isinstance(row.cited, Exchange) else None
-        if _CREATED.get(operation or "") != row.kind or not isinstance(row.cited, Exchange):
-            continue
-        before = created.setdefault((row.kind, row.id), row)
-        if before is row or is_repetition(before.cited, row.cited):
-            continue
-        values = f"{row.id} is assigned", "and is assigned again"
-        verdicts.broken("base.ids", [before.cited, row.cited], row.id, values)
+    all_cited: list[Cited] = [*trace.calls, *trace.deliveries]
+    for cited in all_cited:
+        for row in sightings_of(cited):
+            earlier = kinds.setdefault(row.id, row)
+            values = f"{row.id} is of a {earlier.kind}", f"the same id of a {row.kind}"
+            yield judged("base.ids", earlier.kind == row.kind, values, earlier, row)
+            prefix = _PREFIXES.get(row.kind, "")
+            values = f"a {row.kind}", f"an id that does not begin with {prefix}"
+            yield judged("base.ids", row.id.startswith(prefix), values, row)
+            if not isinstance(cited, Exchange) or _CREATED.get(cited.operation or "") != row.kind:
+                continue
+            before = created.setdefault((row.kind, row.id), row)
+            if before is not row and not is_repetition(before.cited, cited):
+                yield breach("base.ids", (f"{row.id} is assigned", "and is assigned again"), before, row)
 
 
-def answers_about_another(history: History, verdicts: Verdicts) -> None:
+def answers_about_another(trace: Trace) -> Found:
     """A read shows the record whose id is in its path."""
-    for operation, param, key, clause in _OWN_IDS:
-        for call in history.calls(operation):
-            body: Any = call.response_json
-            shown = body.get("entrypoint") if operation == "readEntrypoint" and isinstance(body, dict) else body
-            id = shown.get(key) if call.succeeded and isinstance(shown, dict) else None
+    for operation, param, field, clause in _READS:
+        for call in trace.of(operation):
+            body = call.field("entrypoint") if operation == "readEntrypoint" else call.response_json
+            id = body.get(field) if call.succeeded and isinstance(body, dict) else None
             if isinstance(id, str):
                 asked = call.params.get(param, "")
                 values = f"asked for {asked}", f"the answer is of {id}"
-                verdicts.judge(clause, id == asked, [call], asked, values, ONE_SERVICE)
+                yield judged(clause, id == asked, values, call, assumption=ONE_SERVICE, record=asked)
 
 
-def templates(history: History, verdicts: Verdicts) -> None:
+class _Existence(NamedTuple):
+    """A call of a record by its id, its refusal as unknown (any 404 if empty), and whether a sighting forbids that."""
+
+    operation: str
+    param: str
+    kind: Kind
+    clause: str
+    code: str
+    forbids: Callable[[Sighting, Exchange], bool]
+    assumption: str = UNCHANGED
+
+
+def _was_there(row: Sighting, _call: Exchange) -> bool:
+    return row.how != "refused"
+
+
+def _is_of_campaign(row: Sighting, call: Exchange) -> bool:
+    return row.shown.get("campaignId") == call.params.get("id")
+
+
+def _is_not_over(row: Sighting, call: Exchange) -> bool:
+    """Return True if a session was created whose deadline is later than the call: until then it is not unknown."""
+    expires, at = deadline(row), window(call)
+    return row.how == "created" and expires is not None and at is not None and at[1] <= expires
+
+
+# fmt: off
+_EXISTENCES: Final = (
+    _Existence("readCampaign", "id", "campaign", "campaigns.detail", "CAMPAIGN_NOT_FOUND", _was_there),
+    _Existence("startCampaign", "id", "campaign", "start.unknown", "CAMPAIGN_NOT_FOUND", _was_there),
+    _Existence("cancelCampaign", "id", "campaign", "cancel.unknown", "CAMPAIGN_NOT_FOUND", _was_there),
+    _Existence("readExecution", "executionId", "execution", "execution.read", "", _is_of_campaign),
+    _Existence("readConnectionSession", "sessionId", "session", "session.read", "", _is_not_over, ONE_SERVICE),
+)
+# fmt: on
+
+
+def existence(trace: Trace) -> Found:
+    """A record that there was is not unknown later."""
+    for existence in _EXISTENCES:
+        for call in trace.of(existence.operation):
+            is_unknown = call.code == existence.code if existence.code else call.status == 404
+            if not is_unknown:
+                yield Kept(existence.clause)
+                continue
+            rows = shown_of(trace, existence.kind, call.params.get(existence.param))
+            earlier = (row for row in rows if precedes(row.cited, call))
+            seen = next((row for row in earlier if existence.forbids(row, call)), None)
+            if seen is not None:
+                values = f"{described(seen)}: {seen.id}", existence.code or f"{call.status} {call.code}"
+                yield breach(existence.clause, values, seen, call, assumption=existence.assumption)
+
+
+def templates(trace: Trace) -> Found:
     """A template is listed once; its creation is fixed, its update never falls; exactly an approved one is official."""
-    for listing in history.calls("listTemplates"):
+    for listing in trace.of("listTemplates"):
         if listing.succeeded:
-            once("templates.list", listing, "templates", verdicts)
-    for id, rows in history.records("template").items():
-        verdicts.fixed("templates.list", "createdAt", rows)
+            yield from listed_once("templates.list", listing, "templates")
+    for rows in records(trace, "template").values():
+        yield from fixed("templates.list", "createdAt", rows)
         updates = [(row, instant(row.shown.get("updatedAt"))) for row in rows]
-        fallen = reversal(Ranked(row, at, at) for row, at in updates if at is not None)
-        if fallen is not None:
-            earlier, later = (row.sighting for row in fallen)
-            values = f"updatedAt {earlier.shown['updatedAt']}", f"then {later.shown['updatedAt']}"
-            verdicts.broken("templates.list", [earlier.cited, later.cited], id, values)
+        dated = [Ranked(row, at, at) for row, at in updates if at is not None]
+        yield from never_falls("templates.list", dated, "updatedAt")
         for row in rows:
-            status = row.shown.get("providerTemplateStatus")
+            status, is_official = row.shown.get("providerTemplateStatus"), row.shown.get("isOfficial")
             if row.how == "listed" and (not status or status in _STATUSES):
-                values = f"providerTemplateStatus {status}", f"isOfficial {row.shown.get('isOfficial')}"
-                is_kept = row.shown.get("isOfficial") is (status == "APPROVED")
-                verdicts.judge("templates.official", is_kept, [row.cited], id, values, ONE_ANSWER)
+                values = f"providerTemplateStatus {status}", f"isOfficial {is_official}"
+                yield judged("templates.official", is_official is (status == "APPROVED"), values, row)
 
 
-def messages(history: History, verdicts: Verdicts) -> None:
+def messages(trace: Trace) -> Found:
     """A chat's messages are listed newest first, page by page, each once."""
-    for rows in history.records("message").values():
-        verdicts.fixed("messages.record", "createdAt", rows)
-        verdicts.fixed("messages.list", "chat", rows)
-    by_chat: dict[str, list[Exchange]] = defaultdict(list)
-    for call in history.calls("listMessages"):
-        if call.succeeded:
-            by_chat[call.params.get("chatId", "")].append(call)
-    for chat, pages in by_chat.items():
+    for rows in records(trace, "message").values():
+        yield from fixed("messages.record", "createdAt", rows)
+        yield from fixed("messages.list", "chat", rows)
+    for chat, calls in trace.grouped_by("chatId", "listMessages"):
+        pages = [call for call in calls if call.succeeded]
         for page in pages:
-            _newest_first(chat, [(page, row) for row in rows_of(page.response_json, "records")], verdicts)
+            yield from _newest_first(chat, list(_rows(page)))
         places = {page.number: place for place, page in enumerate(pages)}
         for chain in _chains(pages):
             begin, end = places[chain[0].number], places[chain[-1].number]
-            _chain(chat, chain, pages[max(0, begin - _NEAR) : end + 1 + _NEAR], verdicts)
+            yield from _chain(chat, chain, pages[max(0, begin - _NEAR) : end + 1 + _NEAR])
 
 
-_Record = tuple[Exchange, Mapping[str, Any]]
+_Row = tuple[Exchange, Mapping[str, Any]]
 
 
-def _newest_first(chat: str, records: Sequence[_Record], verdicts: Verdicts) -> None:
-    dated = [(page, row, instant(row.get("createdAt"))) for page, row in records]
-    for (page, row, at), (other, below, later) in pairwise(dated):
+def _rows(page: Exchange) -> Iterator[_Row]:
+    for row in rows_of(page.response_json, "records"):
+        yield page, row
+
+
+def _newest_first(chat: str, rows: Sequence[_Row]) -> Found:
+    for (page, row), (other, below) in pairwise(rows):
+        at, later = instant(row.get("createdAt")), instant(below.get("createdAt"))
         if at is not None and later is not None:
             values = f"createdAt {row['createdAt']}", f"then createdAt {below['createdAt']}"
             assumption = ONE_ANSWER if page is other else ONE_SERVICE
-            verdicts.judge("messages.list", at >= later, [page, other], chat, values, assumption)
+            yield judged("messages.list", at >= later, values, page, other, assumption=assumption, record=chat)
 
 
 def _cursor(page: Exchange) -> str | None:
-    return dict(parse_qsl(page.path.partition("?")[2], keep_blank_values=True)).get("cursor")
+    return dict(page.query).get("cursor")
 
 
-def _chains(pages: Sequence[Exchange]) -> Iterator[list[Exchange]]:
-    """Yield the pages that were read one after the other, each with the cursor of the one before it."""
+def _chains(pages: Sequence[Exchange]) -> list[list[Exchange]]:
+    """Return the pages that were read one after the other, each with the cursor of the one before it."""
     waiting: dict[str, list[Exchange]] = {}
     chains: list[list[Exchange]] = []
     for page in pages:
         cursor = _cursor(page)
-        chain = [page] if cursor is None else waiting.pop(cursor, None)
-        if chain is None:
+        chain = [] if cursor is None else waiting.pop(cursor, None)
+        if chain is None or (chain and not precedes(chain[-1], page)):
             continue
-        if cursor is not None:
-            if not precedes(chain[-1], page):
-                continue
-            chain.append(page)
-        else:
+        if not chain:
             chains.append(chain)
-        following = page.response_json.get("nextCursor") if isinstance(page.response_json, dict) else None
+        chain.append(page)
+        following = page.field("nextCursor")
         if isinstance(following, str) and following:
             waiting[following] = chain
-    yield from (chain for chain in chains if len(chain) > 1)
+    return [chain for chain in chains if len(chain) > 1]
 
 
-def _chain(chat: str, chain: list[Exchange], pages: Sequence[Exchange], verdicts: Verdicts) -> None:
-    records = [(page, row) for page in chain for row in rows_of(page.response_json, "records")]
-    _newest_first(chat, records, verdicts)
+def _chain(chat: str, chain: Sequence[Exchange], pages: Sequence[Exchange]) -> Found:
+    rows = [row for page in chain for row in _rows(page)]
+    yield from _newest_first(chat, rows)
     is_still = _is_still(chain, pages)
     first_pages: dict[str, Exchange] = {}
-    for page, row in records:
+    for page, row in rows:
         first = first_pages.setdefault(row["id"], page)
         if first is page:
             continue
         if is_still:
             values = f"{row['id']} on a page", "and on a later page"
-            verdicts.broken("messages.list", [first, page], chat, values, _STILL)
+            yield breach("messages.list", values, first, page, assumption=_STILL, record=chat)
         else:
-            verdicts.excuse("messages.list", "page-stability")
+            yield Excused("messages.list", "page-stability")
     if is_still:
-        _nothing_lost(chat, records, pages, verdicts)
+        yield from _nothing_lost(chat, rows, pages)
 
 
-def _is_still(chain: list[Exchange], pages: Sequence[Exchange]) -> bool:
+def _is_still(chain: Sequence[Exchange], pages: Sequence[Exchange]) -> bool:
     """Return True if the newest message is the same in a first page before and in one after the others."""
     newest = _newest(chain[0])
-    return newest is not None and any(
-        _cursor(page) is None and precedes(chain[-1], page) and _newest(page) == newest for page in pages
-    )
+    later = [page for page in pages if _cursor(page) is None and precedes(chain[-1], page)]
+    return newest is not None and newest in map(_newest, later)
 
 
 def _newest(page: Exchange) -> str | None:
-    rows = rows_of(page.response_json, "records")
-    return str(rows[0].get("id")) if rows else None
+    return next((str(row["id"]) for _, row in _rows(page)), None)
 
 
-def _nothing_lost(chat: str, records: Sequence[_Record], pages: Sequence[Exchange], verdicts: Verdicts) -> None:
+def _nothing_lost(chat: str, rows: Sequence[_Row], pages: Sequence[Exchange]) -> Found:
     """A message that is there before and after a chain of pages is on one of them, if older and newer ones are."""
-    ids = {row.get("id") for _, row in records}
-    first, last = records[0][0], records[-1][0]
-    before = {
-        row.get("id") for page in pages if precedes(page, first) for row in rows_of(page.response_json, "records")
-    }
-    for page in pages:
-        if not precedes(last, page):
+    on_pages = {row["id"] for _, row in rows}
+    first, last = rows[0][0], rows[-1][0]
+    before = {row["id"] for page in pages if precedes(page, first) for _, row in _rows(page)}
+    after = [row for page in pages if precedes(last, page) for row in _rows(page)]
+    for page, row in after:
+        at = instant(row.get("createdAt"))
+        if at is None or row["id"] not in before - on_pages:
             continue
-        for row in rows_of(page.response_json, "records"):
-            at = instant(row.get("createdAt"))
-            if row.get("id") not in before or row.get("id") in ids or at is None:
-                continue
-            for (_, newer), (other, older) in pairwise(records):
-                above, below = instant(newer.get("createdAt")), instant(older.get("createdAt"))
-                if above is not None and below is not None and above > at > below:
-                    values = f"{newer.get('id')}, then {older.get('id')}", f"{row.get('id')} is between them"
-                    verdicts.broken("messages.list", [other, page], chat, values, _STILL)
+        for (_, newer), (other, older) in pairwise(rows):
+            above, below = instant(newer.get("createdAt")), instant(older.get("createdAt"))
+            if above is not None and below is not None and above > at > below:
+                values = f"{newer['id']}, then {older['id']}", f"{row['id']} is between them"
+                yield breach("messages.list", values, other, page, assumption=_STILL, record=chat)
+
+
+CHECKS: Final = (
+    ClauseCheck(tuple(row.clause for row in _EXISTENCES), existence, needs=TENANTS),
+    ClauseCheck(("base.ids",), ids),
+    ClauseCheck(tuple(clause for *_, clause in _READS), answers_about_another),
+    ClauseCheck(("templates.list", "templates.official"), templates),
+    ClauseCheck(("messages.record", "messages.list"), messages),
+)

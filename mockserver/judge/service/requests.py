@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from operator import attrgetter
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -13,11 +12,12 @@ from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, FIELD_CLAUSE
 from mockserver.contract.filters import FIELDS, OPERATORS, FieldType
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.text import whole_number
-from mockserver.judge.service.evidence import History, is_refused
-from mockserver.judge.service.verdicts import ONE_ANSWER, UNCHANGED, Verdicts
-from mockserver.trace.exchange import Cited, Exchange
-from mockserver.trace.order import around, precedes
+from mockserver.judge.service.evidence import Rows, before, is_refused, records, shown_around, shown_of
+from mockserver.judge.service.verdicts import TENANTS, UNCHANGED, ClauseCheck, Excused, Found, Kept, breach, judged
+from mockserver.trace.exchange import Exchange
+from mockserver.trace.recorded import names_tenant
 from mockserver.trace.sightings import Sighting, rows_of, sent
+from mockserver.trace.trace import Trace
 
 _TABLES: Final = "the service's own filter schema has the fields and operators of the document"
 _NO_KEY: Final = "the recorder, which has the keys of other calls, left out none"
@@ -27,42 +27,38 @@ _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 # Refusals of a cancel that are not about the campaign's state.
 _OF_ANY_CANCEL: Final = frozenset((*COMMON_ERRORS, "CAMPAIGN_NOT_FOUND", "VALIDATION_ERROR"))
 _INVALID_FILTERS: Final = ("CAMPAIGN_INVALID_FILTERS", "PLATFORM_UNSUPPORTED")
+# Clauses that every body of an operation is compared with, besides those of its fields.
+_OF_BODIES: Final[Mapping[str, frozenset[str]]] = {
+    "createCampaign": frozenset(("campaigns.validation",)),
+    "createConnectionSession": frozenset(("session.no-extra",)),
+}
 
 
-def keys(history: History, verdicts: Verdicts) -> None:
+def keys(trace: Trace) -> Found:
     """A call without a key is not accepted, nor one with a public key but that which reads a form."""
-    for call in history.exchanges:
-        endpoint = ENDPOINTS.get(call.operation or "")
-        if endpoint is None or not (call.succeeded or is_refused(call)):
+    keyed_sources = {call.source for call in trace.exchanges if names_tenant(call.key)}
+    for call in trace.calls:
+        if not (call.succeeded or is_refused(call)):
             continue
-        answer, number = f"answered with {call.status}", f"#{call.number}"
-        if call.key is None and call.source in history.keyed_sources:
-            values = "a call without a key", answer
-            verdicts.judge("auth.header", not call.succeeded, [call], number, values, _NO_KEY)
-        if (call.key or "").startswith("pk_") and endpoint.keys == "secret":
-            values = "a call with a public key", answer
-            verdicts.judge("auth.secret-only", not call.succeeded, [call], number, values, ONE_ANSWER)
+        answer, is_kept = f"answered with {call.status}", not call.succeeded
+        if call.key is None and call.source in keyed_sources:
+            yield judged("auth.header", is_kept, ("a call without a key", answer), call, assumption=_NO_KEY)
+        if (call.key or "").startswith("pk_") and ENDPOINTS[call.operation or ""].keys == "secret":
+            yield judged("auth.secret-only", is_kept, ("a call with a public key", answer), call)
 
 
-def bodies(history: History, verdicts: Verdicts) -> None:
+def bodies(trace: Trace) -> Found:
     """A body that fails its schema is not accepted."""
-    for operation in _CREATIONS:
-        for call in history.calls(operation):
-            body = sent(call)
-            if call.succeeded and body is not None:
-                _accepted(operation, call, body, verdicts)
-
-
-def _accepted(operation: str, call: Exchange, body: Mapping[str, Any], verdicts: Verdicts) -> None:
-    judged = {clause for (of, _), clause in FIELD_CLAUSES.items() if of == operation} - {"audience.same-filters"}
-    wrong = dict(_problems(operation, body))
-    if operation == "createCampaign":
-        judged.add("campaigns.validation")
-    if operation == "createConnectionSession":
-        judged.add("session.no-extra")
-    for clause in sorted({*judged, *wrong}):
-        values = wrong.get(clause, ""), f"answered with {call.status}"
-        verdicts.judge(clause, clause not in wrong, [call], f"#{call.number}", values, ONE_ANSWER)
+    for call in trace.of(*_CREATIONS):
+        operation, body = call.operation or "", sent(call)
+        if not call.succeeded or body is None:
+            continue
+        of_fields = {clause for (of, _), clause in FIELD_CLAUSES.items() if of == operation}
+        wrong = dict(_problems(operation, body))
+        clauses = {*of_fields, *_OF_BODIES.get(operation, ()), *wrong} - {"audience.same-filters"}
+        for clause in sorted(clauses):
+            values = wrong.get(clause, ""), f"answered with {call.status}"
+            yield judged(clause, clause not in wrong, values, call)
 
 
 def _problems(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -77,13 +73,12 @@ def _problems(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, st
             if operation == "createConnectionSession":
                 yield "session.no-extra", f"got the unknown property {field}"
             continue  # unknown-body-keys
-        clause = FIELD_CLAUSES.get((operation, field), ENDPOINTS[operation].clause)
         place = f"got {problem.pointer or 'the body'}; expected {problem.wanted}"
-        yield clause, place
+        yield FIELD_CLAUSES.get((operation, field), ENDPOINTS[operation].clause), place
         if operation == "createCampaign":
             yield "campaigns.validation", place
-    url = body.get("returnUrl") if operation == "createConnectionSession" else None
-    if isinstance(url, str) and not _is_return_url(url):
+    url = body.get("returnUrl")
+    if operation == "createConnectionSession" and isinstance(url, str) and not _is_return_url(url):
         yield "session.return-url", "got a returnUrl; expected https, without user or password"
 
 
@@ -96,43 +91,41 @@ def _is_return_url(url: str) -> bool:
     return (parts.scheme == "https" or is_loopback) and "@" not in parts.netloc
 
 
-def filters(history: History, verdicts: Verdicts) -> None:
+def filters(trace: Trace) -> Found:
     """An operator of another type and a value of another type are refused, by preview and creation alike."""
     outcomes: dict[str, Exchange] = {}
-    for operation in ("previewAudience", "createCampaign"):
-        for call in history.calls(operation):
-            groups = (sent(call) or {}).get("filters")
-            if not isinstance(groups, list) or not (call.succeeded or call.code in _INVALID_FILTERS):
-                continue
-            if call.succeeded:
-                _accepted_filters(call, groups, verdicts)
-            first = outcomes.setdefault(json.dumps(groups, sort_keys=True), call)
-            values = [f"{each.operation} answered {each.code or each.status}" for each in (first, call)]
-            is_same = first.succeeded == call.succeeded
-            verdicts.judge("audience.same-filters", is_same, [first, call], f"#{call.number}", (values[0], values[1]))
+    for call in (*trace.of("previewAudience"), *trace.of("createCampaign")):
+        groups = (sent(call) or {}).get("filters")
+        if not isinstance(groups, list) or not (call.succeeded or call.code in _INVALID_FILTERS):
+            continue
+        if call.succeeded:
+            yield from _accepted_filters(call, groups)
+        first = outcomes.setdefault(json.dumps(groups, sort_keys=True), call)
+        is_same = first.succeeded == call.succeeded
+        values = _outcome(first), _outcome(call)
+        yield judged("audience.same-filters", is_same, values, first, call, record=f"#{call.number}")
 
 
-def _accepted_filters(call: Exchange, groups: Sequence[Any], verdicts: Verdicts) -> None:
-    statements = [row for group in groups if isinstance(group, dict) for row in _dicts(group.get("statements"))]
-    for row in statements:
-        field = FIELDS.get(str(row.get("field")))
-        if field is None:
+def _outcome(call: Exchange) -> str:
+    return f"{call.operation} answered {call.code or call.status}"
+
+
+def _accepted_filters(call: Exchange, groups: Sequence[Any]) -> Found:
+    names = {name for operators in OPERATORS.values() for name in operators}
+    answer = f"answered with {call.status}"
+    for row in (row for group in _dicts(groups) for row in _dicts(group.get("statements"))):
+        field, name = FIELDS.get(str(row.get("field"))), row.get("operator")
+        if field is None or not isinstance(name, str) or name not in names:
             continue
-        known, name = OPERATORS[field.type], row.get("operator")
-        if not isinstance(name, str) or all(name not in operators for operators in OPERATORS.values()):
+        operator = OPERATORS[field.type].get(name)
+        values = f"the operator {name} of the field {field.name}", answer
+        yield judged("filters.operators", operator is not None, values, call, assumption=_TABLES)
+        if operator is None or operator.operand == "none" or "value" not in row:
             continue
-        cited, record = [call], f"#{call.number}"
-        values = f"the operator {name} of the field {field.name}", f"answered with {call.status}"
-        verdicts.judge("filters.operators", name in known, cited, record, values, _TABLES)
-        operand = known[name].operand if name in known else "none"
-        if "value" in row and operand != "none":
-            operands = row["value"] if operand == "list" else [row["value"]]
-            fits = isinstance(operands, list) and all(_fits(field.type, value) for value in operands)
-            values = (
-                f"a value of another type than {field.type} for {field.name} {name}",
-                f"answered with {call.status}",
-            )
-            verdicts.judge("filters.types", fits, cited, record, values, _TABLES)
+        operands = row["value"] if operator.operand == "list" else [row["value"]]
+        fits = isinstance(operands, list) and all(_fits(field.type, value) for value in operands)
+        values = f"a value of another type than {field.type} for {field.name} {name}", answer
+        yield judged("filters.types", fits, values, call, assumption=_TABLES)
 
 
 def _dicts(rows: Any) -> list[Mapping[str, Any]]:
@@ -140,96 +133,89 @@ def _dicts(rows: Any) -> list[Mapping[str, Any]]:
 
 
 def _fits(kind: FieldType, value: Any) -> bool:
-    if kind == "boolean":
-        return isinstance(value, bool)
     if kind == "number":
         return isinstance(value, int | float) and not isinstance(value, bool)
-    return isinstance(value, str)
+    return isinstance(value, bool if kind == "boolean" else str)
 
 
-def catalog(history: History, verdicts: Verdicts) -> None:
+def catalog(trace: Trace) -> Found:
     """The service's own filter schema has the documented fields and operators, in whatever shape."""
     names = [*FIELDS, *dict.fromkeys(name for operators in OPERATORS.values() for name in operators)]
-    for call in history.calls("readFilterSchema"):
-        if not call.succeeded or not call.response_body:
-            continue
-        text = call.response_body.decode("utf-8", "replace")
-        missing = next((name for name in names if f'"{name}"' not in text), None)
-        values = "a filter schema", f"without {missing}"
-        verdicts.judge("filters.schema", missing is None, [call], "", values, ONE_ANSWER)
+    for call in trace.of("readFilterSchema"):
+        if call.succeeded and call.response_body:
+            text = call.response_body.decode("utf-8", "replace")
+            missing = next((name for name in names if f'"{name}"' not in text), None)
+            yield judged("filters.schema", missing is None, ("a filter schema", f"without {missing}"), call, record="")
 
 
-def platforms(history: History, verdicts: Verdicts) -> None:
+def platforms(trace: Trace) -> Found:
     """An official template is refused with chatapp_lite alone, and a template that is there is not unknown."""
-    for call in history.calls("createCampaign"):
+    for call in trace.of("createCampaign"):
         body = sent(call) or {}
-        id = body.get("templateId")
-        rows = history.records("template").get(id, ()) if isinstance(id, str) else ()
-        _platform(call, body.get("platform"), rows, verdicts)
-        _unknown("campaigns.template", call, rows, verdicts)
-    for call in history.calls("readTemplate"):
-        _unknown("templates.unknown", call, history.records("template").get(call.params.get("id", ""), ()), verdicts)
+        rows = shown_of(trace, "template", body.get("templateId"))
+        yield from _platform(call, body.get("platform"), [row for row in rows if "isOfficial" in row.shown])
+        yield from _unknown("campaigns.template", call, rows)
+    for call in trace.of("readTemplate"):
+        yield from _unknown("templates.unknown", call, shown_of(trace, "template", call.params.get("id")))
 
 
-def _platform(call: Exchange, platform: Any, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+def _platform(call: Exchange, platform: Any, rows: Rows) -> Found:
     """Compare the answer to a creation with what shows whether its template is official, before and after it."""
+    clause, record = "campaigns.template-mismatch", f"#{call.number}"
     is_mismatch = call.code == "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH"
-    shown = _around(call, [row for row in rows if "isOfficial" in row.shown])
+    shown = shown_around(call, rows)
     if is_mismatch and platform in ("chatapp", "photoapp"):
-        values = f"platform {platform}", f"refused with {call.code}"
-        verdicts.broken("campaigns.template-mismatch", [call], f"#{call.number}", values, ONE_ANSWER)
+        yield breach(clause, (f"platform {platform}", f"refused with {call.code}"), call)
     elif shown is not None and platform == "chatapp_lite" and (call.succeeded or is_mismatch):
-        before, after = (row.shown["isOfficial"] is True for row in shown)
-        values = f"isOfficial {before} before and after", f"with chatapp_lite answered {call.code or call.status}"
-        is_kept = before != after or is_mismatch == before
-        cited = [shown[0].cited, call]
-        verdicts.judge("campaigns.template-mismatch", is_kept, cited, f"#{call.number}", values, UNCHANGED)
+        was, is_official = (row.shown["isOfficial"] is True for row in shown)
+        values = f"isOfficial {was} before and after", f"with chatapp_lite {_answered(call)}"
+        is_kept = was != is_official or is_mismatch == was
+        yield judged(clause, is_kept, values, shown[0], call, assumption=UNCHANGED, record=record)
 
 
-def _around(call: Exchange, rows: Sequence[Sighting]) -> tuple[Sighting, Sighting] | None:
-    """Return what was shown last before a call and first after it: a template is edited outside of the API."""
-    return around(call, rows, attrgetter("cited"))
+def _answered(call: Exchange) -> str:
+    return f"answered {call.code or call.status}"
 
 
-def _unknown(clause: str, call: Exchange, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+def _unknown(clause: str, call: Exchange, rows: Rows) -> Found:
     """Compare the refusal of an unknown template with answers before and after it that show the template."""
     if call.code not in _NOT_FOUND:
         return
-    shown = _around(call, rows)
+    shown = shown_around(call, rows)
     if shown is None:
-        verdicts.hold(clause)
-        return
-    values = f"refused with {call.code}", f"{shown[1].id} is there before and after it"
-    verdicts.broken(clause, [call, shown[1].cited], shown[1].id, values, UNCHANGED)
+        yield Kept(clause)
+    else:
+        values = f"refused with {call.code}", f"{shown[1].id} is there before and after it"
+        yield breach(clause, values, call, shown[1], assumption=UNCHANGED)
 
 
-def variables(history: History, verdicts: Verdicts) -> None:
+def variables(trace: Trace) -> Found:
     """A start without a required variable is refused, and one with all of them is not refused for them."""
-    for call in history.calls("startCampaign"):
-        shown, body = _around(call, _template_reads(history, call)), sent(call)
+    for call in trace.of("startCampaign"):
+        shown, body = shown_around(call, _template_reads(trace, call)), sent(call)
         if shown is None or body is None or _required(shown[0]) != _required(shown[1]):
             continue
-        given, required = body.get("commonVariables"), _required(shown[0])
+        required, given = _required(shown[0]), body.get("commonVariables")
         given = given if isinstance(given, dict) else {}
-        is_refused = call.code == "CAMPAIGN_MISSING_COMMON_VARIABLES"
-        cited: list[Cited] = [shown[0].cited, call]
+        if call.succeeded:
+            is_kept = all(key in given for key in required)
+        elif call.code == "CAMPAIGN_MISSING_COMMON_VARIABLES":
+            is_kept = not all(given.get(key) for key in required)  # an empty text may count as missing
+        else:
+            continue
         values = (
             f"required {', '.join(required) or 'none'}",
-            f"sent {', '.join(given) or 'none'}, answered {call.code or call.status}",
+            f"sent {', '.join(given) or 'none'}, {_answered(call)}",
         )
-        if call.succeeded:
-            has_all = all(key in given for key in required)
-            verdicts.judge("start.missing-variables", has_all, cited, f"#{call.number}", values, UNCHANGED)
-        elif is_refused:
-            has_all = all(given.get(key) for key in required)  # an empty text may count as missing
-            verdicts.judge("start.missing-variables", not has_all, cited, f"#{call.number}", values, UNCHANGED)
+        record = f"#{call.number}"
+        yield judged("start.missing-variables", is_kept, values, shown[0], call, assumption=UNCHANGED, record=record)
 
 
-def _template_reads(history: History, start: Exchange) -> list[Sighting]:
+def _template_reads(trace: Trace, start: Exchange) -> list[Sighting]:
     """Return what reads show of the template of the campaign that a call starts."""
-    campaign = history.records("campaign").get(start.params.get("id", ""), ())
-    template = next((row.shown["templateId"] for row in campaign if isinstance(row.shown.get("templateId"), str)), "")
-    return [row for row in history.records("template").get(template, ()) if row.how == "read"]
+    ids = [row.shown.get("templateId") for row in shown_of(trace, "campaign", start.params.get("id"))]
+    id = next((id for id in ids if isinstance(id, str)), None)
+    return [row for row in shown_of(trace, "template", id) if row.how == "read"]
 
 
 def _required(detail: Sighting) -> list[str]:
@@ -237,51 +223,63 @@ def _required(detail: Sighting) -> list[str]:
     return [str(row.get("key")) for row in _dicts(detail.shown.get("commonVariables")) if row.get("required") is True]
 
 
-def templates(history: History, verdicts: Verdicts) -> None:
+def templates(trace: Trace) -> Found:
     """The items of a template are in order from 0, and its variables are called varN, each once."""
-    for id, rows in history.records("template").items():
+    for rows in records(trace, "template").values():
         for row in rows:
-            if row.how != "read":
-                continue
-            items, manual = rows_of(row.shown, "items"), _dicts(row.shown.get("commonVariables"))
-            orders = [item.get("order") for item in items]
-            values = "an order from 0 on", f"orders {orders}"
-            if items and all(type(order) is int for order in orders):
-                is_kept = 0 in orders and len(orders) == len({*orders})
-                verdicts.judge("templates.items", is_kept, [row.cited], id, values, ONE_ANSWER)
-            keys = [variable.get("key") for variable in manual]
-            for key in keys:
-                number = key.removeprefix("var") if isinstance(key, str) and key.startswith("var") else ""
-                is_key = whole_number(number) is not None and not number.startswith("0")
-                values = f"the variable {key}", "expected var1, var2 ..."
-                is_kept = is_key and keys.count(key) == 1
-                verdicts.judge("templates.common-variables", is_kept, [row.cited], id, values, ONE_ANSWER)
+            if row.how == "read":
+                yield from _template(row)
 
 
-def cancels(history: History, verdicts: Verdicts) -> None:
+def _template(row: Sighting) -> Found:
+    orders = [item.get("order") for item in rows_of(row.shown, "items")]
+    if orders and all(type(order) is int for order in orders):
+        is_kept = 0 in orders and len(orders) == len({*orders})
+        yield judged("templates.items", is_kept, ("an order from 0 on", f"orders {orders}"), row)
+    keys = [variable.get("key") for variable in _dicts(row.shown.get("commonVariables"))]
+    for key in keys:
+        prefix, number = str(key)[:3], str(key)[3:]
+        is_key = prefix == "var" and whole_number(number) is not None and not number.startswith("0")
+        values = f"the variable {key}", "expected var1, var2 ..."
+        yield judged("templates.common-variables", is_key and keys.count(key) == 1, values, row)
+
+
+def cancels(trace: Trace) -> Found:
     """A cancel takes no body; the cancel of a draft or of an ended campaign is refused, if at all, by the codes of choices."""
-    for call in history.calls("cancelCampaign"):
-        answer, number = f"answered {call.code or call.status}", f"#{call.number}"
+    for call in trace.of("cancelCampaign"):
+        answer = _answered(call)
         if call.request_body == b"":
-            is_kept = call.code != "VALIDATION_ERROR"
-            verdicts.judge("cancel.no-body", is_kept, [call], number, ("a cancel without a body", answer), ONE_ANSWER)
+            yield judged("cancel.no-body", call.code != "VALIDATION_ERROR", ("a cancel without a body", answer), call)
         if call.code in _OF_ANY_CANCEL or not (call.succeeded or is_refused(call)):
             continue
-        rows = history.records("campaign").get(call.params.get("id", ""), ())
-        _cancel_of_draft(call, rows, verdicts)
-        ended = next((row for row in rows if row.status in CAMPAIGN.final and precedes(row.cited, call)), None)
+        rows = shown_of(trace, "campaign", call.params.get("id"))
+        yield from _cancel_of_draft(call, rows)
+        ended = before((row for row in rows if row.status in CAMPAIGN.final), call)
         if ended is not None:
             is_kept = call.succeeded or call.code in ("UNPROCESSABLE_REQUEST", "CAMPAIGN_NOT_DRAFT")
             values = f"status {ended.status}", answer
-            verdicts.judge("cancel.final", is_kept, [ended.cited, call], number, values)
+            yield judged("cancel.final", is_kept, values, ended, call, record=f"#{call.number}")
 
 
-def _cancel_of_draft(call: Exchange, rows: Sequence[Sighting], verdicts: Verdicts) -> None:
+def _cancel_of_draft(call: Exchange, rows: Rows) -> Found:
     drafts = [row for row in rows if row.status == CAMPAIGN.initial]
     if call.succeeded and all(row.status in (None, "draft", "canceled") for row in rows):
-        verdicts.hold("cancel.draft")
-    elif _around(call, drafts) is not None:
-        values = "a draft before and after", f"answered {call.code or call.status}"
-        is_kept = call.code == "UNPROCESSABLE_REQUEST"
-        verdicts.judge("cancel.draft", is_kept, [drafts[0].cited, call], f"#{call.number}", values)
-        verdicts.excuse("cancel.draft", "cancel-draft")
+        yield Kept("cancel.draft")
+    elif shown_around(call, drafts) is not None:
+        is_kept, values = call.code == "UNPROCESSABLE_REQUEST", ("a draft before and after", _answered(call))
+        yield judged("cancel.draft", is_kept, values, drafts[0], call, record=f"#{call.number}")
+        yield Excused("cancel.draft", "cancel-draft")
+
+
+# fmt: off
+CHECKS: Final = (
+    ClauseCheck(("auth.header", "auth.secret-only"), keys, scope="recording"),
+    ClauseCheck(("campaigns.name", "campaigns.description", "campaigns.platform", "campaigns.template", "campaigns.cadence", "campaigns.validation", "start.common-variables", "start.response", "session.no-extra", "session.funnel-pair", "session.coexistence", "session.return-url"), bodies),
+    ClauseCheck(("filters.operators", "filters.types", "audience.same-filters"), filters),
+    ClauseCheck(("filters.schema",), catalog),
+    ClauseCheck(("campaigns.template-mismatch", "campaigns.template", "templates.unknown"), platforms, needs=TENANTS),
+    ClauseCheck(("start.missing-variables",), variables),
+    ClauseCheck(("templates.items", "templates.common-variables"), templates),
+    ClauseCheck(("cancel.no-body", "cancel.draft", "cancel.final"), cancels),
+)
+# fmt: on

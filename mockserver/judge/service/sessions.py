@@ -1,20 +1,31 @@
-"""Histories of connection sessions: one end, the deadline, the entrypoint that mirrors the creation, and the events."""
+"""Connection sessions: one end, the deadline, the entrypoint that mirrors the creation, and the events."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, Final
 
 from mockserver.contract.lifecycles import SESSION
 from mockserver.contract.limits import SESSION_LIFETIME
-from mockserver.core.instants import MINUTE, SECOND
-from mockserver.judge.service.campaigns import described, ranked
-from mockserver.judge.service.evidence import History
-from mockserver.judge.service.verdicts import ONE_ANSWER, ONE_CLOCK, Verdicts
-from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
-from mockserver.trace.order import SKEW, instant, precedes, reversal, window
+from mockserver.core.instants import MINUTE, SECOND, Instant
+from mockserver.judge.service.evidence import Rows, both, described, fallen, first, ranked, records
+from mockserver.judge.service.verdicts import (
+    ONE_CLOCK,
+    TENANTS,
+    ClauseCheck,
+    Excused,
+    Found,
+    Kept,
+    breach,
+    changed,
+    fixed,
+    judged,
+)
+from mockserver.trace.exchange import DeliveryAttempt, Exchange
+from mockserver.trace.order import SKEW, instant, window
 from mockserver.trace.sightings import Sighting
+from mockserver.trace.trace import Trace
 
 _RANKS: Final[Mapping[str, int]] = {"pending": 0, **dict.fromkeys(SESSION.final, 1)}
 _LIFETIME: Final = SESSION_LIFETIME // timedelta(microseconds=1)
@@ -22,7 +33,11 @@ _LIFETIME: Final = SESSION_LIFETIME // timedelta(microseconds=1)
 _SWEEP: Final = 2 * MINUTE
 _SENT_SOON: Final = "the event of the end is sent within a minute of it, if the end is shown only then"
 _GENUINE: Final = "the delivery is the service's own, which its receiver verified"
-_FAILURES: Final = frozenset(("token_exchange_failed", "phone_in_use", "funnel_not_found"))
+# The reasons of a status, and the clause that has them.
+_REASONS: Final[Mapping[str | None, tuple[str, tuple[str, ...]]]] = {
+    "failed": ("session.failed", ("token_exchange_failed", "phone_in_use", "funnel_not_found")),
+    "expired": ("session.expired", ("expired",)),
+}
 _OF_NUMBER: Final = (
     "id",
     "displayPhone",
@@ -34,216 +49,193 @@ _OF_NUMBER: Final = (
 )
 
 
-def lifecycles(history: History, verdicts: Verdicts) -> None:
+def lifecycles(trace: Trace) -> Found:
     """A session ends once, for one reason, and what has ended is never pending again."""
-    for id, rows in history.records("session").items():
+    for rows in records(trace, "session").values():
         in_ranks = ranked(rows, _RANKS)
-        fallen = reversal(in_ranks)
-        if fallen is None:
-            verdicts.hold("session.final", len(in_ranks) - 1)
+        pair = fallen(in_ranks)
+        if pair is None:
+            yield Kept("session.final", len(in_ranks) - 1)
         else:
-            earlier, later = (row.sighting for row in fallen)
-            verdicts.broken(
-                "session.final", [earlier.cited, later.cited], id, (described(earlier), described(later)), _of(earlier)
-            )
+            yield breach("session.final", both(*pair), *pair, assumption=_of(pair[0]))
         ends = [row for row in rows if row.status in SESSION.final]
+        events = [row for row in ends if row.how == "event"]
         for row in ends[1:]:
             clause = "session.final" if "event" not in (ends[0].how, row.how) else _event_clause(ends[0], row)
-            values = described(ends[0]), described(row)
-            verdicts.judge(clause, row.status == ends[0].status, [ends[0].cited, row.cited], id, values, _of(row))
-        events = [row for row in ends if row.how == "event"]
+            yield from _same_end(clause, ends[0], row)
         for row in events[1:]:
-            values = described(events[0]), described(row)
-            cited = [events[0].cited, row.cited]
-            verdicts.judge("events.once", row.status == events[0].status, cited, id, values, _GENUINE)
-        verdicts.fixed("session.final", "reason", [row for row in ends if isinstance(row.shown.get("reason"), str)])
+            yield from _same_end("events.once", events[0], row)
+        yield from fixed("session.final", "reason", [row for row in ends if isinstance(row.shown.get("reason"), str)])
         for row in rows:
-            _one_answer(id, row, verdicts)
+            yield from _one_answer(row)
+
+
+def _same_end(clause: str, end: Sighting, row: Sighting) -> Found:
+    yield judged(clause, row.status == end.status, both(end, row), end, row, assumption=_of(row))
 
 
 def _of(row: Sighting) -> str:
     return _GENUINE if isinstance(row.cited, DeliveryAttempt) else "the service was not reset between the two"
 
 
-def _event_clause(first: Sighting, second: Sighting) -> str:
+def _event_clause(one: Sighting, other: Sighting) -> str:
     """An event that differs from what is read breaks the sentence of its kind."""
-    event = first if first.how == "event" else second
+    event = one if one.how == "event" else other
     return "events.connected" if event.status == "completed" else "events.failed"
 
 
-def _one_answer(id: str, row: Sighting, verdicts: Verdicts) -> None:
+def _one_answer(row: Sighting) -> Found:
     """In one answer or event, status, reason and entrypoint fit each other."""
-    reason, cited = row.shown.get("reason"), [row.cited]
-    if row.status in ("failed", "expired") and isinstance(reason, str):
-        known = _FAILURES if row.status == "failed" else {"expired"}
-        values = f"status {row.status}", f"reason {reason}"
-        clause = "session.failed" if row.status == "failed" else "session.expired"
-        verdicts.judge(clause, reason in known, cited, id, values, ONE_ANSWER)
+    reason, entrypoint = row.shown.get("reason"), row.shown.get("entrypoint")
+    if row.status in _REASONS and isinstance(reason, str):
+        clause, reasons = _REASONS[row.status]
+        yield judged(clause, reason in reasons, (f"status {row.status}", f"reason {reason}"), row)
     if row.how == "read" and row.status == "completed":
-        values = "status completed", "no entrypoint"
-        verdicts.judge(
-            "session.completed", isinstance(row.shown.get("entrypoint"), dict), cited, id, values, ONE_ANSWER
-        )
+        yield judged("session.completed", isinstance(entrypoint, dict), ("status completed", "no entrypoint"), row)
     if row.how == "read" and row.status == "pending":
-        values = "status pending", "an entrypoint"
-        verdicts.judge("session.read", row.shown.get("entrypoint") is None, cited, id, values, ONE_ANSWER)
+        yield judged("session.read", entrypoint is None, ("status pending", "an entrypoint"), row)
 
 
-def deadlines(history: History, verdicts: Verdicts) -> None:
+def deadlines(trace: Trace) -> Found:
     """A session expires at expiresAt, which is twenty minutes after its creation: not before, and not much later."""
-    for id, rows in history.records("session").items():
-        created = next((row for row in rows if row.how == "created"), None)
-        expires = instant(created.shown.get("expiresAt")) if created is not None else None
+    for rows in records(trace, "session").values():
+        created = first(rows, "created")
+        expires = deadline(created)
         if created is None or expires is None:
             continue
-        verdicts.fixed("session.expires-at", "expiresAt", rows)
-        shown = f"expiresAt {created.shown['expiresAt']}"
+        yield from fixed("session.expires-at", "expiresAt", rows)
         at = window(created.cited)
         if at is not None:
             is_near = at[0] - SECOND <= expires - _LIFETIME <= at[1]
-            values = f"created, Date {_date(created.cited)}", shown
-            verdicts.judge("session.expires-at", is_near, [created.cited], id, values, ONE_CLOCK)
+            values = f"created, Date {_date(created)}", f"expiresAt {created.shown['expiresAt']}"
+            yield judged("session.expires-at", is_near, values, created, assumption=ONE_CLOCK)
+        reads = [row for row in rows if row.how == "read"]
+        yield from _read_by_deadline(created, reads, expires)
         for row in rows:
-            _by_deadline(id, created, row, expires, verdicts)
-        _pending_too_long(id, created, rows, expires, verdicts)
+            if row.how == "event":
+                yield from _event_by_deadline(created, row, expires)
 
 
-def _date(cited: Cited) -> str:
-    return cited.response_headers.get("date", "") if isinstance(cited, Exchange) else ""
+def deadline(created: Sighting | None) -> Instant | None:
+    """Return when a session expires, as its creation shows it."""
+    return instant(created.shown.get("expiresAt")) if created is not None else None
 
 
-def _by_deadline(id: str, created: Sighting, row: Sighting, expires: int, verdicts: Verdicts) -> None:
-    at, shown = window(row.cited), f"expiresAt {created.shown['expiresAt']}"
-    cited = [created.cited, row.cited]
-    if at is not None and row.how == "read":
-        values = shown, f"status {row.status} at {_date(row.cited)}"
-        if row.status == "expired":
-            verdicts.judge("session.expired", at[1] >= expires, cited, id, values, ONE_CLOCK)
-    occurred = instant(row.shown.get("occurredAt"))
-    if row.how == "event" and occurred is not None:
-        values = shown, f"{described(row)}, occurredAt {row.shown['occurredAt']}"
-        is_late = occurred >= expires + SKEW
-        is_early = occurred < expires - SKEW
-        is_kept = not is_early if row.status == "expired" else not is_late
-        verdicts.judge("session.expired", is_kept, cited, id, values, _GENUINE)
-        begun = window(created.cited)
-        if begun is not None:
-            values = f"created, Date {_date(created.cited)}", f"occurredAt {row.shown['occurredAt']}"
-            verdicts.judge("events.connected", occurred >= begun[0] - SECOND, cited, id, values, ONE_CLOCK)
+def _date(row: Sighting) -> str:
+    assert isinstance(row.cited, Exchange)
+    return row.cited.response_headers["date"]
 
 
-def _pending_too_long(id: str, created: Sighting, rows: Sequence[Sighting], expires: int, verdicts: Verdicts) -> None:
+def _event_by_deadline(created: Sighting, row: Sighting, expires: Instant) -> Found:
+    occurred, begun = instant(row.shown.get("occurredAt")), window(created.cited)
+    if occurred is None:
+        return
+    shown = f"occurredAt {row.shown['occurredAt']}"
+    is_kept = occurred >= expires - SKEW if row.status == "expired" else occurred < expires + SKEW
+    values = f"expiresAt {created.shown['expiresAt']}", f"{described(row)}, {shown}"
+    yield judged("session.expired", is_kept, values, created, row, assumption=_GENUINE)
+    if begun is not None:
+        values = f"created, Date {_date(created)}", shown
+        is_later = occurred >= begun[0] - SECOND
+        yield judged("events.connected", is_later, values, created, row, assumption=ONE_CLOCK)
+
+
+def _read_by_deadline(created: Sighting, rows: Rows, expires: Instant) -> Found:
     """
-    A read after the deadline shows the end, soon after an earlier read that was after the deadline too.
+    No read before the deadline shows that it is over; one after it shows the end, soon after an earlier one after it.
 
     The first such read may be what ends the session, and it may show the end only when its event has been sent.
     """
-    windows = [(row, window(row.cited)) for row in rows if row.how == "read"]
+    windows = [(row, window(row.cited)) for row in rows]
     reads = [(row, at) for row, at in windows if at is not None]
     first_after = min((at[1] for _, at in reads if at[0] >= expires), default=None)
-    for row, at in reads:
-        if row.status != "pending" or at[0] < expires + _SWEEP:
+    for row, (begin, end) in reads:
+        values = f"expiresAt {created.shown['expiresAt']}", f"status {row.status} at {_date(row)}"
+        if row.status == "expired":
+            yield judged("session.expired", end >= expires, values, created, row, assumption=ONE_CLOCK)
+        if row.status != "pending" or begin < expires + _SWEEP:
             continue
-        if first_after is None or at[0] < first_after + _SWEEP:
-            verdicts.excuse("session.expired", "expiry-driver")
-            continue
-        values = f"expiresAt {created.shown['expiresAt']}", f"status pending at {_date(row.cited)}"
-        verdicts.broken("session.expired", [created.cited, row.cited], id, values, f"{_SENT_SOON}; {ONE_CLOCK}")
+        if first_after is None or begin < first_after + _SWEEP:
+            yield Excused("session.expired", "expiry-driver")
+        else:
+            yield breach("session.expired", values, created, row, assumption=f"{_SENT_SOON}; {ONE_CLOCK}")
 
 
-def entrypoints(history: History, verdicts: Verdicts) -> None:
-    """The entrypoint of a session is the same in every answer and event, and mirrors the session's creation."""
-    for id, rows in history.records("session").items():
-        seen = [row for row in rows if row.status == "completed" and isinstance(row.shown.get("entrypoint"), dict)]
-        for field in _OF_NUMBER:
-            _one_value(id, field, seen, verdicts)
-        created = next((row for row in rows if row.how == "created" and row.shown["sent"] is not None), None)
-        for row in seen[:1]:
-            if created is not None:
-                _mirrors(id, created, row, verdicts)
-    _unique_numbers(history, verdicts)
-
-
-def _one_value(id: str, field: str, seen: Sequence[Sighting], verdicts: Verdicts) -> None:
-    """Compare the first value of an entrypoint's field with the later ones."""
-    shown = [(row, row.shown["entrypoint"][field]) for row in seen if row.shown["entrypoint"].get(field) is not None]
-    for row, value in shown[1:]:
-        first, expected = shown[0]
-        is_private = field == "displayPhone"
-        values = ("a displayPhone", "another one") if is_private else (f"{field} {expected!r}", f"{field} {value!r}")
-        clause = "events.connected" if "event" in (first.how, row.how) else "session.final"
-        verdicts.judge(clause, expected == value, [first.cited, row.cited], id, values, _of(row))
-
-
-def _mirrors(id: str, created: Sighting, row: Sighting, verdicts: Verdicts) -> None:
-    given: Mapping[str, Any] = created.shown["sent"]
-    shown: Mapping[str, Any] = row.shown["entrypoint"]
-    pairs = [("coexistence", given.get("coexistence") or False, "isCoexistence", shown.get("isCoexistence"))]
-    step = given.get("funnelStepId")
-    pairs.append(("funnelStepId", step, "funnelStepId", shown.get("funnelStepId")))
-    if step is None or given.get("funnelId") is not None:  # a step alone may bring its funnel with it
-        pairs.append(("funnelId", given.get("funnelId"), "funnelId", shown.get("funnelId")))
-    for name, sent, field, mirrored in pairs:
-        values = f"created with {name} {sent!r}", f"{field} {mirrored!r}"
-        clause = "session.coexistence" if name == "coexistence" else "session.completed"
-        verdicts.judge(clause, sent == mirrored, [created.cited, row.cited], id, values)
-
-
-def _unique_numbers(history: History, verdicts: Verdicts) -> None:
-    """Each completed session created an entrypoint of its own."""
+def entrypoints(trace: Trace) -> Found:
+    """The entrypoint of a session is the same in every answer and event, its own, and mirrors the session's creation."""
     owners: dict[str, Sighting] = {}
-    for rows in history.records("session").values():
-        row = next((row for row in rows if isinstance(row.shown.get("entrypoint"), dict)), None)
-        entrypoint = row.shown["entrypoint"].get("id") if row is not None else None
-        if row is None or not isinstance(entrypoint, str):
-            continue
-        first = owners.setdefault(entrypoint, row)
-        values = f"{first.id} created it", f"{row.id} created it"
-        verdicts.judge("session.completed", first.id == row.id, [first.cited, row.cited], entrypoint, values)
+    for rows in records(trace, "session").values():
+        shown = [row for row in rows if isinstance(row.shown.get("entrypoint"), dict)]
+        completed = [row for row in shown if row.status == "completed"]
+        for field in _OF_NUMBER:
+            yield from _one_value(field, completed)
+        created = next((row for row in rows if row.how == "created" and row.shown["sent"] is not None), None)
+        if completed and created is not None:
+            yield from _mirrors(created, completed[0])
+        id = shown[0].shown["entrypoint"].get("id") if shown else None
+        if isinstance(id, str):
+            owner = owners.setdefault(id, shown[0])
+            values = f"{owner.id} created it", f"{shown[0].id} created it"
+            yield judged("session.completed", owner.id == shown[0].id, values, owner, shown[0], record=id)
 
 
-def links(history: History, verdicts: Verdicts) -> None:
+def _one_value(field: str, rows: Rows) -> Found:
+    """Compare the first value of an entrypoint's field with the later ones."""
+    shown = [(row, row.shown["entrypoint"].get(field)) for row in rows]
+    known = [(row, value) for row, value in shown if value is not None]
+    for row, value in known[1:]:
+        earlier, expected = known[0]
+        clause = "events.connected" if "event" in (earlier.how, row.how) else "session.final"
+        values = changed(field, expected, value, field == "displayPhone")
+        yield judged(clause, expected == value, values, earlier, row, assumption=_of(row))
+
+
+def _mirrors(created: Sighting, row: Sighting) -> Found:
+    given: Mapping[str, Any] = created.shown["sent"]
+    funnel, step = given.get("funnelId"), given.get("funnelStepId")
+    rows = [("session.coexistence", "coexistence", given.get("coexistence") or False, "isCoexistence")]
+    rows.append(("session.completed", "funnelStepId", step, "funnelStepId"))
+    if step is None or funnel is not None:  # a step alone may bring its funnel with it
+        rows.append(("session.completed", "funnelId", funnel, "funnelId"))
+    for clause, name, sent, field in rows:
+        mirrored = row.shown["entrypoint"].get(field)
+        values = f"created with {name} {sent!r}", f"{field} {mirrored!r}"
+        yield judged(clause, sent == mirrored, values, created, row)
+
+
+def links(trace: Trace) -> Found:
     """Each session has a url of its own, which is not its id."""
     owners: dict[str, Sighting] = {}
-    for id, rows in history.records("session").items():
+    for id, rows in records(trace, "session").items():
         for row in rows:
             url = row.shown.get("url")
             if not isinstance(url, str):
                 continue
-            is_another = url.rpartition("/")[2] != id
             values = "a sessionId", "a url that is the same, or ends with it"
-            verdicts.judge("session.url", is_another, [row.cited], id, values, ONE_ANSWER)
-            first = owners.setdefault(url, row)
-            values = f"a url of {first.id}", f"the same url of {id}"
-            verdicts.judge("session.url", first.id == id, [first.cited, row.cited], id, values)
+            yield judged("session.url", url.rpartition("/")[2] != id, values, row)
+            owner = owners.setdefault(url, row)
+            values = f"a url of {owner.id}", f"the same url of {id}"
+            yield judged("session.url", owner.id == id, values, owner, row)
 
 
-def unknown(history: History, verdicts: Verdicts) -> None:
-    """A session is not unknown before its deadline."""
-    for call in history.calls("readConnectionSession"):
-        if call.status != 404:
-            verdicts.hold("session.read")
-            continue
-        rows = history.records("session").get(call.params.get("sessionId", ""), ())
-        created = next((row for row in rows if row.how == "created" and precedes(row.cited, call)), None)
-        expires = instant(created.shown.get("expiresAt")) if created is not None else None
-        at = window(call)
-        if created is None or expires is None or at is None or at[1] > expires:
-            continue
-        values = f"created: {created.id}", f"{call.status} {call.code}"
-        verdicts.broken("session.read", [created.cited, call], created.id, values)
-
-
-def events(history: History, verdicts: Verdicts) -> None:
+def events(trace: Trace) -> Found:
     """The events of one tenant name one tenant."""
-    tenants: Sequence[Sighting] = [
-        row
-        for rows in history.records("session").values()
-        for row in rows
-        if row.how == "event" and isinstance(row.shown.get("tenantId"), str)
-    ]
-    for row in tenants[1:]:
-        values = f"tenantId {tenants[0].shown['tenantId']}", f"tenantId {row.shown['tenantId']}"
-        is_same = row.shown["tenantId"] == tenants[0].shown["tenantId"]
-        verdicts.judge("base.tenant-scope", is_same, [tenants[0].cited, row.cited], row.id, values, _GENUINE)
-    verdicts.hold("events.session-id", len(history.deliveries))
+    rows = [row for rows in records(trace, "session").values() for row in rows if row.how == "event"]
+    named = [(row, row.shown.get("tenantId")) for row in rows]
+    known = [(row, name) for row, name in named if isinstance(name, str)]
+    for row, name in known[1:]:
+        earlier, expected = known[0]
+        values = f"tenantId {expected}", f"tenantId {name}"
+        yield judged("base.tenant-scope", name == expected, values, earlier, row, assumption=_GENUINE)
+    yield Kept("events.session-id", len(trace.deliveries))
+
+
+# fmt: off
+CHECKS: Final = (
+    ClauseCheck(("session.final", "session.failed", "session.expired", "session.completed", "session.read", "events.once", "events.connected", "events.failed"), lifecycles),
+    ClauseCheck(("session.expires-at", "session.expired", "events.connected"), deadlines),
+    ClauseCheck(("session.final", "session.completed", "session.coexistence", "events.connected"), entrypoints),
+    ClauseCheck(("session.url",), links),
+    ClauseCheck(("base.tenant-scope", "events.session-id"), events, needs=TENANTS),
+)
+# fmt: on

@@ -1,0 +1,175 @@
+"""
+What a recording shows of a service, as text and as JSON: each clause, what breaks it, and why it was not judged.
+
+No text in it is private: exchanges are cited as the masked recording has them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mockserver._json import JSON
+from mockserver.contract.schemas import ABSENT
+from mockserver.contract.text import brief
+from mockserver.judge.service.judge import ClauseResult
+from mockserver.judge.service.verdicts import Breach
+from mockserver.report.problem import LINE_CHARS, Problem, call_line, instant_of, problem_lines
+from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
+from mockserver.trace.trace import Trace
+
+_EXCERPT_CHARS: Final = 300
+_ANSWERS_MAX: Final = 3  # that break a clause by themselves
+_INDENT: Final = " " * 6
+_ORDER: Final = ("broken", "holds", "not observed")
+_ROLES: Final = {"sk": "", "pk": " (public key)", "": " (no key)"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceReport:
+    """
+    What a recording shows of a service.
+
+    Attributes:
+        recording: With stand-ins for what is private.
+        clauses: The verdict on each clause, in the order of the document.
+        hide: Returns a text of the API with stand-ins for what is private in it.
+    """
+
+    recording: Trace
+    clauses: Sequence[ClauseResult]
+    hide: Callable[[str], str]
+
+    @property
+    def broken(self) -> list[ClauseResult]:
+        """The clauses that the service broke."""
+        return [row for row in self.clauses if row.verdict == "broken"]
+
+    def problems(self, clause: ClauseResult) -> list[Problem]:
+        """Return what breaks a clause: a few answers, then all contradictions."""
+        make = {True: self._of_answer, False: self._of_contradiction}
+        return [make[bool(row.expected)](clause, row) for row in _shown(clause)]
+
+    def as_json(self) -> list[JSON]:
+        """Return a row for each clause, with the answers and the contradictions that break it."""
+        return [
+            {
+                "id": row.id,
+                "text": row.text,
+                "verdict": row.verdict,
+                "why": row.why,
+                "exchanges": row.compared,
+                "proofs": [answer_json(breach) for breach in _shown(row) if breach.expected],
+                "contradictions": [self.contradiction_json(breach) for breach in _shown(row) if not breach.expected],
+            }
+            for row in self.clauses
+        ]
+
+    def contradiction_json(self, row: Breach) -> JSON:
+        """Return a contradiction with the exchanges and deliveries that show it."""
+        return {
+            "record": self.hide(row.record),
+            "values": [self.hide(value) for value in row.values],
+            "assumption": row.assumption,
+            "exchanges": [self._place(cited) for cited in row.cited],
+        }
+
+    def _place(self, cited: Cited) -> JSON:
+        shown = {"kind": "delivery", "method": "POST", "url": "the receiver"}
+        if not isinstance(cited, DeliveryAttempt):
+            masked = self.recording.exchanges[cited.number - 1]
+            shown = {"kind": "exchange", "method": masked.method, "url": self.recording.prefix + masked.path}
+        return {**shown, "index": cited.number, "at": instant_of(cited), "status": cited.status}
+
+    def _of_answer(self, clause: ClauseResult, row: Breach) -> Problem:
+        shown = answer_json(row)
+        return Problem(
+            headline=brief(shown["request"], LINE_CHARS - len(_INDENT)),
+            got=shown["response"],
+            expected=row.expected,
+            sentence=clause.text,
+            ids=[row.clause],
+        )
+
+    def _of_contradiction(self, clause: ClauseResult, row: Breach) -> Problem:
+        shown = self.contradiction_json(row)
+        record = f"{shown['record']}: " if shown["record"] and not shown["record"].startswith("#") else ""
+        names = {"exchange": "#", "delivery": "delivery #"}
+        return Problem(
+            headline=brief(record + "; ".join(shown["values"]), LINE_CHARS - len(_INDENT)),
+            calls=[
+                call_line(
+                    f"{names[place['kind']]}{place['index']}",
+                    place["at"],
+                    f"{place['method']} {place['url']}",
+                    place["status"],
+                )
+                for place in shown["exchanges"]
+            ],
+            assumption=row.assumption,
+            sentence=clause.text,
+            ids=[row.clause, shown["record"]],
+        )
+
+
+def _shown(clause: ClauseResult) -> list[Breach]:
+    """Return what a report has of what breaks a clause."""
+    of_answers = [row for row in clause.breaches if row.expected]
+    return [*of_answers[:_ANSWERS_MAX], *(row for row in clause.breaches if not row.expected)]
+
+
+def answer_json(row: Breach) -> JSON:
+    """Return an answer that breaks a clause: the request, the response, and what was expected, each in one line."""
+    (exchange,) = row.cited
+    assert isinstance(exchange, Exchange)
+    sent = (exchange.request_body or b"").decode("utf-8", "replace")
+    role = _ROLES.get((exchange.key or "").partition("_")[0], " (unknown key)")
+    return {
+        "method": exchange.method,
+        "path": exchange.path,
+        "status": exchange.status,
+        "request": f"{exchange.method} {exchange.path}{role}{' ' if sent else ''}{brief(sent, _EXCERPT_CHARS)}",
+        "response": _response(exchange),
+        "expected": row.expected,
+    }
+
+
+def _response(exchange: Exchange) -> str:
+    body = exchange.response_body or b""
+    if not body:
+        return f"{exchange.status} (no content)"
+    value = exchange.response_json
+    text = repr(body[:_EXCERPT_CHARS]) if value is ABSENT else json.dumps(value, ensure_ascii=False)
+    return f"{exchange.status} {brief(text, _EXCERPT_CHARS)}"
+
+
+def lines(report: ServiceReport) -> Iterator[str]:
+    """Yield the lines of the report, broken clauses first."""
+    counts = Counter(row.verdict for row in report.clauses)
+    yield f"Clauses: {counts['broken']} broken, {counts['holds']} hold, {counts['not observed']} not judged"
+    for row in sorted(report.clauses, key=lambda row: _ORDER.index(row.verdict)):
+        note = {
+            "broken": row.text,
+            "holds": f"({row.compared} comparison{'s' * (row.compared != 1)})",
+            "not observed": f"({row.why})",
+        }[row.verdict]
+        verdict = "not judged" if row.verdict == "not observed" else row.verdict
+        yield f"  {verdict:<12}{row.id:<30} {note}"
+        yield from _problem_lines(report, row)
+
+
+def summary_lines(report: ServiceReport) -> Iterator[str]:
+    """Yield how many clauses have which verdict, and those that are broken."""
+    counts = Counter(row.verdict for row in report.clauses)
+    yield f"service: {counts['broken']} broken, {counts['holds']} hold, {counts['not observed']} not judged"
+    for row in report.broken:
+        yield f"  {row.id:<20} {row.text}"
+        yield from _problem_lines(report, row)
+
+
+def _problem_lines(report: ServiceReport, clause: ClauseResult) -> Iterator[str]:
+    for problem in report.problems(clause):
+        yield from problem_lines(problem, _INDENT)
