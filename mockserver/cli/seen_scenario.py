@@ -22,13 +22,13 @@ from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.text import whole_number
 from mockserver.core.instants import SECOND, Instant, format_milliseconds, parse
 from mockserver.core.phone_numbers import normalize_phone
-from mockserver.judge.choices.facts import rows_of
 from mockserver.judge.choices.learning import LearnedChoice
 from mockserver.scenario.problems import ScenarioError
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.masking import words_of_document
+from mockserver.trace.sightings import objects_of as rows_of
 from mockserver.trace.trace import Trace
 
 _COUNTRY: Final = "BR"

@@ -75,12 +75,15 @@ def sightings_of(cited: Cited) -> Iterable[Sighting]:
     return ()
 
 
-def rows_of(value: Any, key: str) -> list[Mapping[str, Any]]:
-    """Return the objects with an id of a list that a body has under a key; none if it has no such list."""
+def objects_of(value: Any, key: str) -> list[Mapping[str, Any]]:
+    """Return the objects of a list that a body has under a key; none if it has no such list."""
     rows = value.get(key) if isinstance(value, dict) else None
-    if not isinstance(rows, list):
-        return []
-    return [row for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)]
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def rows_of(value: Any, key: str) -> list[Mapping[str, Any]]:
+    """Return those of `objects_of` that have an id."""
+    return [row for row in objects_of(value, key) if isinstance(row.get("id"), str)]
 
 
 def sent(exchange: Exchange) -> Mapping[str, Any] | None:
@@ -147,6 +150,7 @@ def _created_session(exchange: Exchange, body: Any) -> Iterator[Sighting]:
 
 def _read_session(exchange: Exchange, body: Any) -> Iterator[Sighting]:
     yield from _row(exchange, "read", "session", body, "sessionId")
+    yield from _row(exchange, "listed", "entrypoint", body.get("entrypoint") if isinstance(body, dict) else None)
 
 
 def _listed_templates(exchange: Exchange, body: Any) -> Iterator[Sighting]:

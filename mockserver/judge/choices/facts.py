@@ -8,19 +8,30 @@ What a recording shows of records at the time of a call: statuses and names of c
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from mockserver.contract.lifecycles import CAMPAIGN
-from mockserver.trace.exchange import Exchange
+from mockserver.trace.exchange import Cited, Exchange
 from mockserver.trace.order import precedes
+from mockserver.trace.sightings import Kind, Sighting, objects_of, sightings
 from mockserver.trace.trace import Trace
 
 Alternative = Mapping[str, frozenset[str]]  # options of choices that together fit an answer
 INTERNAL: Final = None
 APPROVED, UNAPPROVED = "APPROVED", "PENDING"
+_ANY_TEMPLATE: Final = frozenset({INTERNAL, APPROVED, UNAPPROVED})
+_STATES: Final = frozenset(CAMPAIGN.states)
+_NEVER_RAN: Final = frozenset((CAMPAIGN.initial, "canceled"))
+_NEVER_REMOVED: Final[tuple[Kind, ...]] = ("campaign", "session")
+
+
+class Shown(NamedTuple):
+    """Combinations of options of which one has led to an answer or event."""
+
+    alternatives: tuple[Alternative, ...]
+    cited: Cited
 
 
 class TemplateFacts(NamedTuple):
@@ -46,82 +57,78 @@ class NamedCampaign(NamedTuple):
     statuses: frozenset[str]
 
 
-_ANY_TEMPLATE: Final = frozenset({INTERNAL, APPROVED, UNAPPROVED})
-_STARTED: Final = frozenset(CAMPAIGN.states) - {CAMPAIGN.initial}
-_ENDED: Final = frozenset(CAMPAIGN.states) - set(CAMPAIGN.sources("cancel"))
-_NEVER_RAN: Final = frozenset((CAMPAIGN.initial, "canceled"))
-
-
 class Facts:
-    """What the exchanges of one recording show."""
+    """What the answers of one recording show."""
 
     def __init__(self, recording: Trace) -> None:
-        self._statuses: dict[str, list[tuple[Exchange, frozenset[str]]]] = defaultdict(list)
-        self._names: dict[str | None, list[tuple[Exchange, str, str]]] = defaultdict(list)
-        self._templates: dict[str, list[tuple[Exchange, frozenset[str | None]]]] = defaultdict(list)
-        self._variables: dict[str, list[tuple[Exchange, Mapping[str, bool]]]] = defaultdict(list)
-        self._owners: dict[str, set[str | None]] = defaultdict(set)
-        self._template_of: dict[str, str] = {}
-        self._created: dict[str, Exchange] = {}
-        self._never_ran: dict[str, list[Exchange]] = defaultdict(list)  # reads of a campaign without executions
+        self._seen = recording.once(sightings)
         self._first: dict[str, Exchange] = {}
-        self.phones: set[str] = set()  # ids of entrypoints that have been shown with a number
-        self.started: set[str] = set()  # ids of executions whose start the recording has
-        self.with_extra_values: set[str] = set()  # those that were started with values that their template lacks
-        for exchange in recording.exchanges:
-            read = _READERS.get(exchange.operation or "")
-            if read is not None and exchange.succeeded:
-                read(self, exchange, exchange.response_json)
+        self._owners: dict[str, set[str | None]] = {}
+        for kind in _NEVER_REMOVED:
+            for id, rows in self._of(kind).items():
+                answers = [row.cited for row in rows if isinstance(row.cited, Exchange)]
+                self._owners[id] = {answer.key for answer in answers}
+                if answers:
+                    self._first[id] = min(answers, key=lambda answer: answer.ended_at)
+        self._created = _with(self._of("campaign"), "created")
+        self._started = _with(self._of("execution"), "started")
+
+    def _of(self, kind: Kind) -> Mapping[str, Sequence[Sighting]]:
+        return self._seen.get(kind, {})
 
     def statuses(self, campaign_id: str, at: Exchange) -> frozenset[str]:
         """Return the statuses that a campaign may have when a call is handled."""
-        possible = frozenset(CAMPAIGN.states)
-        for shown, statuses in self._statuses[campaign_id]:
-            if precedes(shown, at):
-                possible &= frozenset().union(*map(_later, statuses))
-            elif precedes(at, shown):
-                possible = frozenset(status for status in possible if not statuses.isdisjoint(_later(status)))
-        if any(precedes(at, shown) for shown in self._never_ran[campaign_id]):
-            possible &= _NEVER_RAN
+        possible = _STATES
+        for row in self._of("campaign").get(campaign_id, ()):
+            shown = _STATES.intersection(row.statuses)
+            if not shown:
+                continue
+            if precedes(row.cited, at):
+                possible &= frozenset().union(*map(_later, shown))
+            elif precedes(at, row.cited):
+                possible = frozenset(status for status in possible if shown & _later(status))
+                if row.shown.get("executions") == []:
+                    possible &= _NEVER_RAN
         return possible
 
     def is_known(self, record_id: str, at: Exchange) -> bool:
-        """Return True if an answer before a call has shown a campaign, execution or session, which is never removed."""
+        """Return True if an answer before a call has shown a campaign or session, which is never removed."""
         first = self._first.get(record_id)
         return first is not None and precedes(first, at) is True
 
-    def is_foreign(self, record_id: str, at: Exchange) -> bool:
-        """Return True if answers to other keys alone have shown a campaign, execution or session before a call."""
-        return self.is_known(record_id, at) and at.key not in self._owners[record_id]
-
     def is_own(self, record_id: str, at: Exchange) -> bool:
-        """Return True if an answer to the caller's key has shown a campaign, execution or session, at any time."""
-        return at.key in self._owners[record_id]
+        """Return True if an answer to the caller's key has shown a campaign or session, at any time."""
+        return at.key in self._owners.get(record_id, ())
 
     def named(self, at: Exchange) -> Iterator[NamedCampaign]:
         """Yield the campaigns of the caller's tenant that exist when a call is handled."""
-        seen: set[str] = set()
-        for shown, campaign_id, name in self._names[at.key]:
-            if precedes(shown, at) and campaign_id not in seen:
-                seen.add(campaign_id)
-                yield NamedCampaign(campaign_id, name, self.statuses(campaign_id, at))
+        for id, rows in self._of("campaign").items():
+            if not self.is_own(id, at):
+                continue
+            names = [row.shown.get("name") for row in rows if precedes(row.cited, at)]
+            name = next((name for name in names if isinstance(name, str)), None)
+            if name is not None:
+                yield NamedCampaign(id, name, self.statuses(id, at))
 
     def template(self, template_id: str, at: Exchange) -> TemplateFacts:
         """Return what a template may be when a call is handled."""
-        before = [statuses for shown, statuses in self._templates[template_id] if precedes(shown, at)]
-        after = [statuses for shown, statuses in self._templates[template_id] if precedes(at, shown)]
+        rows = self._of("template").get(template_id, ())
+        before = [row for row in rows if precedes(row.cited, at)]
+        after = [row for row in rows if precedes(at, row.cited)]
         statuses = _ANY_TEMPLATE
-        for earlier in before:  # an answer may show less than an earlier one
+        for earlier in map(_template_statuses, before):  # an answer may show less than an earlier one
             statuses = statuses & earlier or earlier
-        for later in after:
+        for later in map(_template_statuses, after):
             statuses = statuses & later or statuses | later
-        known = [row for shown, row in self._variables[template_id] if precedes(shown, at)]
-        variables = known[-1] if known and all(row == known[-1] for _, row in self._variables[template_id]) else None
-        return TemplateFacts(statuses, variables, not (before and after))
+        reads = [row for row in rows if row.how == "read"]
+        variables = [_variables(row) for row in reads]
+        is_known = any(precedes(row.cited, at) for row in reads) and variables.count(variables[0]) == len(variables)
+        return TemplateFacts(statuses, variables[0] if is_known else None, not (before and after))
 
     def template_of(self, campaign_id: str) -> str | None:
         """Return the id of a campaign's template, which never changes; None if no answer shows it."""
-        return self._template_of.get(campaign_id)
+        ids = (row.shown.get("templateId") for row in self._of("campaign").get(campaign_id, ()))
+        return next((id for id in ids if isinstance(id, str)), None)
 
     def is_created(self, campaign_id: str) -> bool:
         """Return True if the recording has the call that created a campaign."""
@@ -129,114 +136,47 @@ class Facts:
 
     def is_older(self, campaign_id: str, other_id: str) -> bool:
         """Return True if a campaign was shown before the call that created another one."""
-        first, created = self._first.get(campaign_id), self._created.get(other_id)
-        return first is not None and created is not None and precedes(first, created) is True
+        created = self._created.get(other_id)
+        return created is not None and self.is_known(campaign_id, created)
 
-    def _see(self, exchange: Exchange, record_id: object) -> None:
-        if isinstance(record_id, str):
-            self._owners[record_id].add(exchange.key)
-            first = self._first.setdefault(record_id, exchange)
-            if exchange.ended_at < first.ended_at:
-                self._first[record_id] = exchange
+    def is_started(self, execution_id: str) -> bool:
+        """Return True if the recording has the start of an execution."""
+        return execution_id in self._started
 
-    def _campaign(self, exchange: Exchange, id: object, row: Mapping[str, Any], statuses: Iterable[object]) -> None:
-        name, template_id = row.get("name"), row.get("templateId")
-        known = frozenset(status for status in statuses if status in CAMPAIGN.states)
-        self._see(exchange, id)
-        if isinstance(id, str) and known:
-            self._statuses[id].append((exchange, frozenset(map(str, known))))
-            if isinstance(name, str):
-                self._names[exchange.key].append((exchange, id, name))
-            if isinstance(template_id, str):
-                self._template_of[id] = template_id
+    def has_extra_values(self, execution_id: str) -> bool:
+        """Return True if an execution was started with values that its template lacks."""
+        start = self._started.get(execution_id)
+        if start is None:
+            return False
+        template_id = self.template_of(start.params["id"])
+        values = start.sent.get("commonVariables")
+        if template_id is None or not isinstance(values, dict):
+            return False
+        variables = self.template(template_id, start).variables
+        return variables is not None and not values.keys() <= variables.keys()
 
-    def read_templates(self, exchange: Exchange, answer: Any) -> None:
-        """Note the status of each template of a list."""
-        for row in rows_of(answer, "templates"):
-            state = UNAPPROVED if row.get("providerTemplateStatus") else INTERNAL
-            if row.get("isOfficial") is True:
-                state = APPROVED
-            self._templates[str(row.get("id"))].append((exchange, frozenset({state})))
-
-    def read_template(self, exchange: Exchange, answer: Any) -> None:
-        """Note whether a template is official, and its variables."""
-        if not isinstance(answer, dict):
-            return
-        id = exchange.params.get("id", "")
-        states = {APPROVED} if answer.get("isOfficial") is True else {INTERNAL, UNAPPROVED}
-        self._templates[id].append((exchange, frozenset(states)))
-        rows = rows_of(answer, "commonVariables")
-        self._variables[id].append((exchange, {str(row.get("key")): row.get("required") is True for row in rows}))
-
-    def read_created(self, exchange: Exchange, answer: Any) -> None:
-        """Note a new campaign."""
-        if isinstance(answer, dict) and isinstance(exchange.request_json, dict):
-            self._created[str(answer.get("campaignId"))] = exchange
-            self._campaign(exchange, answer.get("campaignId"), exchange.request_json, [answer.get("status")])
-
-    def read_campaigns(self, exchange: Exchange, answer: Any) -> None:
-        """Note the campaigns of a list."""
-        for row in rows_of(answer, "campaigns"):
-            self._campaign(exchange, row.get("id"), row, [row.get("status")])
-
-    def read_campaign(self, exchange: Exchange, answer: Any) -> None:
-        """Note a campaign and its executions."""
-        if isinstance(answer, dict):
-            self._campaign(exchange, answer.get("id"), answer, [answer.get("status")])
-            for row in rows_of(answer, "executions"):
-                self._see(exchange, row.get("id"))
-            if answer.get("executions") == []:
-                self._never_ran[str(answer.get("id"))].append(exchange)
-
-    def read_started(self, exchange: Exchange, answer: Any) -> None:
-        """Note that a campaign is no draft any more."""
-        self._campaign(exchange, exchange.params.get("id"), {}, _STARTED)
-        if not isinstance(answer, dict):
-            return
-        self._see(exchange, answer.get("executionId"))
-        self.started.add(str(answer.get("executionId")))
-        template_id = self.template_of(exchange.params.get("id", ""))
-        known = self.template(template_id, exchange).variables if template_id is not None else None
-        body = exchange.request_json if isinstance(exchange.request_json, dict) else {}
-        values = body.get("commonVariables")
-        if known is not None and isinstance(values, dict) and not values.keys() <= known.keys():
-            self.with_extra_values.add(str(answer.get("executionId")))
-
-    def read_canceled(self, exchange: Exchange, _answer: Any) -> None:
-        """Note that a campaign has ended: a cancel of one that had ended before may succeed too."""
-        self._campaign(exchange, exchange.params.get("id"), {}, _ENDED)
-
-    def read_session(self, exchange: Exchange, answer: Any) -> None:
-        """Note a session, and an entrypoint with a number."""
-        if isinstance(answer, dict):
-            self._see(exchange, answer.get("sessionId"))
-        self.read_entrypoint(exchange, answer)
-
-    def read_entrypoint(self, _exchange: Exchange, answer: Any) -> None:
-        """Note an entrypoint that is shown with a number."""
-        entrypoint = answer.get("entrypoint") if isinstance(answer, dict) else None
-        if isinstance(entrypoint, dict) and entrypoint.get("displayPhone"):
-            self.phones.add(str(entrypoint.get("id")))
+    def has_phone(self, entrypoint_id: str) -> bool:
+        """Return True if an answer shows an entrypoint with a number."""
+        return any(row.shown.get("displayPhone") for row in self._of("entrypoint").get(entrypoint_id, ()))
 
 
-_READERS: Final = {
-    "listTemplates": Facts.read_templates,
-    "readTemplate": Facts.read_template,
-    "createCampaign": Facts.read_created,
-    "listCampaigns": Facts.read_campaigns,
-    "readCampaign": Facts.read_campaign,
-    "startCampaign": Facts.read_started,
-    "cancelCampaign": Facts.read_canceled,
-    "createConnectionSession": Facts.read_session,
-    "readConnectionSession": Facts.read_session,
-    "readEntrypoint": Facts.read_entrypoint,
-}
+def _with(records: Mapping[str, Sequence[Sighting]], how: str) -> Mapping[str, Exchange]:
+    """Return the call of each record that did this."""
+    rows = [row for shown in records.values() for row in shown if row.how == how]
+    return {row.id: row.cited for row in rows if isinstance(row.cited, Exchange)}
 
 
-def rows_of(answer: Any, key: str) -> list[Mapping[str, Any]]:
-    """Return the objects of a list in an answer; none if it has no such list."""
-    rows = answer.get(key) if isinstance(answer, dict) else None
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+def _template_statuses(row: Sighting) -> frozenset[str | None]:
+    """Return the statuses that an answer leaves open; the detail does not show whether one awaits its approval."""
+    if row.shown.get("isOfficial") is True:
+        return frozenset({APPROVED})
+    if row.how == "read":
+        return frozenset({INTERNAL, UNAPPROVED})
+    return frozenset({UNAPPROVED if row.shown.get("providerTemplateStatus") else INTERNAL})
+
+
+def _variables(row: Sighting) -> Mapping[str, bool]:
+    return {str(each.get("key")): each.get("required") is True for each in objects_of(row.shown, "commonVariables")}
 
 
 @cache

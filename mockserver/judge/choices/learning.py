@@ -16,14 +16,17 @@ from typing import Final, Literal, NamedTuple
 
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
-from mockserver.judge.choices import forms
-from mockserver.judge.choices.facts import Alternative, Facts
+from mockserver.judge.choices.facts import Alternative, Facts, Shown
+from mockserver.judge.choices.forms import shown_by_forms
 from mockserver.judge.choices.replays import Replayer
 from mockserver.judge.service.answers import observed_choices
+from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
 from mockserver.trace.trace import Trace
 
 State = Literal["settled", "set", "contradicted", "not-shown"]
 _CITED_MAX: Final = 3
+_CONTRADICT = "the answers contradict each other"
+_NO_OPTION = "no option leads to this answer"
 _NUMBERS = "answers show bounds of the number, and not the number itself"
 _PAGE = "it shows at the hosted page, which is no part of the API"
 _CHATS = "it depends on the chats of an audience, which no answer shows and which may change between two counts"
@@ -73,45 +76,37 @@ class LearnedChoice(NamedTuple):
         return self._asdict()
 
 
-class _Constraint(NamedTuple):
-    """Combinations of options of which one led to an answer; `n` is its index, negative for a delivery."""
-
-    alternatives: tuple[Alternative, ...]
-    n: int
-
-
 def learn(recording: Trace) -> tuple[LearnedChoice, ...]:
     """Return what a recording, without stand-ins, shows of each choice, in their order."""
     facts = Facts(recording)
-    constraints = [
-        _Constraint(({row.choice: row.options},), row.exchange.number) for row in observed_choices(recording)
-    ]
-    constraints += [
-        _Constraint(shown.alternatives, -shown.n if shown.is_delivery else shown.n)
-        for shown in _forms(recording, facts)
-    ]
+    forms = sorted(shown_by_forms(recording, facts), key=_place)
+    propagation = _Propagation()
+    propagation.apply(_distinct([*_observed(recording), *forms, *_replayed(recording, facts)]))
+    return tuple(map(propagation.result, CHOICES))
+
+
+def _place(shown: Shown) -> tuple[bool, int]:
+    return isinstance(shown.cited, DeliveryAttempt), shown.cited.number
+
+
+def _observed(recording: Trace) -> Iterator[Shown]:
+    for row in observed_choices(recording):
+        yield Shown(({row.choice: row.options},), row.exchange)
+
+
+def _replayed(recording: Trace, facts: Facts) -> Iterator[Shown]:
     replayer = Replayer(facts)
     for exchange in recording.exchanges:
         fitting = replayer.fitting(exchange)
         if fitting:
-            constraints.append(_Constraint(fitting, exchange.number))
-    propagation = _Propagation()
-    propagation.apply(_distinct(constraints))
-    return tuple(map(propagation.result, CHOICES))
+            yield Shown(fitting, exchange)
 
 
-def _forms(recording: Trace, facts: Facts) -> Iterator[forms.Shown]:
-    for exchange in recording.exchanges:
-        yield from forms.of_answer(exchange, facts)
-    yield from forms.of_several(recording)
-    yield from forms.of_deliveries(recording.deliveries)
-
-
-def _distinct(constraints: Iterable[_Constraint]) -> list[_Constraint]:
-    """Return one of several equal constraints: polls show the same again and again."""
-    seen: dict[frozenset[frozenset[tuple[str, frozenset[str]]]], _Constraint] = {}
-    for constraint in constraints:
-        seen.setdefault(frozenset(frozenset(row.items()) for row in constraint.alternatives), constraint)
+def _distinct(rows: Iterable[Shown]) -> list[Shown]:
+    """Return one of several that are equal: polls show the same again and again."""
+    seen: dict[frozenset[frozenset[tuple[str, frozenset[str]]]], Shown] = {}
+    for shown in rows:
+        seen.setdefault(frozenset(frozenset(row.items()) for row in shown.alternatives), shown)
     return list(seen.values())
 
 
@@ -120,45 +115,42 @@ class _Propagation:
 
     def __init__(self) -> None:
         self._remaining = {id: frozenset(choice.options) for id, choice in CHOICES.items()}
-        self._cited: dict[str, list[int]] = defaultdict(list)
+        self._cited: dict[str, list[Cited]] = defaultdict(list)
         self._contradicted: dict[str, str] = {}
 
-    def apply(self, constraints: Sequence[_Constraint]) -> None:
-        """Apply the constraints. One that contradicts the rest in a single choice takes that choice out of all of them."""
-        while any(list(map(self._narrow, constraints))):
-            pass
+    def apply(self, rows: Sequence[Shown]) -> None:
+        """Apply what was shown. What contradicts the rest in a single choice takes that choice out of all of it."""
+        changes = [True]
+        while any(changes):
+            changes = [self._narrow(shown) for shown in rows]
 
-    def _narrow(self, constraint: _Constraint) -> bool:
+    def _narrow(self, shown: Shown) -> bool:
         alternatives = [
             {choice: options for choice, options in row.items() if choice not in self._contradicted}
-            for row in constraint.alternatives
+            for row in shown.alternatives
         ]
         possible = [row for row in alternatives if all(self._remaining[choice] & row[choice] for choice in row)]
         if not possible:
-            return self._contradict(alternatives, constraint.n)
+            return self._contradict(alternatives, shown.cited)
         is_changed = False
-        for choice in frozenset.intersection(*(frozenset(row) for row in possible)):
+        for choice in frozenset.intersection(*map(frozenset, possible)):
             fitting = self._remaining[choice] & frozenset().union(*(row[choice] for row in possible))
             if fitting != self._remaining[choice]:
                 self._remaining[choice] = fitting
-                self._cited[choice].append(constraint.n)
+                self._cited[choice].append(shown.cited)
                 is_changed = True
         return is_changed
 
-    def _contradict(self, alternatives: Sequence[Alternative], index: int) -> bool:
+    def _contradict(self, alternatives: Sequence[Alternative], cited: Cited) -> bool:
         """Note a choice as contradicted if it is the only cause; of several the state, not a choice, may be the cause."""
-        causes = {
-            choice for row in alternatives for choice, options in row.items() if not self._remaining[choice] & options
-        }
+        causes = {choice for row in alternatives for choice in row if not self._remaining[choice] & row[choice]}
         if len(causes) != 1:
             return False
         (choice,) = causes
         fits_any = any(row[choice] for row in alternatives if choice in row)
-        self._contradicted[choice] = (
-            "the answers contradict each other" if fits_any else "no option leads to this answer"
-        )
+        self._contradicted[choice] = _CONTRADICT if fits_any else _NO_OPTION
         self._remaining[choice] = frozenset(CHOICES[choice].options)
-        self._cited[choice].append(index)
+        self._cited[choice].append(cited)
         return True
 
     def result(self, id: str) -> LearnedChoice:
@@ -166,20 +158,19 @@ class _Propagation:
         choice = CHOICES[id]
         options = tuple(option for option in choice.options if option in self._remaining[id])
         cited = self._cited[id][-_CITED_MAX:]
-        exchanges, deliveries = [n for n in cited if n > 0], [-n for n in cited if n < 0]
         state: State = "set" if len(options) > 1 else "settled"
         why = ""
         if id in self._contradicted:
             state, options, why = "contradicted", (), self._contradicted[id]
         elif len(options) == len(choice.options):
-            state, options, why = "not-shown", (), _why_not_shown(id)
+            state, options, why = "not-shown", (), NOT_LEARNT.get(id, "no exchange shows it")
         return LearnedChoice(
             id=id,
             question=choice.question,
             state=state,
             options=options,
-            exchanges=tuple(exchanges),
-            deliveries=tuple(deliveries),
+            exchanges=tuple(row.number for row in cited if isinstance(row, Exchange)),
+            deliveries=tuple(row.number for row in cited if isinstance(row, DeliveryAttempt)),
             why=why,
         )
 
@@ -199,7 +190,3 @@ def profile(learnt: Iterable[LearnedChoice], sources: Iterable[str]) -> str:
             "",
         ]
     )
-
-
-def _why_not_shown(id: str) -> str:
-    return NOT_LEARNT.get(id, "no exchange shows it")
