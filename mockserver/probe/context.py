@@ -220,6 +220,7 @@ class RunContext:
         entry = Entry(
             method=sent.method,
             url=sent.path,
+            source=self._source,
             request_headers=request_headers,
             request_body=sent.body,
             status=None if response is None else response.status,
@@ -229,8 +230,7 @@ class RunContext:
             ended_at=self._begin + math.ceil(self._rate_limiter.elapsed_s * 1_000_000),
             is_ordered=True,
         )
-        number = len(self.exchanges) + 1
-        exchange = recorded_exchange(entry, number=number, source=self._source, path=sent.path, at=sent_at)
+        exchange = recorded_exchange(entry, len(self.exchanges) + 1, sent_at)
         self.exchanges.append(exchange)
         return exchange
 
