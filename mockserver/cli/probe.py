@@ -6,10 +6,8 @@ import argparse
 import json
 import os
 import secrets
-import sys
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
@@ -25,8 +23,6 @@ if TYPE_CHECKING:
 KEY_VARIABLE = "MOCKSERVER_KEY"
 _KEY_MIN_CHARS: Final = 8
 _PARTS: Final[tuple[Part, ...]] = ("service", "choices")  # the client is the run itself
-_BAR_CHARS: Final = 30
-_LINE_EVERY_S: Final = 5.0
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -79,10 +75,9 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     run_settings = settings(options)
     transport, rate_limiter = HttpClient(options.url), RateLimiter(options.rate, time.monotonic, time.sleep)
     begin = time.time_ns() // 1_000
-    show = partial(bar, sys.stderr) if sys.stderr.isatty() else progress_lines(sys.stderr, time.monotonic)
     try:
         _check_access(transport, run_settings.key, options.url)
-        probed = run_probes(transport, run_settings, rate_limiter, options.url, begin, show)
+        probed = run_probes(transport, run_settings, rate_limiter, options.url, begin)
     finally:
         transport.close()
     report = RecordingReport(probed.recording)
@@ -109,29 +104,6 @@ def _run_lines(probed: ProbeRun) -> Iterator[str]:
         yield from (f"  {row}" for row in probed.not_cleaned_up)
     if probed.sessions:
         yield f"Connection sessions created by the run: {probed.sessions}; they expire within twenty minutes."
-
-
-def bar(out: TextIO, done: int, total: int, name: str) -> None:
-    """Draw the progress of a run over the line before; clear the line at the end."""
-    if done == total:
-        out.write("\r" + " " * (_BAR_CHARS + 40) + "\r")
-    else:
-        filled = _BAR_CHARS * done // total
-        out.write(f"\r[{'#' * filled}{'.' * (_BAR_CHARS - filled)}] {done}/{total} {name:<24}")
-    out.flush()
-
-
-def progress_lines(out: TextIO, clock: Callable[[], float]) -> Callable[[int, int, str], None]:
-    """Return a progress for a file or pipe: one line every five seconds. `clock` returns seconds."""
-    printed_at = clock()
-
-    def show(done: int, total: int, name: str) -> None:
-        nonlocal printed_at
-        if done < total and clock() - printed_at >= _LINE_EVERY_S:
-            printed_at = clock()
-            print(f"probe: {done} of {total} probes done, next: {name}", file=out, flush=True)
-
-    return show
 
 
 def _check_access(transport: HttpTransport, key: str, url: str) -> None:

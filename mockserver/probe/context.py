@@ -3,7 +3,7 @@ The context of a run: its settings, its calls, and the records that it creates.
 
 1. Every call is sent by `RunContext.call`, within the run's rate. It is the one place where a call of a probe is refused:
    without `allow_writes` each POST but the audience preview, without `allow_sends` each start.
-2. Keys and the links of sessions are never recorded: an exchange has the role of its key, and recorded answers have both
+2. Keys and the links of sessions are never recorded: an exchange has a stand-in for its key, and recorded answers have both
    redacted.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json as jsonlib
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, NamedTuple
@@ -20,27 +21,30 @@ from mockserver._json import JSON
 from mockserver.contract.endpoints import ENDPOINTS, Endpoint
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import json_value, whole_number
-from mockserver.probe.transport import HttpTransport, RateLimiter, RawResponse
+from mockserver.probe.transport import HttpTransport, RateLimiter, RawResponse, Stop
 from mockserver.trace.entries import Entry
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.recorded import recorded_exchange
 
-Need = Literal["writes", "sends", "public-key", "other-key", "chat", "form", "entrypoint"]
+Need = Literal[
+    "allow_writes", "allow_sends", "public_key", "other_key", "chat", "form", "entrypoint"
+]  # of the settings
 KeyRole = Literal["secret", "public", "other", "none", "unknown", "unprefixed"]
 
-# The option that supplies each need.
-NEEDS: Mapping[Need, str] = {
-    "writes": "--allow-writes",
-    "sends": "--allow-sends",
-    "public-key": "--public-key",
-    "other-key": "--other-key",
-    "chat": "--chat",
-    "form": "--form",
-    "entrypoint": "--entrypoint",
+JSON_HEADERS: Final = {"Content-Type": "application/json"}
+_FAILURES_IN_A_ROW_MAX: Final = 3
+_HEADERS_RECORDED: Final = ("content-type", "date", "retry-after", "ratelimit", "ratelimit-policy")
+_KEYS_RECORDED: Final[Mapping[KeyRole, str]] = {
+    "secret": "sk_secret",
+    "public": "pk_public",
+    "other": "sk_other",
+    "unknown": "sk_unknown",
+    "unprefixed": "key_unknown",
 }
+_PARAMETER = re.compile(r"\{\w+\}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunSettings:
     """
     Settings of a run: keys, ids, and what it may do. Its `repr` shows no key.
@@ -58,25 +62,6 @@ class RunSettings:
     allow_writes: bool = False
     allow_sends: bool = False
 
-    def has(self, need: Need) -> bool:
-        """Return True if the settings supply this need."""
-        return bool(
-            {
-                "writes": self.allow_writes,
-                "sends": self.allow_sends,
-                "public-key": self.public_key,
-                "other-key": self.other_key,
-                "chat": self.chat,
-                "form": self.form,
-                "entrypoint": self.entrypoint,
-            }[need]
-        )
-
-    @property
-    def secrets(self) -> tuple[str, ...]:
-        """The keys, which no output may show."""
-        return tuple(key for key in (self.key, self.public_key, self.other_key) if key)
-
 
 class Probe(NamedTuple):
     """A few calls with one purpose, and what they need."""
@@ -88,23 +73,6 @@ class Probe(NamedTuple):
 
 class Unexpected(Exception):
     """A response after which a probe cannot continue."""
-
-
-class Stop(Exception):
-    """A response that ends the run: the service refuses the key, or limits the rate of calls."""
-
-
-JSON_HEADERS: Final = {"Content-Type": "application/json"}
-_FAILURES_IN_A_ROW_MAX: Final = 3
-_HEADERS_RECORDED: Final = ("content-type", "date", "retry-after", "ratelimit", "ratelimit-policy")
-_KEYS_RECORDED: Final[Mapping[KeyRole, str | None]] = {
-    "secret": "sk_secret",
-    "public": "pk_public",
-    "other": "sk_other",
-    "none": None,
-    "unknown": "sk_unknown",
-    "unprefixed": "key_unknown",
-}
 
 
 class RunContext:
@@ -132,7 +100,6 @@ class RunContext:
         begin: int = 0,
     ) -> None:
         self.settings = settings
-        self.rate_limiter = rate_limiter
         self.exchanges: list[Exchange] = []
         self.templates: list[JSON] = []
         self.other_templates: list[str] = []
@@ -140,11 +107,11 @@ class RunContext:
         self.campaigns: dict[str, str] = {}
         self.not_cleaned_up: list[str] = []
         self.sessions: list[str] = []
+        self._rate_limiter = rate_limiter
         self._source = source
         self._begin = begin
         self._transport = transport
         self._failures_in_a_row = 0
-        self._redacted = {key: f"{key[:3]}..." for key in settings.secrets}
         self._keys: Mapping[KeyRole, str] = {
             "secret": settings.key,
             "public": settings.public_key,
@@ -153,6 +120,8 @@ class RunContext:
             "unknown": f"sk_mockserver_probe_{settings.tag}",
             "unprefixed": f"mockserver-probe-{settings.tag}",
         }
+        own = (settings.key, settings.public_key, settings.other_key)
+        self._redacted = {key: f"{key[:3]}..." for key in own if key}
 
     def call(
         self,
@@ -183,29 +152,12 @@ class RunContext:
         """
         endpoint = ENDPOINTS[operation]
         self._refuse_unless_allowed(endpoint)
-        path, params = endpoint.path, dict[str, str]()
-        for id in ids:
-            name = path[path.index("{") : path.index("}") + 1]
-            path = path.replace(name, quote(id, safe=""), 1)
-            params[name[1:-1]] = id
-        content = body if json is ABSENT else jsonlib.dumps(json, ensure_ascii=False).encode()
-        content_type = {} if json is ABSENT else JSON_HEADERS
-        sent = _Sent(
-            operation=operation,
-            method=endpoint.method,
-            path=path + query,
-            params=params,
-            key=key,
-            body=content,
-            headers={**content_type, **(headers or {})},
-        )
-        return self._exchange(sent)
-
-    def get(self, path: str) -> Exchange:
-        """Read a path that the document does not contain."""
-        return self._exchange(
-            _Sent(operation=None, method="GET", path=path, params={}, key="secret", body=b"", headers={})
-        )
+        path = _PARAMETER.sub("{}", endpoint.path).format(*(quote(id, safe="") for id in ids))
+        if json is not ABSENT:
+            headers = {**JSON_HEADERS, **(headers or {})}
+            body = jsonlib.dumps(json, ensure_ascii=False).encode()
+        sent = _Sent(method=endpoint.method, path=path + query, key=key, body=body, headers=headers or {})
+        return self._answered(sent)
 
     def unknown_id(self, prefix: str) -> str:
         """Return an id that no record has."""
@@ -225,14 +177,15 @@ class RunContext:
         if endpoint.id == "startCampaign" and not self.settings.allow_sends:
             raise PermissionError("startCampaign needs --allow-sends")
 
-    def _exchange(self, sent: _Sent) -> Exchange:
+    def _answered(self, sent: _Sent) -> Exchange:
+        """Send a call, once again if the rate is limited, and return the exchange if the run can continue after it."""
         exchange = self._send(sent)
         if exchange.status == 429:
             seconds = whole_number(exchange.response_headers.get("retry-after", ""))
-            self.rate_limiter.back_off(1 if seconds is None else seconds)
-            limited, exchange = exchange, self._send(sent)
-            if exchange.status == 429:
-                raise Stop(f"the service limits the rate of calls ({limited.code or 429})")
+            self._rate_limiter.back_off(1 if seconds is None else seconds)
+            exchange = self._send(sent)
+        if exchange.status == 429:
+            raise Stop(f"the service limits the rate of calls ({exchange.code or 429})")
         if (exchange.status or 0) >= 500:
             raise Unexpected(f"got {exchange.status} for {exchange.method} {exchange.path}")
         if exchange.code == "SUBSCRIPTION_INACTIVE":
@@ -244,75 +197,66 @@ class RunContext:
 
     def _send(self, sent: _Sent) -> Exchange:
         """Send a call, and record it and its answer, or that none arrived."""
-        self.rate_limiter.wait()
-        started_s = self.rate_limiter.elapsed_s
+        self._rate_limiter.wait()
+        sent_at_s = self._rate_limiter.elapsed_s
         try:
             response = self._transport.call(
                 sent.method, sent.path, key=self._keys[sent.key], body=sent.body, headers=sent.headers
             )
         except OSError as failure:
             self._failures_in_a_row += 1
-            self._record(sent, started_s, None)
+            self._record(sent, sent_at_s, None)
             kind = Stop if self._failures_in_a_row >= _FAILURES_IN_A_ROW_MAX else Unexpected
             raise kind(f"{sent.method} {sent.path}: {failure}") from None
         self._failures_in_a_row = 0
-        return self._record(sent, started_s, response)
+        return self._record(sent, sent_at_s, response)
 
-    def _record(self, sent: _Sent, started_s: float, response: RawResponse | None) -> Exchange:
-        number = len(self.exchanges) + 1
-        headers, body, status = dict[str, str](), None, None
-        if response is not None:
-            headers = {name: value for name, value in response.headers.items() if name in _HEADERS_RECORDED}
-            status, body = response.status, response.body
-            self._note_link(sent.operation, body)
-            body = self.redact(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
-        sent_at = self._begin + math.floor(started_s * 1_000_000)
+    def _record(self, sent: _Sent, sent_at_s: float, response: RawResponse | None) -> Exchange:
         request_headers = {name.lower(): value for name, value in sent.headers.items()}
-        if (sent_key := _KEYS_RECORDED[sent.key]) is not None:
-            request_headers["x-api-key"] = sent_key
+        if sent.key in _KEYS_RECORDED:
+            request_headers["x-api-key"] = _KEYS_RECORDED[sent.key]
+        response_headers = {} if response is None else response.headers
+        sent_at = self._begin + math.floor(sent_at_s * 1_000_000)
         entry = Entry(
             method=sent.method,
             url=sent.path,
+            source=self._source,
             request_headers=request_headers,
             request_body=sent.body,
-            status=status,
-            response_headers=headers,
-            response_body=body,
+            status=None if response is None else response.status,
+            response_headers={name: response_headers[name] for name in response_headers if name in _HEADERS_RECORDED},
+            response_body=None if response is None else self._without_secrets(response.body),
             sent_at=sent_at,
-            ended_at=self._begin + math.ceil(self.rate_limiter.elapsed_s * 1_000_000),
+            ended_at=self._begin + math.ceil(self._rate_limiter.elapsed_s * 1_000_000),
             is_ordered=True,
         )
-        exchange = recorded_exchange(entry, number=number, source=self._source, path=sent.path, at=sent_at)
+        exchange = recorded_exchange(entry, len(self.exchanges) + 1, sent_at)
         self.exchanges.append(exchange)
         return exchange
 
-    def _note_link(self, operation: str | None, body: bytes) -> None:
-        """Redact the link of a new session from now on; each has a stand-in of its own."""
-        answer = json_value(body) if operation == "createConnectionSession" else None
-        if not isinstance(answer, dict):
-            return
-        url = answer.get("url")
-        if isinstance(url, str) and url and url not in self._redacted:
-            ending = url.rpartition("/")[2]
-            kept = ending if ending == answer.get("sessionId") else ""
-            self._redacted[url] = f"https://link-{len(self._redacted)}.invalid/{kept}"
+    def _without_secrets(self, body: bytes) -> bytes:
+        """Return the body of an answer without keys and links; the link of a new session is redacted from now on."""
+        answer = json_value(body)
+        if isinstance(answer, dict) and "sessionId" in answer and isinstance(answer.get("url"), str) and answer["url"]:
+            ending = answer["url"].rpartition("/")[2]
+            kept = ending if ending == answer["sessionId"] else ""
+            self._redacted.setdefault(answer["url"], f"https://link-{len(self._redacted)}.invalid/{kept}")
+        return self.redact(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
 class _Sent(NamedTuple):
-    """A call as it is sent; `operation` is None for a path that the document does not contain."""
+    """A call as it is sent."""
 
-    operation: str | None
     method: str
     path: str
-    params: Mapping[str, str]
     key: KeyRole
     body: bytes
     headers: Mapping[str, str]
 
 
-def require_success(exchange: Exchange, expected: type | tuple[type, ...] = dict) -> Any:
-    """Return the body of a success; raise Unexpected if the call failed or the body has another type."""
-    if not exchange.succeeded or not isinstance(exchange.response_json, expected):
+def require_success(exchange: Exchange) -> JSON:
+    """Return the object that a success has; raise Unexpected if the call failed, or its body is none."""
+    if not exchange.succeeded or not isinstance(exchange.response_json, dict):
         received = f"{exchange.status} {exchange.code or ''}".rstrip()
         raise Unexpected(f"got {received} for {exchange.method} {exchange.path}")
     return exchange.response_json

@@ -6,7 +6,7 @@ from typing import Any
 
 from mockserver._json import JSON
 from mockserver.contract.schemas import ABSENT
-from mockserver.probe.context import RunContext, require_success
+from mockserver.probe.context import RunContext
 from mockserver.trace.exchange import Exchange
 
 Group = JSON
@@ -43,8 +43,3 @@ def preview(context: RunContext, *groups: Group) -> Exchange:
 def statement(context: RunContext, field: str, operator: str, value: Any = ABSENT) -> Exchange:
     """Call the preview with one statement, and return the exchange."""
     return preview(context, all_of(is_(field, operator, value)))
-
-
-def size(exchange: Exchange) -> int:
-    """Return the estimated count of a preview; raise Unexpected if the call was refused."""
-    return int(require_success(exchange)["estimatedCount"])

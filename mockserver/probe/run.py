@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from mockserver._json import JSON
 from mockserver.probe import temporary_campaigns
-from mockserver.probe.context import NEEDS, Probe, RunContext, RunSettings, Stop, Unexpected
+from mockserver.probe.context import Probe, RunContext, RunSettings, Unexpected
 from mockserver.probe.probes import PROBES
-from mockserver.probe.transport import HttpTransport, OutOfTime, RateLimiter
+from mockserver.probe.transport import HttpTransport, RateLimiter, Stop
 from mockserver.trace.recorded import recorded_trace
 from mockserver.trace.trace import Trace
 
-Progress = Callable[[int, int, str], None]
 
-
-class ProbeRun(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class ProbeRun:
     """
     What a run has sent and received.
 
@@ -50,7 +48,6 @@ def run_probes(
     rate_limiter: RateLimiter,
     base_url: str = "",
     begin: int = 0,
-    progress: Progress = lambda *_: None,
 ) -> ProbeRun:
     """
     Run all probes against a service, and return what they sent and received.
@@ -63,33 +60,29 @@ def run_probes(
         rate_limiter: Spaces the calls and ends the run in time.
         base_url: The service's address, for the recording.
         begin: When the run begins, in microseconds since 1970, for the recording.
-        progress: Gets how many probes are done, how many there are, and the name of the next one.
     """
     context = RunContext(
         transport=transport, settings=settings, rate_limiter=rate_limiter, source=base_url, begin=begin
     )
     incomplete: dict[str, str] = {}
     stopped = ""
-    for done, probe in enumerate(PROBES):
-        progress(done, len(PROBES), probe.name)
-        lacking = [NEEDS[need] for need in probe.needs if not settings.has(need)]
-        why = stopped or (f"it needs {' and '.join(lacking)}" if lacking else "")
-        if not why:
-            try:
-                why = _run(context, probe)
-            except (Stop, OutOfTime) as end:
-                why = stopped = context.redact(str(end))
+    for probe in PROBES:
+        lacking = ["--" + need.replace("_", "-") for need in probe.needs if not getattr(settings, need)]
+        if stopped or lacking:
+            incomplete[probe.name] = stopped or f"it needs {' and '.join(lacking)}"
+            continue
+        try:
+            why = _run(context, probe)
+        except Stop as end:
+            why = stopped = context.redact(str(end))
         if why:
             incomplete[probe.name] = why
-    progress(len(PROBES), len(PROBES), "")
     rate_limiter.extend_for_clean_up()
     temporary_campaigns.clean_up(context)
-    recording = recorded_trace(context.exchanges, prefix=base_url, sources=(base_url or "the service",), left_out={})
-    not_cleaned_up = tuple(map(context.redact, context.not_cleaned_up))
     return ProbeRun(
-        recording=recording,
+        recording=recorded_trace(context.exchanges, prefix=base_url, sources=(base_url or "the service",), left_out={}),
         incomplete=incomplete,
-        not_cleaned_up=not_cleaned_up,
+        not_cleaned_up=tuple(map(context.redact, context.not_cleaned_up)),
         sessions=len(context.sessions),
         stopped=stopped,
     )
@@ -102,10 +95,9 @@ def _run(context: RunContext, probe: Probe) -> str:
     except Unexpected as end:
         return context.redact(str(end))
     except (LookupError, TypeError, ValueError, AttributeError) as failure:
-        # A service may send a body of any shape; the checks of answers judge the shape.
+        # A service may send a body of any shape; the judges of the trace judge the shape.
         last = context.exchanges[-1] if context.exchanges else None
         last_call = f"{last.method} {last.path}" if last else "the service"
-        name = type(failure).__name__
-        text = f"the response to {last_call} has another shape than the probe can read ({name}: {failure})"
-        return context.redact(text)
+        shape = f"another shape than the probe can read ({type(failure).__name__}: {failure})"
+        return context.redact(f"the response to {last_call} has {shape}")
     return ""

@@ -14,20 +14,20 @@ from typing import Any, NamedTuple
 
 from mockserver._json import JSON
 from mockserver.contract.schemas import ABSENT
-from mockserver.probe.context import RunContext, Stop, Unexpected, require_success
-from mockserver.probe.previews import empty_audience, preview, size
+from mockserver.probe.context import RunContext, Unexpected, require_success
+from mockserver.probe.previews import empty_audience, preview
+from mockserver.probe.transport import Stop
 from mockserver.trace.exchange import Exchange
 
 _ENDED = ("completed", "failed", "canceled")
 
 
 class UsableTemplate(NamedTuple):
-    """A template for campaigns: a platform that fits it, the keys of its required variables and of all manual ones."""
+    """A template for campaigns: a platform that fits it, and the keys of its required variables."""
 
     id: str
     platform: str
-    required: tuple[str, ...]
-    manual: tuple[str, ...]
+    required: tuple[str, ...] = ()
 
 
 def name(context: RunContext, purpose: str) -> str:
@@ -54,18 +54,13 @@ def sendable(context: RunContext) -> list[JSON]:
 
 def usable(context: RunContext, templates: list[JSON]) -> list[UsableTemplate]:
     """Return these templates with their variables, without those whose details were not read."""
-    usable_templates = []
-    for template in templates:
-        detail = context.template_details.get(template["id"])
-        if detail is not None:
-            variables = detail["commonVariables"]
-            required = tuple(variable["key"] for variable in variables if variable["required"])
-            platform = "chatapp" if template["isOfficial"] else "chatapp_lite"
-            manual = tuple(variable["key"] for variable in variables)
-            usable_templates.append(
-                UsableTemplate(id=template["id"], platform=platform, required=required, manual=manual)
-            )
-    return usable_templates
+    details = context.template_details
+    return [_usable(row, details[row["id"]]) for row in templates if row["id"] in details]
+
+
+def _usable(row: JSON, detail: JSON) -> UsableTemplate:
+    required = tuple(variable["key"] for variable in detail["commonVariables"] if variable["required"])
+    return UsableTemplate(id=row["id"], platform="chatapp" if row["isOfficial"] else "chatapp_lite", required=required)
 
 
 def any_template(context: RunContext) -> UsableTemplate:
@@ -76,29 +71,30 @@ def any_template(context: RunContext) -> UsableTemplate:
     return templates[0]
 
 
-def body(context: RunContext, purpose: str, template: UsableTemplate, **changes: Any) -> JSON:
-    """Return the body of a creation; a change to ABSENT omits the field."""
-    default = {
+def create(context: RunContext, purpose: str, template: UsableTemplate, **changes: Any) -> Exchange:
+    """
+    Create a campaign and return the exchange, also of a refusal; a created campaign is recorded for `clean_up`.
+
+    `changes` are fields of the body; ABSENT omits one.
+    """
+    fields = {
         "name": name(context, purpose),
         "platform": template.platform,
         "templateId": template.id,
         "cadence": 1,
         "filters": empty_audience(),
+        **changes,
     }
-    return {key: value for key, value in (default | changes).items() if value is not ABSENT}
-
-
-def create(context: RunContext, content: JSON) -> Exchange:
-    """Create a campaign and return the exchange, also of a refusal; a created campaign is recorded for `clean_up`."""
-    exchange = context.call("createCampaign", json=content)
-    if exchange.succeeded and isinstance(exchange.response_json, dict) and "campaignId" in exchange.response_json:
-        context.campaigns[str(exchange.response_json["campaignId"])] = str(content.get("name"))
+    exchange = context.call("createCampaign", json={key: value for key, value in fields.items() if value is not ABSENT})
+    id = exchange.field("campaignId")
+    if exchange.succeeded and id is not None:
+        context.campaigns[str(id)] = str(fields["name"])
     return exchange
 
 
-def create_draft(context: RunContext, content: JSON) -> str:
+def create_draft(context: RunContext, purpose: str, template: UsableTemplate, **changes: Any) -> str:
     """Create a draft and return its id; raise Unexpected if the service refuses it."""
-    return str(require_success(create(context, content))["campaignId"])
+    return str(require_success(create(context, purpose, template, **changes))["campaignId"])
 
 
 def cancel(context: RunContext, id: str) -> Exchange:
@@ -109,7 +105,7 @@ def cancel(context: RunContext, id: str) -> Exchange:
     return exchange
 
 
-def start(context: RunContext, id: str, variables: JSON | None = None) -> Exchange:
+def start(context: RunContext, id: str, variables: JSON) -> Exchange:
     """
     Start a draft of this run, after a preview of its filters, and return the exchange, also of a refusal.
 
@@ -120,12 +116,10 @@ def start(context: RunContext, id: str, variables: JSON | None = None) -> Exchan
     """
     if id not in context.campaigns:
         raise PermissionError(f"got {id}; expected a draft of this run")
-    audience = preview(context, *empty_audience())
-    if size(audience) != 0:
-        raise Unexpected(
-            f"an audience that no chat can satisfy was estimated as {size(audience)}, so nothing was started"
-        )
-    exchange = context.call("startCampaign", id, json={} if variables is None else {"commonVariables": variables})
+    count = int(require_success(preview(context, *empty_audience()))["estimatedCount"])
+    if count != 0:
+        raise Unexpected(f"an audience that no chat can satisfy was estimated as {count}, so nothing was started")
+    exchange = context.call("startCampaign", id, json={"commonVariables": variables} if variables else {})
     if exchange.succeeded:
         _stop_if_it_has_targets(context, id)
     return exchange
@@ -134,11 +128,12 @@ def start(context: RunContext, id: str, variables: JSON | None = None) -> Exchan
 def _stop_if_it_has_targets(context: RunContext, id: str) -> None:
     """Cancel a started campaign that has targets, and end the run."""
     executions = require_success(context.call("readCampaign", id)).get("executions", [])
-    if any(execution["targetCount"] for execution in executions):
-        name = context.campaigns[id]
-        outcome = "it was canceled immediately" if cancel(context, id).succeeded else "it could not be canceled"
-        context.not_cleaned_up.append(f"campaign {id} {name!r} was started with targets; {outcome}")
-        raise Stop("a campaign whose filters no chat satisfies was started with targets")
+    if not any(execution["targetCount"] for execution in executions):
+        return
+    name = context.campaigns[id]
+    outcome = "it was canceled immediately" if cancel(context, id).succeeded else "it could not be canceled"
+    context.not_cleaned_up.append(f"campaign {id} {name!r} was started with targets; {outcome}")
+    raise Stop("a campaign whose filters no chat satisfies was started with targets")
 
 
 def clean_up(context: RunContext) -> None:
@@ -153,7 +148,9 @@ def clean_up(context: RunContext) -> None:
 def _end(context: RunContext, id: str) -> str:
     """Cancel a campaign that has not ended, and return its status."""
     try:
-        status = str(context.call("readCampaign", id).response_json.get("status"))
-        return "canceled" if status not in _ENDED and cancel(context, id).succeeded else status
+        status = str(context.call("readCampaign", id).field("status"))
+        if status not in _ENDED and cancel(context, id).succeeded:
+            return "canceled"
+        return status
     except Exception as failure:  # noqa: BLE001 - after any failure the next campaign has to be canceled too
         return f"unknown: {failure}"

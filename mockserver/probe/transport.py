@@ -10,13 +10,16 @@ import http.client
 import re
 import ssl
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from mockserver.contract.text import did_you_mean
 
-TIMEOUT_S = 8.0  # a call that begins in the last second of a run still ends within a minute of its start
-BODY_MAX_BYTES = 8 * 1024 * 1024
+TIMEOUT_S: Final = 8.0  # a call that begins in the last second of a run still ends within a minute of its start
+RUN_MAX_S: Final = 46.0
+CLEAN_UP_MAX_S: Final = 51.0
+WAIT_MAX_S: Final = 5.0  # the longest wait after a 429
+BODY_MAX_BYTES: Final = 8 * 1024 * 1024
 _BASE_URL = "http(s)://host[:port][/prefix]"
 _HOST_AND_PORT = re.compile(r"[\w.-]+(:\d+)?(/.*)?")
 
@@ -41,7 +44,6 @@ class HttpTransport(Protocol):
         path: str,
         *,
         key: str | None = None,
-        json: Any = None,
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
     ) -> RawResponse: ...
@@ -86,7 +88,6 @@ class HttpClient:
         path: str,
         *,
         key: str | None = None,
-        json: Any = None,
         body: bytes = b"",
         headers: Mapping[str, str] | None = None,
     ) -> Response:
@@ -94,15 +95,16 @@ class HttpClient:
         sent = {"Accept": "application/json", "User-Agent": "mockserver-probe", **(headers or {})}
         if key:
             sent["X-API-Key"] = key
+        # A POST without a body has a Content-Length of 0; a GET has no such header.
+        content = None if method == "GET" and not body else body
         try:
-            # A POST without a body has a Content-Length of 0; a GET has no such header.
-            content = body if body or method != "GET" else None
             self._connection.request(method, self._prefix + path, body=content, headers=sent)
             response = self._connection.getresponse()
-            content = response.read(BODY_MAX_BYTES)
+            received = response.read(BODY_MAX_BYTES)
             if not response.isclosed():
                 self.close()
-            return Response(response.status, {name.lower(): value for name, value in response.getheaders()}, content)
+            lower = {name.lower(): value for name, value in response.getheaders()}
+            return Response(status=response.status, headers=lower, body=received)
         except (http.client.HTTPException, OSError) as failure:
             # The next call opens a new connection. This one is not repeated, since the service may have carried it out.
             self.close()
@@ -121,13 +123,8 @@ def _fault_of(parts: SplitResult) -> str:
     return f"the scheme {parts.scheme!r}" if parts.scheme else "a base url without a scheme"
 
 
-RUN_MAX_S = 46.0
-CLEAN_UP_MAX_S = 51.0
-WAIT_MAX_S = 5.0  # the longest wait after a 429
-
-
-class OutOfTime(Exception):
-    """The time of a run is over; the remaining clauses are reported as not observed."""
+class Stop(Exception):
+    """The end of a run: its time is over, or the service refuses the key, limits the rate of calls, or does not respond."""
 
 
 class RateLimiter:
@@ -154,11 +151,11 @@ class RateLimiter:
         return self._clock() - self._started_at_s
 
     def wait(self) -> None:
-        """Wait until the next call may be sent; raise OutOfTime if the run would be over by then."""
+        """Wait until the next call may be sent; raise Stop if the run would be over by then."""
         now = self._clock()
         at = max(now, self._free_at_s)
         if at - self._started_at_s > self._max_s:
-            raise OutOfTime(f"the {self._max_s:.0f} seconds that a run may take were over")
+            raise Stop(f"the {self._max_s:.0f} seconds that a run may take were over")
         if at > now:
             self._sleep(at - now)
         self._free_at_s = at + self._gap_s

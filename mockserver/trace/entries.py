@@ -26,6 +26,7 @@ class Entry:
     Attributes:
         method: As recorded.
         url: Absolute, or from `/` on if the format has no addresses.
+        source: As of an exchange.
         request_headers: By lower-case name.
         request_body: b"" if there was none, None if the recorder left it out.
         status: None if no answer arrived.
@@ -40,6 +41,7 @@ class Entry:
 
     method: str
     url: str
+    source: str = ""
     request_headers: Mapping[str, str] = field(default_factory=dict)
     request_body: bytes | None = None
     status: int | None = None

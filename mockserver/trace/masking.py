@@ -26,6 +26,7 @@ from mockserver.contract.filters import FIELDS
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import json_value, whole_number
 from mockserver.core.instants import MILLISECOND, parse
+from mockserver.core.redaction import is_secret_name, keys_in, replace_keys
 from mockserver.trace.exchange import DeliveryAttempt, Exchange
 from mockserver.trace.trace import Trace
 
@@ -43,7 +44,6 @@ _KEPT_HEADERS: Final = frozenset(
 _PLACES: Final = frozenset(("latitude", "longitude"))
 _PHONE = re.compile(r"(?<![\w+])\+?\d(?:[ ().-]{0,2}\d){7,}(?![\w])|(?<![\w+])\+?\d{8,}(?=@)")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
-_KEY = re.compile(r"\b(sk_|pk_|whsec_)([A-Za-z0-9_+/=\-]{8,})")
 _DRAWS_MAX: Final = 256  # of a stand-in that no other text has; of more texts than their form has values some are equal
 # What a stand-in leaves as it is: placeholders of templates, the scheme of an address and the own machine, and the ending of a file's name.
 _FORM = re.compile(
@@ -77,31 +77,49 @@ class Masker:
         self.counts: Counter[str] = Counter()
 
     def recording(self, recording: Trace) -> Trace:
-        """Return the recording with stand-ins in every header and body."""
+        """Return the recording with stand-ins in every path, header and body."""
         return replace(
             recording,
-            exchanges=[self.exchange(exchange) for exchange in recording.exchanges],
+            exchanges=[self._exchange(exchange) for exchange in recording.exchanges],
             deliveries=[self._delivery(delivery) for delivery in recording.deliveries],
         )
 
-    def exchange(self, exchange: Exchange) -> Exchange:
-        """Return an exchange with stand-ins."""
+    def _exchange(self, exchange: Exchange) -> Exchange:
         return replace(
             exchange,
             path=self._path(exchange.path),
             params={name: self.words(value) for name, value in exchange.params.items()},
             request_headers=self._headers(exchange.request_headers),
-            request_body=self.body(exchange.request_body, exchange.request_headers),
+            request_body=self._body(exchange.request_body, exchange.request_headers),
             response_headers=self._headers(exchange.response_headers),
-            response_body=self.body(exchange.response_body, exchange.response_headers),
-            key=self.words(exchange.key) if exchange.key is not None else None,
+            response_body=self._body(exchange.response_body, exchange.response_headers),
+            key=None if exchange.key is None else self.words(exchange.key),
         )
 
     def _delivery(self, delivery: DeliveryAttempt) -> DeliveryAttempt:
-        headers = self._headers(delivery.headers)
-        return replace(delivery, headers=headers, body=self.body(delivery.body, delivery.headers) or b"", endpoint="")
+        body = self._body(delivery.body, delivery.headers) or b""
+        return replace(delivery, headers=self._headers(delivery.headers), body=body, endpoint="")
 
-    def body(self, body: bytes | None, headers: Mapping[str, str]) -> bytes | None:
+    def _path(self, path: str) -> str:
+        plain, mark, query = path.partition("?")
+        segments = "/".join(map(self.words, plain.split("/")))
+        return segments + mark + "&".join(map(self._parameter, query.split("&")))
+
+    def _parameter(self, pair: str) -> str:
+        name, sign, value = pair.partition("=")
+        return name + sign + self._field_text(value, name)
+
+    def _headers(self, headers: Mapping[str, str]) -> Mapping[str, str]:
+        return {name: self._header(name, value) for name, value in headers.items()}
+
+    def _header(self, name: str, value: str) -> str:
+        if name in _KEPT_HEADERS or name in self._keep:
+            return self.words(value)
+        if is_secret_name(name):
+            return " ".join(map(self._key, keys_in(value))) or "..."
+        return self._stand_in(value)
+
+    def _body(self, body: bytes | None, headers: Mapping[str, str]) -> bytes | None:
         """Return a body with stand-ins: JSON by its fields, an upload by its parts, everything else as one text."""
         if not body:
             return body
@@ -111,20 +129,21 @@ class Masker:
         content_type = headers.get("content-type", "")
         boundary = re.search(r'boundary="?([^";]+)', content_type)
         if content_type.startswith("multipart/") and boundary is not None:
-            return b"".join(self._parts(body, boundary[1].encode("utf-8", "surrogatepass")))
+            separator = b"--" + boundary[1].encode("utf-8", "surrogatepass")
+            return separator.join(map(self._part, body.split(separator)))
         try:
             return self.text(body.decode()).encode()
         except UnicodeDecodeError:
             return _blank(body)
 
-    def _parts(self, body: bytes, boundary: bytes) -> Iterator[bytes]:
-        """Yield the pieces of a multipart body: names of files with stand-ins, contents without all but their beginning."""
-        for place, piece in enumerate(body.split(b"--" + boundary)):
-            head, gap, content = piece.partition(b"\r\n\r\n")
-            named = re.sub(rb'(filename="?)([^";\r\n]*)', self._file_name, head)
-            ending = b"\r\n" if content.endswith(b"\r\n") else b""
-            blank = _blank(content.removesuffix(b"\r\n")) + ending if gap else b""
-            yield (b"--" + boundary if place else b"") + named + gap + blank
+    def _part(self, part: bytes) -> bytes:
+        """Return a part of an upload: names of files with stand-ins, contents without all but their beginning."""
+        head, gap, content = part.partition(b"\r\n\r\n")
+        named = re.sub(rb'(filename="?)([^";\r\n]*)', self._file_name, head)
+        if not gap:
+            return named
+        file = content.removesuffix(b"\r\n")
+        return named + gap + _blank(file) + content[len(file) :]
 
     def _file_name(self, match: re.Match[bytes]) -> bytes:
         return match[1] + self.text(match[2].decode("utf-8", "replace"), "name").encode()
@@ -134,9 +153,9 @@ class Masker:
         if field in self._keep:
             return value
         if isinstance(value, dict):
+            shown = ("value",) if _is_of_table(value) else ()
             return {
-                self.words(name): inner if name == "value" and _is_of_table(value) else self.value(inner, name)
-                for name, inner in value.items()
+                self.words(name): inner if name in shown else self.value(inner, name) for name, inner in value.items()
             }
         if isinstance(value, list):
             return [self.value(element, field) for element in value]
@@ -147,12 +166,7 @@ class Masker:
         return value
 
     def _field_text(self, text: str, field: str) -> str:
-        if (
-            field in _KEPT_FIELDS
-            or field.endswith(_KEPT_ENDINGS)
-            or text in words_of_document()
-            or parse(text) is not None
-        ):
+        if field in _KEPT_FIELDS or field.endswith(_KEPT_ENDINGS) or text in words_of_document() or parse(text):
             return self.words(text)
         if _DATE.fullmatch(text) or _NUMBER.fullmatch(text):
             return text
@@ -163,8 +177,7 @@ class Masker:
             self.counts[field] += 1
             return 0
         if "phone" in field.lower() and isinstance(number, int) and number >= 0:
-            digits = self.text(str(number), field)
-            return whole_number(digits) or 0
+            return whole_number(self.text(str(number), field)) or 0
         return number
 
     def text(self, text: str, field: str = "text") -> str:
@@ -180,8 +193,11 @@ class Masker:
         """Return a text of the API itself, such as an id, with stand-ins for the phone numbers and keys in it."""
         if _DATE.match(text):
             return text
-        masked = _KEY.sub(lambda match: match[1] + self._letters(match[2]), text)
-        return _PHONE.sub(lambda match: self.text(match[0], "phone"), masked)
+        return _PHONE.sub(lambda match: self.text(match[0], "phone"), replace_keys(text, self._key))
+
+    def _key(self, key: str) -> str:
+        prefix, mark, rest = key.partition("_")
+        return prefix + mark + self._letters(rest)
 
     def sentence(self, text: str) -> str:
         """Return a text about the recording with the stand-ins of all texts that have got one, the longest first."""
@@ -200,13 +216,10 @@ class Masker:
         return stand_in
 
     def _stand_in(self, text: str, draw: int = 0) -> str:
-        places: list[str] = []
-        end = 0
-        whole = self._letters(text, draw)
+        stand_in = self._letters(text, draw)
         for match in _FORM.finditer(text):
-            places += [whole[end : match.start()], match[0]]
-            end = match.end()
-        return "".join([*places, whole[end:]])
+            stand_in = stand_in[: match.start()] + match[0] + stand_in[match.end() :]
+        return stand_in
 
     def _letters(self, text: str, draw: int = 0) -> str:
         """Return as many letters and digits as the text has, each of its kind."""
@@ -220,19 +233,6 @@ class Masker:
         while True:
             yield from hashlib.sha256(seed + count.to_bytes(4, "big")).digest()
             count += 1
-
-    def _path(self, path: str) -> str:
-        plain, mark, query = path.partition("?")
-        pairs = (pair.partition("=") for pair in query.split("&"))
-        return (
-            self.words(plain)
-            + mark
-            + "&".join(name + sign + self._field_text(value, name) for name, sign, value in pairs)
-        )
-
-    def _headers(self, headers: Mapping[str, str]) -> Mapping[str, str]:
-        kept = self._keep | _KEPT_HEADERS
-        return {name: self.words(value) if name in kept else self._stand_in(value) for name, value in headers.items()}
 
 
 def _like(character: str, number: int) -> str:
@@ -280,11 +280,8 @@ def salt_of(recording: Trace) -> bytes:
     """Return what the stand-ins of a recording depend on: all its bodies, the same for the same recording."""
     digest = hashlib.sha256()
     for exchange in recording.exchanges:
-        digest.update(
-            f"{exchange.path}\n{exchange.key}\n{exchange.at // MILLISECOND if exchange.is_timed else exchange.number}\n".encode(
-                "utf-8", "surrogatepass"
-            )
-        )
+        at = exchange.at // MILLISECOND if exchange.is_timed else exchange.number
+        digest.update(f"{exchange.path}\n{exchange.key}\n{at}\n".encode("utf-8", "surrogatepass"))
         digest.update(exchange.request_body or b"")
         digest.update(exchange.response_body or b"")
     return digest.digest()

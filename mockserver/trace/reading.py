@@ -13,7 +13,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -94,24 +94,6 @@ def read_recording(*files: str | Path, url: str | None = None) -> Trace:
     return trace
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Received:
-    """
-    An entry of a file.
-
-    Attributes:
-        entry: Without keys.
-        source: The file's name.
-        address: Its scheme, host and path.
-        query: With its `?`.
-    """
-
-    entry: Entry
-    source: str
-    address: str
-    query: str
-
-
 class _Intake:
     """Collects the entries of all files that may belong to the API."""
 
@@ -119,8 +101,8 @@ class _Intake:
         self._names = names
         self._first_host = ""
         self._first_problem: str | None = None
-        self._calls: list[_Received] = []
-        self._deliveries: list[_Received] = []
+        self._calls: list[Entry] = []
+        self._deliveries: list[Entry] = []
         self._left_out: Counter[str] = Counter()
         self._frequency: Counter[str] = Counter()
 
@@ -133,16 +115,12 @@ class _Intake:
             self._left_out["other"] += 1
             return
         path = _open_path(path)
-        received = _Received(
-            entry=_without_keys(entry),
-            source=source,
-            address=host + path,
-            query=replace_keys(query, hashed_key),
-        )
+        url = host + path + replace_keys(query, hashed_key)
+        entry = replace(_without_keys(entry), source=source, url=url)
         if is_delivery:
-            self._deliveries.append(received)
+            self._deliveries.append(entry)
             return
-        self._calls.append(received)
+        self._calls.append(entry)
         self._frequency.update(host + start for start in _starts(entry.method, path))
 
     def best_prefix(self) -> str:
@@ -162,23 +140,23 @@ class _Intake:
     def trace(self, prefix: str) -> Trace:
         """Return the trace of the calls below a prefix."""
         left_out = self._left_out.copy()
+        calls: list[Entry] = []
         problems: list[str] = []
-        calls: list[_Received] = []
-        for call in self._calls:
-            kind = _kind_left_out(call.entry) if call.address.startswith(prefix + _VERSION) else "other"
+        for entry in self._calls:
+            kind = _kind_left_out(entry) if entry.url.startswith(prefix + _VERSION) else "other"
             if kind is None:
-                calls.append(call)
+                calls.append(replace(entry, url=entry.url[len(prefix) :]))
                 continue
             left_out[kind] += 1
-            if kind == "unfinished" and call.entry.problem is not None:
-                problems.append(call.entry.problem)
+            if kind == "unfinished":
+                problems.append(str(entry.problem))
         if not calls and not self._deliveries:
             wrong = f"got {', '.join(self._names)} without a call below {prefix}/v1"
             raise RecordingError(problems[0] if problems else f"{wrong}; did you mean {self.best_prefix()}?")
-        deliveries = sorted(self._deliveries, key=lambda received: received.entry.sent_at or 0)
+        deliveries = sorted(self._deliveries, key=lambda entry: entry.sent_at or 0)
         return recorded_trace(
-            _exchanges(calls, len(prefix)),
-            [_delivery(number, received) for number, received in enumerate(deliveries, 1)],
+            _exchanges(calls),
+            [_delivery(number, entry) for number, entry in enumerate(deliveries, 1)],
             prefix=prefix,
             sources=self._names,
             left_out=dict(left_out),
@@ -237,36 +215,32 @@ def _kind_left_out(entry: Entry) -> str | None:
     return "unfinished" if entry.problem is not None else None
 
 
-def _exchanges(calls: Iterable[_Received], prefix_chars: int) -> list[Exchange]:
+def _exchanges(calls: Iterable[Entry]) -> list[Exchange]:
     """Return the exchanges in order of their start; those without times follow, in the order of their file."""
     exchanges: list[Exchange] = []
     at: Instant = 0
-    for call in sorted(calls, key=lambda call: (call.entry.sent_at is None, call.entry.sent_at or 0)):
-        at = at + _UNTIMED_STEP if call.entry.sent_at is None else call.entry.sent_at
-        path = call.address[prefix_chars:] + call.query
-        number = len(exchanges) + 1
-        exchanges.append(recorded_exchange(call.entry, number=number, source=call.source, path=path, at=at))
+    for entry in sorted(calls, key=lambda entry: (entry.sent_at is None, entry.sent_at or 0)):
+        at = at + _UNTIMED_STEP if entry.sent_at is None else entry.sent_at
+        exchanges.append(recorded_exchange(entry, len(exchanges) + 1, at))
     return exchanges
 
 
-def _delivery(number: int, received: _Received) -> DeliveryAttempt:
-    entry = received.entry
+def _delivery(number: int, entry: Entry) -> DeliveryAttempt:
     at = number * MILLISECOND if entry.sent_at is None else entry.sent_at
+    headers = entry.request_headers
     event: JSON = json_value(entry.request_body or b"")
     return DeliveryAttempt(
         number=number,
-        source=received.source,
-        endpoint=received.address,
-        event_id=next(
-            (entry.request_headers[name] for name in _EVENT_IDS if name in entry.request_headers), f"#{number}"
-        ),
+        source=entry.source,
+        endpoint=entry.url.partition("?")[0],
+        event_id=next((headers[name] for name in _EVENT_IDS if name in headers), f"#{number}"),
         kind=event["event"],
         session_id=str(event["data"].get("sessionId")),
         happened_at=at,
         at=at,
         ended_at=at if entry.ended_at is None else entry.ended_at,
         status=entry.status,
-        headers=entry.request_headers,
+        headers=headers,
         body=entry.request_body or b"",
     )
 

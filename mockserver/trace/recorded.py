@@ -17,18 +17,16 @@ from mockserver.wire.router import route
 _LONG: Final = 2 * MINUTE  # an answer that took so long was waited for
 
 
-def recorded_exchange(entry: Entry, *, number: int, source: str, path: str, at: Instant) -> Exchange:
+def recorded_exchange(entry: Entry, number: int, at: Instant) -> Exchange:
     """
     Return the exchange of an entry, with what follows from it.
 
     Args:
-        entry: It contains hashes of keys, or stand-ins for them.
+        entry: Its `url` is the path from `/v1` on, and it has hashes of keys, or stand-ins for them.
         number: As of an exchange.
-        source: As of an exchange.
-        path: From `/v1` on, with its query.
         at: When it was sent, or counts as sent if the entry has no times.
     """
-    match = route(entry.method, path.partition("?")[0])
+    match = route(entry.method, entry.url.partition("?")[0])
     trouble = trouble_of(entry.status, entry.response_headers, entry.response_body, entry.method)
     ended_at = at if entry.ended_at is None else entry.ended_at
     is_timed = entry.sent_at is not None
@@ -36,9 +34,9 @@ def recorded_exchange(entry: Entry, *, number: int, source: str, path: str, at: 
     waited = 0 if is_lost else ended_at - at
     exchange = Exchange(
         number=number,
-        source=source,
+        source=entry.source,
         method=entry.method,
-        path=path,
+        path=entry.url,
         operation=match.target.id if match.target is not None and entry.method != "HEAD" else None,
         params=match.params,
         request_headers=entry.request_headers,

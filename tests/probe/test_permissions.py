@@ -224,7 +224,7 @@ def test_the_run_ends_if_a_service_does_not_answer(mockserver_server: MockServer
         silent = Silent()
         probed = run(sandbox, silent)
 
-    assert "GET /v1/message-templates: no response (TimeoutError)" in probed.run.stopped
+    assert "GET /v1/campaigns: no response (TimeoutError)" in probed.run.stopped
     assert 3 == silent.calls
     assert {"no-answer": 3} == probed.run.recording.troubles
 

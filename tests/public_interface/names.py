@@ -197,7 +197,13 @@ def _files() -> Iterator[str]:
         yield from (f"recording report.service.clauses[]{place}.{name}" for name in fields)
     yield from value_facts(
         "probe report",
-        ProbeRun(recorded_trace([], prefix="", sources=(), left_out={}), {}, (), 0, "").as_json(),
+        ProbeRun(
+            recording=recorded_trace([], prefix="", sources=(), left_out={}),
+            incomplete={},
+            not_cleaned_up=(),
+            sessions=0,
+            stopped="",
+        ).as_json(),
         frozenset(("incomplete",)),
     )
     for command in ("choices", "clauses", "scenarios", "docs", "skill"):

@@ -152,3 +152,18 @@ def test_a_filter_on_a_part_of_a_platform_keeps_its_text_and_another_does_not() 
     platform, contact = Masker(b"").value(statements)
 
     assert ("app", False) == (platform["value"], contact["value"] == "app")
+
+
+def test_a_key_in_another_header_is_still_one_and_equal_to_that_of_the_tenant(tmp_path: Path) -> None:
+    call = entry("GET /v1/campaigns", 200, {"campaigns": []}, headers={"Authorization": f"Bearer tok_secret {KEY}"})
+    (exchange,) = masked(read_recording(write(tmp_path, call))).exchanges
+
+    assert (exchange.key, exchange.key) == (
+        exchange.request_headers["x-api-key"], exchange.request_headers["authorization"],
+    )  # fmt: skip
+
+
+def test_a_path_keeps_what_follows_a_key(tmp_path: Path) -> None:
+    (exchange,) = masked(read_recording(write(tmp_path, entry(f"POST /v1/campaigns/{KEY}/start", 404, {})))).exchanges
+
+    assert f"/v1/campaigns/{exchange.key}/start" == exchange.path

@@ -1,8 +1,9 @@
-"""Probes of keys, tenants, paths and bodies: what calls that only read can show."""
+"""Probes of keys, tenants and bodies: what calls that only read can show."""
 
 from __future__ import annotations
 
-from mockserver.probe.context import JSON_HEADERS, RunContext, Stop, Unexpected, require_success
+from mockserver.probe.context import JSON_HEADERS, RunContext, Unexpected, require_success
+from mockserver.probe.transport import Stop
 
 
 def authentication(context: RunContext) -> None:
@@ -12,10 +13,6 @@ def authentication(context: RunContext) -> None:
         raise Stop(f"the service refused the key: {exchange.code}")
     rows = require_success(exchange)["templates"]
     context.templates = [row for row in rows if isinstance(row, dict) and "id" in row]
-
-
-def unknown_path(context: RunContext) -> None:
-    context.get("/v1/mockserver-probe-no-such-path")
 
 
 def keys(context: RunContext) -> None:
@@ -31,11 +28,6 @@ def public_key(context: RunContext) -> None:
     context.call("readFilterSchema", key="public")
     context.call("previewAudience", json={}, key="public")
     context.call("readConnectionSession", context.unknown_id("connection_session"), key="public")
-
-
-def public_form(context: RunContext) -> None:
-    """A form's policy is the one call that a front end needs; whether it accepts a public key is open."""
-    context.call("readFormPolicy", context.settings.form, key="public")
 
 
 def other_tenant(context: RunContext) -> None:
@@ -71,7 +63,3 @@ def broken_json(context: RunContext) -> None:
     """A body that is not a JSON object fails its schema."""
     for body in (b"{", b"[]", b'"text"'):
         context.call("previewAudience", body=body, headers=JSON_HEADERS)
-
-
-def audience_without_filters(context: RunContext) -> None:
-    context.call("previewAudience", json={})

@@ -13,9 +13,17 @@ from mockserver._json import JSON
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.limits import CADENCE_MAX_PER_MINUTE, CAMPAIGN_DESCRIPTION_MAX_CHARS, CAMPAIGN_NAME_MAX_CHARS
 from mockserver.contract.schemas import ABSENT
-from mockserver.probe import temporary_campaigns
 from mockserver.probe.context import RunContext, require_success
-from mockserver.probe.previews import all_of, is_
+from mockserver.probe.previews import all_of, is_, preview
+from mockserver.probe.temporary_campaigns import (
+    UsableTemplate,
+    any_template,
+    cancel,
+    create,
+    create_draft,
+    name,
+    official,
+)
 
 # Changes to a good body that fail the schema.
 _REFUSED: Final[tuple[JSON, ...]] = (
@@ -37,84 +45,70 @@ _PER_STATUS_MAX: Final = 3
 
 def draft_at_every_limit(context: RunContext) -> None:
     """A draft at every limit is created, listed and read, and a second one gets its name."""
-    template = temporary_campaigns.any_template(context)
-    name = temporary_campaigns.name(context, "full").ljust(CAMPAIGN_NAME_MAX_CHARS, "-")
+    template = any_template(context)
+    longest = name(context, "full").ljust(CAMPAIGN_NAME_MAX_CHARS, "-")
     description = "d" * CAMPAIGN_DESCRIPTION_MAX_CHARS
-    content = temporary_campaigns.body(
-        context, "full", template, name=name, description=description, cadence=CADENCE_MAX_PER_MINUTE
-    )
-    id = temporary_campaigns.create_draft(context, content)
+    cadence = CADENCE_MAX_PER_MINUTE
+    id = create_draft(context, "full", template, name=longest, description=description, cadence=cadence)
     context.call("listCampaigns")
     context.call("readCampaign", id)
-    temporary_campaigns.create(context, temporary_campaigns.body(context, "full", template, name=name))
+    create(context, "full", template, name=longest)
 
 
 def refused_bodies(context: RunContext) -> None:
     """Each of these bodies fails the schema."""
-    template = temporary_campaigns.any_template(context)
+    template = any_template(context)
     for number, changes in enumerate(_REFUSED):
-        body = temporary_campaigns.body(context, f"refused {number}", template, **changes)
-        temporary_campaigns.create(context, body)
+        create(context, f"refused {number}", template, **changes)
 
 
 def platform(context: RunContext) -> None:
     """A creation omits the platform."""
-    template = temporary_campaigns.any_template(context)
-    body = temporary_campaigns.body(context, "no platform", template, platform=ABSENT)
-    created = temporary_campaigns.create(context, body)
+    created = create(context, "no platform", any_template(context), platform=ABSENT)
     if created.succeeded:
-        context.call("readCampaign", str(created.response_json["campaignId"]))
+        context.call("readCampaign", str(created.field("campaignId")))
 
 
 def templates(context: RunContext) -> None:
     """An unknown template, and an official one on the lite channel."""
-    _create_with(context, "unknown template", context.unknown_id("template"), "chatapp")
-    for row in temporary_campaigns.official(context)[:1]:
-        _create_with(context, "mismatch", row["id"], "chatapp_lite")
+    create(context, "unknown template", UsableTemplate(id=context.unknown_id("template"), platform="chatapp"))
+    for row in official(context)[:1]:
+        create(context, "mismatch", UsableTemplate(id=row["id"], platform="chatapp_lite"))
         context.call("readTemplate", row["id"])
 
 
 def other_templates(context: RunContext) -> None:
     """A creation with another tenant's template is refused."""
     for id in context.other_templates[:1]:
-        _create_with(context, "template of another tenant", id, "chatapp")
-
-
-def _create_with(context: RunContext, purpose: str, template_id: str, platform: str) -> None:
-    template = temporary_campaigns.UsableTemplate(id=template_id, platform=platform, required=(), manual=())
-    temporary_campaigns.create(context, temporary_campaigns.body(context, purpose, template))
+        create(context, "template of another tenant", UsableTemplate(id=id, platform="chatapp"))
 
 
 def filters(context: RunContext) -> None:
     """A creation refuses the filters that the preview refuses."""
-    template = temporary_campaigns.any_template(context)
+    template = any_template(context)
     for statement in (
         is_("chat.mockserverProbe", "exists"),
         is_("chat.tagIds", "equals", "tag_mockserver_probe"),
         is_("chat.monetization", "equals", "1"),
     ):
-        groups = [all_of(statement)]
-        context.call("previewAudience", json={"filters": groups})
-        temporary_campaigns.create(
-            context, temporary_campaigns.body(context, "wrong filters", template, filters=groups)
-        )
+        preview(context, all_of(statement))
+        create(context, "wrong filters", template, filters=[all_of(statement)])
 
 
 def names_and_cancel(context: RunContext) -> None:
     """Names that may count as the same, and the cancel of a draft, of a canceled campaign and of an unknown one."""
-    template = temporary_campaigns.any_template(context)
-    content = temporary_campaigns.body(context, "names", template)
-    id = temporary_campaigns.create_draft(context, content)
-    temporary_campaigns.create(context, content | {"name": content["name"].upper()})
-    temporary_campaigns.create(context, content | {"name": content["name"] + " "})
+    template = any_template(context)
+    id = create_draft(context, "names", template)
+    create(context, "names", template, name=name(context, "names").upper())
+    create(context, "names", template, name=name(context, "names") + " ")
     context.call("listCampaigns")
     context.call("readCampaign", id)
-    is_canceled = temporary_campaigns.cancel(context, id).status == 204
+    is_canceled = cancel(context, id).status == 204
     context.call("cancelCampaign", context.unknown_id("campaign"))
     context.call("readCampaign", id)
     if is_canceled:
-        temporary_campaigns.cancel(context, id)
-        temporary_campaigns.create(context, content)
+        cancel(context, id)
+        create(context, "names", template)
         context.call("listCampaigns")
 
 

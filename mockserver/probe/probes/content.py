@@ -12,9 +12,17 @@ from urllib.parse import quote
 from mockserver._json import JSON
 from mockserver.probe.context import RunContext, require_success
 
+# What the ids of records begin with, by the operation that reads one.
+_PREFIXES: Final = {
+    "readTemplate": "template",
+    "readEntrypoint": "entrypoint",
+    "listMessages": "chat",
+    "readFormPolicy": "form",
+    "readConnectionSession": "connection_session",
+}
 _PAGE_SIZE: Final = 4
 _PAGES_MAX: Final = 16
-_DETAILS_MAX: Final = 8
+_DETAILS_PER_KIND_MAX: Final = 3
 _BOUNDARY: Final = "mockserver-probe-boundary"
 _MULTIPART: Final = {"Content-Type": f"multipart/form-data; boundary={_BOUNDARY}"}
 _PART: Final = (
@@ -25,7 +33,7 @@ _UPLOAD: Final = (_PART.format(1) + _PART.format(2) + f"--{_BOUNDARY}--\r\n").en
 
 
 def unknown_ids(context: RunContext) -> None:
-    for operation, prefix in (("readEntrypoint", "entrypoint"), ("listMessages", "chat"), ("readFormPolicy", "form")):
+    for operation, prefix in _PREFIXES.items():
         context.call(operation, context.unknown_id(prefix))
 
 
@@ -64,18 +72,9 @@ def refused_media(context: RunContext) -> None:
 def template_details(context: RunContext) -> None:
     """The list of templates, and the details of some of each kind."""
     require_success(context.call("listTemplates"))
-    for row in _alternate_kinds(context.templates)[:_DETAILS_MAX]:
-        context.template_details[row["id"]] = require_success(context.call("readTemplate", row["id"]))
-
-
-def _alternate_kinds(rows: list[JSON]) -> list[JSON]:
-    """Return official, internal and unapproved templates in turn, so that the first few show every kind."""
     kinds: dict[tuple[Any, bool], list[JSON]] = {}
-    for row in rows:
+    for row in context.templates:
         kinds.setdefault((row.get("isOfficial"), bool(row.get("providerTemplateStatus"))), []).append(row)
-    longest = max((len(kind) for kind in kinds.values()), default=0)
-    return [kind[place] for place in range(longest) for kind in kinds.values() if place < len(kind)]
-
-
-def unknown_template(context: RunContext) -> None:
-    context.call("readTemplate", context.unknown_id("template"))
+    for rows in kinds.values():
+        for row in rows[:_DETAILS_PER_KIND_MAX]:
+            context.template_details[row["id"]] = require_success(context.call("readTemplate", row["id"]))

@@ -13,7 +13,7 @@ from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.probe import temporary_campaigns
 from mockserver.probe.context import RunContext, Unexpected
 from mockserver.probe.probes import campaigns
-from mockserver.probe.temporary_campaigns import UsableTemplate
+from mockserver.probe.temporary_campaigns import UsableTemplate, create_draft
 
 _READS_MAX: Final = 5
 
@@ -26,15 +26,15 @@ def start(context: RunContext) -> None:
     """The start of a draft with an empty audience, its outcome, a second start and a cancel."""
     template = temporary_campaigns.any_template(context)
     context.call("startCampaign", context.unknown_id("campaign"), json={})
-    id = temporary_campaigns.create_draft(context, temporary_campaigns.body(context, "start", template))
+    id = create_draft(context, "start", template)
     context.call("readCampaign", id)
-    if not temporary_campaigns.start(context, id, _values(template) or None).succeeded:
+    if not temporary_campaigns.start(context, id, _values(template)).succeeded:
         context.call("readCampaign", id)
         return
     for _ in range(_READS_MAX):
         if campaigns.read(context, id)["status"] in CAMPAIGN.final:
             break
-    temporary_campaigns.start(context, id, _values(template) or None)
+    temporary_campaigns.start(context, id, _values(template))
     temporary_campaigns.cancel(context, id)
     context.call("readCampaign", id)
 
@@ -43,13 +43,13 @@ def variables(context: RunContext) -> None:
     """Required variables that are missing, that are not texts, and that are empty."""
     templates = temporary_campaigns.usable(context, temporary_campaigns.sendable(context))
     template = _first([row for row in templates if row.required], "variable of the tenant is required")
-    id = temporary_campaigns.create_draft(context, temporary_campaigns.body(context, "variables", template))
+    id = create_draft(context, "variables", template)
     context.call("readCampaign", id)
-    for values in (None, dict.fromkeys(template.required, 1)):
+    for values in ({}, dict.fromkeys(template.required, 1)):
         if temporary_campaigns.start(context, id, values).succeeded:
             return
         context.call("readCampaign", id)
-    other = temporary_campaigns.create_draft(context, temporary_campaigns.body(context, "empty variables", template))
+    other = create_draft(context, "empty variables", template)
     temporary_campaigns.start(context, other, dict.fromkeys(template.required, ""))
     context.call("readTemplate", template.id)
 
@@ -57,7 +57,7 @@ def variables(context: RunContext) -> None:
 def extra_variables(context: RunContext) -> None:
     """A value for a variable that the template does not declare."""
     template = temporary_campaigns.any_template(context)
-    id = temporary_campaigns.create_draft(context, temporary_campaigns.body(context, "extra variable", template))
+    id = create_draft(context, "extra variable", template)
     temporary_campaigns.start(context, id, _values(template) | {"var9999": "mockserver probe"})
 
 
@@ -65,8 +65,8 @@ def unapproved_template(context: RunContext) -> None:
     """A start with a template that the provider has not approved."""
     templates = temporary_campaigns.usable(context, temporary_campaigns.unapproved(context))
     template = _first(templates, "template of the tenant is unapproved")
-    id = temporary_campaigns.create_draft(context, temporary_campaigns.body(context, "unapproved", template))
-    temporary_campaigns.start(context, id, _values(template) or None)
+    id = create_draft(context, "unapproved", template)
+    temporary_campaigns.start(context, id, _values(template))
     context.call("readTemplate", template.id)
 
 

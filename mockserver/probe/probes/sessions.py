@@ -24,10 +24,6 @@ _REFUSED: Final[tuple[JSON, ...]] = (
 )
 
 
-def unknown(context: RunContext) -> None:
-    context.call("readConnectionSession", context.unknown_id("connection_session"))
-
-
 def create(context: RunContext, body: JSON) -> Exchange:
     """Create a session and return the exchange, also of a refusal; note its id."""
     exchange = context.call("createConnectionSession", json=body)
@@ -51,10 +47,6 @@ def funnels(context: RunContext) -> None:
     """A funnel without its step, and a step that no funnel has."""
     create(context, {"funnelId": "funnel_mockserver_probe"})
     create(context, {"funnelStepId": context.unknown_id("funnel_step")})
-
-
-def nulls(context: RunContext) -> None:
-    create(context, {"coexistence": None})
 
 
 def across_tenants(context: RunContext) -> None:
