@@ -16,7 +16,7 @@ from mockserver.core.state.sandbox import KeyOwner, SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.choices import set_choices
 from mockserver.scenario.documents import examine, refusal
-from mockserver.scenario.problems import Problem, ScenarioError
+from mockserver.scenario.problems import ScenarioError, WrongPart
 from mockserver.scenario.pruning import sound_part
 from mockserver.scenario.rule_parser import add_rules
 from mockserver.scenario.seed_context import SeedContext
@@ -94,7 +94,7 @@ def apply(sandbox: SandboxState, document: Mapping[str, Any], *, is_new: bool = 
     return applied
 
 
-def _applied(sandbox: SandboxState, document: Mapping[str, Any], problems: list[Problem], *, is_new: bool) -> Applied:
+def _applied(sandbox: SandboxState, document: Mapping[str, Any], problems: list[WrongPart], *, is_new: bool) -> Applied:
     """Apply each part of a document to the sandbox, and append its problems to `problems`."""
     # `seed` is for the creation of a sandbox, `calls` for a replay.
     ignored = [key for key in ("seed", "calls") if key in document and (key == "calls" or not is_new)]
@@ -110,18 +110,18 @@ def _applied(sandbox: SandboxState, document: Mapping[str, Any], problems: list[
         wanted = (
             f"at most {RULES_MAX} with the {former} of the sandbox (the mock's own bound); remove those that are spent"
         )
-        problems.append(Problem("/script", f"{len(script)} rule{'s' * (len(script) > 1)}", wanted))
+        problems.append(WrongPart("/script", f"{len(script)} rule{'s' * (len(script) > 1)}", wanted))
     else:
         applied.rules.extend(add_rules(sandbox, script, document.get("scenario"), problems))
     return applied
 
 
-def _all(sandbox: SandboxState, values: Mapping[str, Any], problems: list[Problem]) -> list[Problem]:
+def _all(sandbox: SandboxState, values: Mapping[str, Any], problems: list[WrongPart]) -> list[WrongPart]:
     """Return every problem of a document that its schema refuses; the caller restores the sandbox."""
     if not schemas.explains_all("scenario", values):  # a part whose problem is not in the list cannot be pruned
         return problems
     sound = sound_part(values, problems)
-    of_part: list[Problem] = []
+    of_part: list[WrongPart] = []
     _applied(sandbox, sound.document, of_part, is_new=True)
     further = sound.own(of_part)
     of_choices = {problem.path for problem in further if problem.path.startswith("/choices/")}  # these name the options
@@ -130,7 +130,7 @@ def _all(sandbox: SandboxState, values: Mapping[str, Any], problems: list[Proble
     return of_schema + [problem for problem in further if problem.path not in paths]
 
 
-def _set_clock(sandbox: SandboxState, clock: Mapping[str, Any] | None, problems: list[Problem]) -> None:
+def _set_clock(sandbox: SandboxState, clock: Mapping[str, Any] | None, problems: list[WrongPart]) -> None:
     if clock is None:
         return
     if "follow" in clock:
@@ -143,10 +143,12 @@ def _set_clock(sandbox: SandboxState, clock: Mapping[str, Any] | None, problems:
         except ValueError as refused:
             wanted = f"an instant that is not before the sandbox's now: {refused}"
     if wanted:
-        problems.append(Problem("/clock/freeze", to_json_text(clock["freeze"]), wanted))
+        problems.append(WrongPart("/clock/freeze", to_json_text(clock["freeze"]), wanted))
 
 
-def _add_seed_data(sandbox: SandboxState, given: Mapping[str, Any], problems: list[Problem], applied: Applied) -> None:
+def _add_seed_data(
+    sandbox: SandboxState, given: Mapping[str, Any], problems: list[WrongPart], applied: Applied
+) -> None:
     """Add the records of every tenant, those of the default tenant first."""
     own = {kind: entries for kind, entries in given.items() if kind != "tenants"}
     others = ((f"/given/tenants/{number}", entry) for number, entry in enumerate(given.get("tenants", ())))
@@ -167,7 +169,7 @@ def _add_seed_data(sandbox: SandboxState, given: Mapping[str, Any], problems: li
 
 
 def _new_tenant(
-    sandbox: SandboxState, entry: Mapping[str, Any], problems: list[Problem] | None = None, path: str = ""
+    sandbox: SandboxState, entry: Mapping[str, Any], problems: list[WrongPart] | None = None, path: str = ""
 ) -> Tenant:
     tenant_id = entry.get("id") or sandbox.new_id("tenant_")
     keys = {
@@ -181,27 +183,27 @@ def _new_tenant(
     for kind, key in keys.items():
         if key in sandbox.keys and problems is not None:
             problems.append(
-                Problem(f"{path}/{kind}Key", f"{key[:3]}...", "a key that no tenant of the sandbox has yet")
+                WrongPart(f"{path}/{kind}Key", f"{key[:3]}...", "a key that no tenant of the sandbox has yet")
             )
         sandbox.keys[key] = KeyOwner(tenant_id, kind)
     if sandbox.has_id(tenant_id) and problems is not None:
-        problems.append(Problem(f"{path}/id", to_json_text(tenant_id), "an id that is not in use in the sandbox"))
+        problems.append(WrongPart(f"{path}/id", to_json_text(tenant_id), "an id that is not in use in the sandbox"))
     sandbox.tenants[tenant_id] = tenant
     return tenant
 
 
-def _set_country(tenant: Tenant, entry: Mapping[str, Any], problems: list[Problem] | None, path: str) -> None:
+def _set_country(tenant: Tenant, entry: Mapping[str, Any], problems: list[WrongPart] | None, path: str) -> None:
     country = entry.get("country", tenant.country)
     if problems is not None and not is_country(country):
         problems.append(
-            Problem(f"{path}/country", to_json_text(country), "the code of a country (ISO 3166-1), such as BR")
+            WrongPart(f"{path}/country", to_json_text(country), "the code of a country (ISO 3166-1), such as BR")
         )
     else:
         tenant.country = country
 
 
 def _set_tenant(
-    sandbox: SandboxState, tenant: Tenant, entry: Mapping[str, Any], problems: list[Problem], path: str
+    sandbox: SandboxState, tenant: Tenant, entry: Mapping[str, Any], problems: list[WrongPart], path: str
 ) -> None:
     """Set the fields of an existing tenant; a new key replaces the old one, which becomes invalid."""
     tenant.name = entry.get("name", tenant.name)
@@ -214,7 +216,7 @@ def _set_tenant(
             continue
         if key in sandbox.keys:
             problems.append(
-                Problem(f"{path}/{kind}Key", f"{key[:3]}...", "a key that no tenant of the sandbox has yet")
+                WrongPart(f"{path}/{kind}Key", f"{key[:3]}...", "a key that no tenant of the sandbox has yet")
             )
             continue
         del sandbox.keys[getattr(tenant, attribute)]

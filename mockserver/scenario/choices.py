@@ -13,11 +13,11 @@ from mockserver.core.operations import choices as in_force
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.documents import read_file
-from mockserver.scenario.problems import Problem, ScenarioError, step
+from mockserver.scenario.problems import ScenarioError, WrongPart, step
 
 
 def set_choices(
-    sandbox: SandboxState, wanted: Mapping[str, object], problems: list[Problem], path: str = "/choices"
+    sandbox: SandboxState, wanted: Mapping[str, object], problems: list[WrongPart], path: str = "/choices"
 ) -> None:
     """
     Set choices of the sandbox; a key missing in a number-valued one keeps its number.
@@ -36,7 +36,7 @@ def set_choices(
         in_force.set_choices(sandbox, wanted)
 
 
-def choice_problem(choice_id: str, value: object, *, hints: bool = True, path: str = "/choices") -> Problem | None:
+def choice_problem(choice_id: str, value: object, *, hints: bool = True, path: str = "/choices") -> WrongPart | None:
     """
     Return the problem of this value of a choice, or None if it is valid.
 
@@ -49,11 +49,11 @@ def choice_problem(choice_id: str, value: object, *, hints: bool = True, path: s
     path += step(choice_id)
     if choice_id not in choices.CHOICES and choice_id not in choices.FIXED:
         near = closest_match(choice_id, choices.CHOICES) if hints else None
-        return Problem(path, to_json_text(choice_id), "the id of a choice", near)
+        return WrongPart(path, to_json_text(choice_id), "the id of a choice", near)
     if choice_id in choices.FIXED:
-        return Problem(path, to_json_text(value), str(choices.problem(choice_id, value)))
+        return WrongPart(path, to_json_text(value), str(choices.problem(choice_id, value)))
     mismatch = choices.mismatch(choice_id, value)
-    return mismatch and Problem(path, to_json_text(value), mismatch.expected, mismatch.nearest)
+    return mismatch and WrongPart(path, to_json_text(value), mismatch.expected, mismatch.nearest)
 
 
 _SUFFIXES = (".yaml", ".yml", ".json")
@@ -73,12 +73,12 @@ def load_profile(profile: str | Path) -> dict[str, object]:
     file = Path(profile)
     if file.suffix not in _SUFFIXES and not file.is_file():
         wanted = f"one of {', '.join(PROFILES)}, or a file {{choices: {{id: option}}}}"
-        problem = Problem("/profile", repr(str(profile)), wanted, closest_match(profile, PROFILES))
+        problem = WrongPart("/profile", repr(str(profile)), wanted, closest_match(profile, PROFILES))
         raise ScenarioError([problem])
     document = read_file(file)
     options: dict[str, object] = document.get("choices", {})
     wanted = f"only {', '.join(_KEYS)} in a profile"
-    problems = [Problem(f"/{key}", "a key of scenarios", wanted) for key in document if key not in _KEYS]
+    problems = [WrongPart(f"/{key}", "a key of scenarios", wanted) for key in document if key not in _KEYS]
     for id, value in options.items():
         invalid = choice_problem(id, value, hints=len(problems) < PROBLEMS_MAX)
         problems += [invalid] if invalid else []

@@ -23,10 +23,10 @@ from mockserver._json import JSON
 from mockserver.contract.limits import DOCUMENT_DEPTH_MAX as DEPTH_MAX
 from mockserver.contract.text import closest_match
 from mockserver.scenario.explaining import explained
-from mockserver.scenario.problems import Problem, ScenarioError, step, steps
+from mockserver.scenario.problems import ScenarioError, WrongPart, step, steps
 from mockserver.version import VERSION
 
-__all__ = ["DEPTH_MAX", "Document", "Problem", "ScenarioError", "examine", "in_order", "to_plain", "validate"]
+__all__ = ["DEPTH_MAX", "Document", "ScenarioError", "WrongPart", "examine", "in_order", "to_plain", "validate"]
 __all__ += ["read", "read_file", "refusal"]
 
 _INTEGER_MAX_BITS = 4096
@@ -72,14 +72,14 @@ def read(path: Path) -> Document:
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        problem = Problem("", f"{path} ({error.strerror})", "a file that can be read", nearest_file(path))
+        problem = WrongPart("", f"{path} ({error.strerror})", "a file that can be read", nearest_file(path))
         raise ScenarioError([problem], str(path)) from None
     except UnicodeDecodeError as error:
-        raise ScenarioError([Problem("", f"byte {error.start} that is not UTF-8", "UTF-8 text")], str(path)) from None
+        raise ScenarioError([WrongPart("", f"byte {error.start} that is not UTF-8", "UTF-8 text")], str(path)) from None
     value = parsing.value_of(text, str(path))
     if not isinstance(value, Mapping | None):
         kind = "a list" if isinstance(value, list) else "a single value"
-        raise ScenarioError([Problem("", kind, "an object, such as `scenario: NAME`")], str(path))
+        raise ScenarioError([WrongPart("", kind, "an object, such as `scenario: NAME`")], str(path))
     document = Document(value or {})
     document.file = path
     return document
@@ -116,7 +116,7 @@ def to_plain(value: Any) -> Any:
     Raises:
         ScenarioError: For a value that JSON cannot represent, and for one that is nested too deeply.
     """
-    problems: list[Problem] = []
+    problems: list[WrongPart] = []
     plain = _plain(value, None, 0, problems)
     if problems:
         raise ScenarioError(problems)
@@ -136,14 +136,14 @@ def validate(document: Any) -> JSON:
     return values
 
 
-def examine(document: Any) -> tuple[JSON, list[Problem]]:
+def examine(document: Any) -> tuple[JSON, list[WrongPart]]:
     """
     Return the document's values with the types of JSON, and the problems that the schema finds, unordered.
 
     Raises:
         ScenarioError: For a document that is nested too deeply.
     """
-    problems: list[Problem] = []
+    problems: list[WrongPart] = []
     try:
         values = _plain(document, None, 0, problems)
     except ScenarioError as too_deep:
@@ -161,7 +161,7 @@ def examine(document: Any) -> tuple[JSON, list[Problem]]:
     return values, problems
 
 
-def refusal(problems: Iterable[Problem], document: Any) -> ScenarioError:
+def refusal(problems: Iterable[WrongPart], document: Any) -> ScenarioError:
     """Return the error of an invalid document: its problems in document order, with lines and columns if it has a file."""
     ordered = in_order(problems, document)
     if not isinstance(document, Document) or document.file is None:
@@ -182,12 +182,12 @@ def refusal(problems: Iterable[Problem], document: Any) -> ScenarioError:
     return ScenarioError(placed, str(document.file))
 
 
-def in_order(problems: Iterable[Problem], document: Any) -> list[Problem]:
+def in_order(problems: Iterable[WrongPart], document: Any) -> list[WrongPart]:
     """Return the unique problems in document order; a missing value is ordered as its parent is."""
 
     tables: dict[int, dict[str, tuple[int, Any]]] = {}  # by the identity of a mapping: the place and value of each key
 
-    def place(problem: Problem) -> tuple[int, ...]:
+    def place(problem: WrongPart) -> tuple[int, ...]:
         value, numbers = document, []
         for key in steps(problem.path):
             if isinstance(value, Mapping):
@@ -208,7 +208,7 @@ def in_order(problems: Iterable[Problem], document: Any) -> list[Problem]:
 _Place = tuple[Any, str | int] | None  # the place of the parent, and the key below it
 
 
-def _plain(value: Any, place: _Place, depth: int, problems: list[Problem]) -> Any:
+def _plain(value: Any, place: _Place, depth: int, problems: list[WrongPart]) -> Any:
     """Return the value with the types of JSON, with null for what JSON cannot represent, which is added to `problems`."""
     if isinstance(value, str):
         is_text = value.isascii() or not re.search(_SURROGATE, value)
@@ -224,7 +224,7 @@ def _plain(value: Any, place: _Place, depth: int, problems: list[Problem]) -> An
     return _plain_scalar(value, place, problems)
 
 
-def _plain_scalar(value: Any, place: _Place, problems: list[Problem]) -> Any:
+def _plain_scalar(value: Any, place: _Place, problems: list[WrongPart]) -> Any:
     if isinstance(value, int):
         return value if value.bit_length() <= _INTEGER_MAX_BITS else _refused(place, "too long a number", problems)
     if isinstance(value, float | Decimal):
@@ -242,13 +242,13 @@ def _bound(place: _Place, depth: int) -> None:
     if depth >= DEPTH_MAX:
         path = "".join(step(key) for key in _keys(place)[:2])
         raise ScenarioError(
-            [Problem(path, f"a value nested deeper than {DEPTH_MAX} levels", "fewer levels (the mock's own bound)")]
+            [WrongPart(path, f"a value nested deeper than {DEPTH_MAX} levels", "fewer levels (the mock's own bound)")]
         )
 
 
-def _refused(place: _Place, found: str, problems: list[Problem]) -> None:
+def _refused(place: _Place, found: str, problems: list[WrongPart]) -> None:
     path = "".join(step(key) for key in _keys(place)) if place else ""
-    problems.append(Problem(path, found, "a value that JSON can represent"))
+    problems.append(WrongPart(path, found, "a value that JSON can represent"))
 
 
 def _keys(place: _Place) -> list[str | int]:

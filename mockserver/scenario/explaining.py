@@ -11,7 +11,7 @@ from mockserver.contract import schemas
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.text import brief, closest_match
 from mockserver.core.redaction import to_json_text
-from mockserver.scenario.problems import Problem, step, steps
+from mockserver.scenario.problems import WrongPart, step, steps
 
 _LISTED_MAX = 15  # of a longer list of names a message has the nearest ones
 _SHOWN_CHARS = 80
@@ -21,14 +21,14 @@ _KINDS |= {"object": "an object", "array": "an array", "null": "null"}
 Schema = Mapping[str, Any]
 
 
-def explained(schema_name: str, value: object) -> list[Problem]:
+def explained(schema_name: str, value: object) -> list[WrongPart]:
     """Return every problem of a value with a schema, one per place and keyword."""
     schema = schemas.load(schema_name)
     errors = schemas.check(schema_name, value)
     wrong_type = {error.pointer for error in errors if error.keyword == "type"}
     pointers = [error.pointer.split("/") for error in errors]
     parents = {"/".join(keys[:depth]) for keys in pointers for depth in range(len(keys))}
-    problems: dict[Problem, None] = {}  # as an ordered set
+    problems: dict[WrongPart, None] = {}  # as an ordered set
     for error in errors:
         is_echo = error.keyword != "type" and error.pointer in wrong_type
         is_of_other_alternative = error.keyword == "enum" and error.pointer in parents
@@ -37,36 +37,36 @@ def explained(schema_name: str, value: object) -> list[Problem]:
     return list(problems)
 
 
-def _explained(schema: Schema, error: schemas.SchemaError) -> Problem:
+def _explained(schema: Schema, error: schemas.SchemaError) -> WrongPart:
     path, keyword = error.pointer, error.keyword
     parent, own = _parts(schema, path[: path.rfind("/")] if path else ""), _parts(schema, path)
     if keyword == "additionalProperties":
         return _unknown_key(schema, parent, error)
     if keyword in ("enum", "const"):
         values = [value for part in own for value in _values(part)]
-        return Problem(path, _short(error.found), _one_of(values, error.found), _close(error.found, values))
+        return WrongPart(path, _short(error.found), _one_of(values, error.found), _close(error.found, values))
     if keyword == "required":
         alternatives = _alternatives(parent)
         if alternatives and steps(path)[-1] in alternatives:
-            return Problem(path[: path.rfind("/")], "neither", f"exactly one of {' and '.join(alternatives)}")
-        return Problem(path, "nothing", f"{_kinds(own)}: it is required")
+            return WrongPart(path[: path.rfind("/")], "neither", f"exactly one of {' and '.join(alternatives)}")
+        return WrongPart(path, "nothing", f"{_kinds(own)}: it is required")
     if keyword == "dependentRequired":
-        return Problem(path, "nothing", error.wanted)
+        return WrongPart(path, "nothing", error.wanted)
     if keyword == "oneOf" and _alternatives(own):
-        return Problem(path, "both", f"exactly one of {' and '.join(_alternatives(own))}")
+        return WrongPart(path, "both", f"exactly one of {' and '.join(_alternatives(own))}")
     if keyword == "false":
-        return Problem(
+        return WrongPart(
             path, f"the key {to_json_text(steps(path)[-1])}", f"no such key next to {_excluding(parent, path)}"
         )
     if keyword == "type":
-        return Problem(path, _short(error.found), _kinds(own) + _example(own))
+        return WrongPart(path, _short(error.found), _kinds(own) + _example(own))
     if keyword == "minProperties":
         first = next(iter(_names(own)), "NAME: VALUE")
-        return Problem(path, _short(error.found), f"an object of at least 1 property, such as {first}")
-    return Problem(path, _short(error.found), error.wanted)
+        return WrongPart(path, _short(error.found), f"an object of at least 1 property, such as {first}")
+    return WrongPart(path, _short(error.found), error.wanted)
 
 
-def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.SchemaError) -> Problem:
+def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.SchemaError) -> WrongPart:
     *before, key = steps(error.pointer)
     known = list(dict.fromkeys(_names(parent)))
     below = {inner: f"{name}.{inner}" for name in reversed(known) for inner in reversed(_below(schema, parent, name))}
@@ -76,10 +76,10 @@ def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.Schema
     if around is not None and key not in known:
         above = _names(_parts(schema, "".join(map(step, before[:around]))))
         if key in above:
-            return Problem(error.pointer, got, f"{key} one level up, next to {before[around]}", key)
+            return WrongPart(error.pointer, got, f"{key} one level up, next to {before[around]}", key)
     outer, _, inner = key.partition(".")
     if outer in known and inner:
-        return Problem(
+        return WrongPart(
             error.pointer,
             got,
             f"the key {inner} inside `{outer}`: {{{json.dumps(outer)}: {{{json.dumps(inner)}: ...}}}}",
@@ -88,7 +88,7 @@ def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.Schema
     near = key if key in below else closest_match(key, [*known, *below])
     if near in below and near not in known:
         near = below[near]
-    return Problem(error.pointer, got, f"a key of {owner}: {_one_of(known, key, quoted=False)}", near)
+    return WrongPart(error.pointer, got, f"a key of {owner}: {_one_of(known, key, quoted=False)}", near)
 
 
 def _below(schema: Schema, parent: Sequence[Schema], name: str) -> list[str]:

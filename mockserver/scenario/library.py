@@ -17,7 +17,7 @@ from mockserver._json import JSON
 from mockserver.contract.text import closest_match
 from mockserver.core.redaction import to_json_text
 from mockserver.scenario.documents import Document, read_file
-from mockserver.scenario.problems import Problem, ScenarioError
+from mockserver.scenario.problems import ScenarioError, WrongPart
 
 
 @cache
@@ -61,5 +61,5 @@ def document(name: str) -> JSON:
     known = paths()
     if name not in known:
         wanted = f"the name of one of the library's {len(known)} scenarios, which `mockserver scenarios` lists"
-        raise ScenarioError([Problem("/scenario", to_json_text(name), wanted, closest_match(name, known))])
+        raise ScenarioError([WrongPart("/scenario", to_json_text(name), wanted, closest_match(name, known))])
     return read_scenario(known[name])

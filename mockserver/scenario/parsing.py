@@ -26,7 +26,7 @@ from mockserver._json import JSON
 from mockserver.contract.limits import DOCUMENT_DEPTH_MAX as DEPTH_MAX
 from mockserver.contract.limits import YAML_MAX_CHARS
 from mockserver.contract.text import number
-from mockserver.scenario.problems import Problem, ScenarioError, steps
+from mockserver.scenario.problems import ScenarioError, WrongPart, steps
 
 ALIASED_VALUES_MAX = 100_000
 _JSON_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -123,7 +123,7 @@ def value_of(text: str, name: str) -> Any:
     if len(text) > YAML_MAX_CHARS:
         received = f"{len(text):,} characters that are not an object of JSON"
         expected = f"at most {YAML_MAX_CHARS:,} of YAML, the mock's own bound, or JSON, which may have any length"
-        raise ScenarioError([Problem("", received, expected)], name)
+        raise ScenarioError([WrongPart("", received, expected)], name)
     try:
         return _reader().load(text)
     except MarkedYAMLError as error:
@@ -131,11 +131,11 @@ def value_of(text: str, name: str) -> Any:
         position = _position(mark) if mark else None
         message = str(error.problem or error)
         message = message if isinstance(error, _Refused) else _syntax(message)
-        problem = Problem("", message, "YAML 1.2", position=position)
+        problem = WrongPart("", message, "YAML 1.2", position=position)
     except YAMLError as error:
-        problem = Problem("", str(error), "YAML 1.2")
+        problem = WrongPart("", str(error), "YAML 1.2")
     except (ValueError, RecursionError) as error:
-        problem = Problem("", f"text that cannot be read: {error}", "YAML 1.2")
+        problem = WrongPart("", f"text that cannot be read: {error}", "YAML 1.2")
     raise ScenarioError([problem], name)
 
 

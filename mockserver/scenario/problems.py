@@ -15,7 +15,7 @@ _WANTED_CHARS = 300
 _UNNAMED = "the scenario document"  # one that is in no file
 
 
-class Problem(NamedTuple):
+class WrongPart(NamedTuple):
     """
     One problem of a document; `str()` returns one printable line of some hundred characters at most.
 
@@ -35,9 +35,9 @@ class Problem(NamedTuple):
     nearest: str | None = None
     position: str | None = None
 
-    def redacted(self) -> Problem:
+    def redacted(self) -> WrongPart:
         """Return the problem with everything in the form of a key masked."""
-        return Problem(*Redactor(()).value(self))
+        return WrongPart(*Redactor(()).value(self))
 
     def as_json(self) -> dict[str, str]:
         """Return the problem as the control plane shows it."""
@@ -50,7 +50,7 @@ class Problem(NamedTuple):
             place = f"{path} ({position})" if path else position
         return printable(f"{place}: got {found}; expected {wanted}{did_you_mean(nearest)}")
 
-    def _cut(self) -> Problem:
+    def _cut(self) -> WrongPart:
         """Return the problem with the beginnings of its texts: a document may have keys and values of any length."""
         return self._replace(
             path=brief(self.path, _PATH_CHARS),
@@ -70,7 +70,7 @@ class ScenarioError(ValueError):
 
     document: Mapping[str, Any] | None = None
 
-    def __init__(self, problems: Iterable[Problem], name: str = "the scenario document") -> None:
+    def __init__(self, problems: Iterable[WrongPart], name: str = "the scenario document") -> None:
         self.problems = [problem.redacted() for problem in problems]
         name = printable(name)
         lines = [str(problem) for problem in self.problems[:_SHOWN_MAX]]

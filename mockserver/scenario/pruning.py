@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from mockserver.contract import schemas
 from mockserver.core.redaction import to_json_text
-from mockserver.scenario.problems import Problem, step, steps
+from mockserver.scenario.problems import WrongPart, step, steps
 
 _REMOVED: Final = object()
 _LEFT_OUT: Final = "left out"  # not a key that a document's rule can have
@@ -32,7 +32,7 @@ class Sound(NamedTuple):
     refused: frozenset[str]
     ids: frozenset[str]
 
-    def own(self, problems: Sequence[Problem]) -> list[Problem]:
+    def own(self, problems: Sequence[WrongPart]) -> list[WrongPart]:
         """Return the problems of the part that the document has too, with their places in the document."""
         placed = [problem._replace(path=self._place(problem.path)) for problem in problems]
         return [
@@ -54,7 +54,7 @@ def left_out(rule: Mapping[str, Any]) -> frozenset[str]:
     return keys
 
 
-def sound_part(document: Mapping[str, Any], problems: Sequence[Problem]) -> Sound:
+def sound_part(document: Mapping[str, Any], problems: Sequence[WrongPart]) -> Sound:
     """Return the part of the document that its schema accepts, given every problem that it has."""
     parts: dict[str, Any] = {
         key: copy.deepcopy(value) if key == "given" else value for key, value in document.items() if key in _CHECKED
@@ -72,7 +72,7 @@ def sound_part(document: Mapping[str, Any], problems: Sequence[Problem]) -> Soun
     return Sound(parts, places, frozenset(_record(problem.path) for problem in within), frozenset(ids))
 
 
-def _prune_given(parts: dict[str, Any], wrong: Sequence[Problem], places: dict[str, Sequence[int]]) -> set[str]:
+def _prune_given(parts: dict[str, Any], wrong: Sequence[WrongPart], places: dict[str, Sequence[int]]) -> set[str]:
     """Remove the invalid records from `given` and return their ids; `places` is that of `Sound`."""
     ids: set[str] = set()
     for problem in wrong:
@@ -107,7 +107,7 @@ def _rule(rule: Any, wrong: Sequence[Sequence[str]]) -> Mapping[str, Any]:
     return accepted | ({_LEFT_OUT: keys} if keys else {})
 
 
-def _remove(root: Any, problem: Problem, ids: set[str]) -> None:
+def _remove(root: Any, problem: WrongPart, ids: set[str]) -> None:
     """Mark the invalid part of the copy as removed: the value at the place, or the object that lacks a value there."""
     parent, key, value = None, None, root
     for part in steps(problem.path):

@@ -26,7 +26,7 @@ from mockserver.core.state.matching import PATH_ROOTS, is_literal, normalize_con
 from mockserver.core.state.rules import Latency, Rule, WireFaults
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.choices import choice_problem
-from mockserver.scenario.problems import Problem, step
+from mockserver.scenario.problems import WrongPart, step
 from mockserver.scenario.pruning import left_out
 
 _DURATION = "a duration such as 20m, 1h30m, 3500ms, PT20M or seconds, never negative"
@@ -42,7 +42,7 @@ _EXCLUSIVE = (deciding("operation"), deciding("transmission"), deciding("respons
 _OF_RESPONSES = tuple(dict.fromkeys((*deciding("operation"), *deciding("response"))))
 
 
-def parse_wire_faults(effects: Mapping[str, Any], path: str, problems: list[Problem]) -> WireFaults | None:
+def parse_wire_faults(effects: Mapping[str, Any], path: str, problems: list[WrongPart]) -> WireFaults | None:
     """Return the faults of the wire as one record, None if there are none; append their problems to `problems`."""
     rows = [row for name, row in WIRE_FAULTS.items() if name in effects]
     if not rows:
@@ -50,11 +50,11 @@ def parse_wire_faults(effects: Mapping[str, Any], path: str, problems: list[Prob
     for group in _EXCLUSIVE:
         given = [name for name in group if name in effects]
         if len(given) > 1:
-            problems.append(Problem(path, ", ".join(given), f"one of {', '.join(group)}"))
+            problems.append(WrongPart(path, ", ".join(given), f"one of {', '.join(group)}"))
     lost, made = ([name for name in group if name in effects] for group in (WITHOUT_RESPONSE, _OF_RESPONSES))
     if lost and made:
         wanted = f"{lost[0]} without {' and '.join(made)}: its client gets no response"
-        problems.append(Problem(path, f"{lost[0]} with {' and '.join(made)}", wanted))
+        problems.append(WrongPart(path, f"{lost[0]} with {' and '.join(made)}", wanted))
     _check_headers(effects.get("reply", {}).get("headers", {}), f"{path}/reply/headers", problems)
     fields: dict[str, Any] = {}
     skips_operation = False
@@ -65,25 +65,25 @@ def parse_wire_faults(effects: Mapping[str, Any], path: str, problems: list[Prob
     return WireFaults(**fields | {"skips_operation": skips_operation})
 
 
-def _check_headers(headers: Mapping[str, str], path: str, problems: list[Problem]) -> None:
+def _check_headers(headers: Mapping[str, str], path: str, problems: list[WrongPart]) -> None:
     """Refuse headers that would break the framing of the response, which only faults of the wire do."""
     lengths = [name for name in headers if name.lower() == "content-length"]
     for name in headers:
         if name.lower() in _OF_THE_CONNECTION:
             wanted = f"a header of the response, not of the connection: the server frames it; {_FRAMING} change that"
-            problems.append(Problem(path + step(name), f"the header {to_json_text(name)}", wanted))
+            problems.append(WrongPart(path + step(name), f"the header {to_json_text(name)}", wanted))
     for name in lengths[1:]:
         problems.append(
-            Problem(
+            WrongPart(
                 path + step(name), f"the header {to_json_text(name)}", f"one Content-Length; {lengths[0]} is another"
             )
         )
     if lengths and not _LENGTH.fullmatch(headers[lengths[0]]):
         received = to_json_text(headers[lengths[0]])
-        problems.append(Problem(path + step(lengths[0]), received, "a length of 1 to 15 digits, such as 512"))
+        problems.append(WrongPart(path + step(lengths[0]), received, "a length of 1 to 15 digits, such as 512"))
 
 
-def _wait(path: str, problems: list[Problem], written: Any, below: str) -> int | Latency:
+def _wait(path: str, problems: list[WrongPart], written: Any, below: str) -> int | Latency:
     """Return the wait that an argument of a fault gives; `path` is the fault's place, `below` that of the wait in it."""
     path += below
     if not isinstance(written, Mapping):
@@ -92,17 +92,17 @@ def _wait(path: str, problems: list[Problem], written: Any, below: str) -> int |
     p99 = wait(written.get("p99", written["median"]), f"{path}/p99", problems)
     maximum = wait(written.get("max", max(p99, median) / 1_000_000 * 10), f"{path}/max", problems)
     if not 0 < median <= p99:
-        problems.append(Problem(path, to_json_text(written), "a median above zero and a p99 of at least the median"))
+        problems.append(WrongPart(path, to_json_text(written), "a median above zero and a p99 of at least the median"))
     return Latency(median, p99, maximum)
 
 
-def wait(written: object, path: str, problems: list[Problem]) -> int:
+def wait(written: object, path: str, problems: list[WrongPart]) -> int:
     """Return a wait in microseconds, 0 for an invalid one, which is added to `problems`."""
     duration = parse_duration(written)
     if duration is None:
-        problems.append(Problem(path, to_json_text(written), _DURATION))
+        problems.append(WrongPart(path, to_json_text(written), _DURATION))
     elif duration > _LONGEST_WAIT:
-        problems.append(Problem(path, to_json_text(written), "a wait of at most 366 days"))
+        problems.append(WrongPart(path, to_json_text(written), "a wait of at most 366 days"))
     return duration or 0
 
 
@@ -115,7 +115,7 @@ Entry = Mapping[str, Any]
 
 
 def add_rules(
-    sandbox: SandboxState, script: Sequence[Entry], scenario: str | None, problems: list[Problem]
+    sandbox: SandboxState, script: Sequence[Entry], scenario: str | None, problems: list[WrongPart]
 ) -> list[str]:
     """
     Add the rules of a script to the sandbox, in order.
@@ -152,7 +152,9 @@ def _schedule(sandbox: SandboxState, rule: Rule) -> None:
             sending.replace_schedule(sandbox, tenant, execution, execution.schedule)
 
 
-def _rule(sandbox: SandboxState, entry: Entry, scenario: str | None, path: str, problems: list[Problem]) -> Rule | None:
+def _rule(
+    sandbox: SandboxState, entry: Entry, scenario: str | None, path: str, problems: list[WrongPart]
+) -> Rule | None:
     count_before = len(problems)
     if left_out(entry).isdisjoint(_TRIGGERS):
         _check_trigger(entry, path, problems)
@@ -165,7 +167,7 @@ def _rule(sandbox: SandboxState, entry: Entry, scenario: str | None, path: str, 
     since = as_shown(sandbox.now)  # counted like deadlines, so that a rule can be due at one
     due = {key: None if duration is None else since + duration for key, duration in durations.items()}
     if due["at"] is not None and due["at"] > LATEST:
-        problems.append(Problem(f"{path}/at", to_json_text(entry["at"]), SHOWABLE))
+        problems.append(WrongPart(f"{path}/at", to_json_text(entry["at"]), SHOWABLE))
     if len(problems) > count_before:
         return None
     return _build_rule(sandbox, entry, scenario, effects, wire, due)
@@ -211,21 +213,21 @@ def _build_rule(
     )
 
 
-def _check_trigger(entry: Entry, path: str, problems: list[Problem]) -> None:
+def _check_trigger(entry: Entry, path: str, problems: list[WrongPart]) -> None:
     triggers = [key for key in _TRIGGERS if key in entry]
     if len(triggers) != 1:
-        problems.append(Problem(path, " and ".join(triggers) or "none", "exactly one of on, at and after"))
+        problems.append(WrongPart(path, " and ".join(triggers) or "none", "exactly one of on, at and after"))
         return
     if "on" not in entry:
         for key in (key for key in _CALLS_ONLY if key in entry):
             wanted = f"no {key} next to {triggers[0]}: it belongs to `on`"
-            problems.append(Problem(f"{path}/{key}", to_json_text(entry[key]), wanted))
+            problems.append(WrongPart(f"{path}/{key}", to_json_text(entry[key]), wanted))
         return
     on = entry["on"]
     if on != DELIVERY and not named(on):
         known = (*OPERATIONS, DELIVERY, "*", *(f"{row.method} {row.path}" for row in ENDPOINTS.values()))
         wanted = "an operation id, METHOD /path as in the API document, *, or delivery"
-        problems.append(Problem(f"{path}/on", to_json_text(on), wanted, closest_match(on, known)))
+        problems.append(WrongPart(f"{path}/on", to_json_text(on), wanted, closest_match(on, known)))
 
 
 # A name or value of `where`, `while`, `from` and `until` that can never occur is a problem: a literal one has to be one of
@@ -235,7 +237,7 @@ _STATES: Mapping[str, Sequence[str]] = MappingProxyType({"campaign": CAMPAIGN.st
 _SIGNED_NUMBER = r"(>=|<=|!=|>|<)\s*-?[0-9]{1,15}\s*"
 
 
-def _check_conditions(entry: Entry, path: str, problems: list[Problem]) -> None:
+def _check_conditions(entry: Entry, path: str, problems: list[WrongPart]) -> None:
     """Append the problems of a rule's conditions to `problems`; its trigger is valid."""
     for key, wanted in entry.get("where", {}).items():
         if entry.get("on") == DELIVERY:
@@ -253,14 +255,14 @@ def _check_conditions(entry: Entry, path: str, problems: list[Problem]) -> None:
             _check_number(wanted, place, problems)
     active_from, active_until = (parse_duration(entry[key]) if key in entry else None for key in ("from", "until"))
     if active_from is not None and active_until is not None and active_until <= active_from:
-        problems.append(Problem(f"{path}/until", to_json_text(entry["until"]), f"more than from, {entry['from']}"))
+        problems.append(WrongPart(f"{path}/until", to_json_text(entry["until"]), f"more than from, {entry['from']}"))
 
 
-def _check_delivery(key: str, wanted: Any, path: str, problems: list[Problem]) -> None:
+def _check_delivery(key: str, wanted: Any, path: str, problems: list[WrongPart]) -> None:
     if key not in _OF_DELIVERY:
         known = ", ".join(_OF_DELIVERY)
         problems.append(
-            Problem(path, to_json_text(key), f"a path that begins with {known}", closest_match(key, _OF_DELIVERY))
+            WrongPart(path, to_json_text(key), f"a path that begins with {known}", closest_match(key, _OF_DELIVERY))
         )
     elif key == "event":
         _check_word(wanted, tuple(EVENTS), path, problems)
@@ -268,11 +270,11 @@ def _check_delivery(key: str, wanted: Any, path: str, problems: list[Problem]) -
         _check_number(wanted, path, problems)
 
 
-def _check_path(key: str, operations: Sequence[str], path: str, problems: list[Problem]) -> None:
+def _check_path(key: str, operations: Sequence[str], path: str, problems: list[WrongPart]) -> None:
     root, _, name = key.partition(".")
     if root not in PATH_ROOTS:
         problems.append(
-            Problem(
+            WrongPart(
                 path,
                 to_json_text(key),
                 f"a path that begins with {', '.join(PATH_ROOTS)}, such as body.name",
@@ -281,61 +283,65 @@ def _check_path(key: str, operations: Sequence[str], path: str, problems: list[P
         )
         return
     if not name and root != "body":
-        problems.append(Problem(path, to_json_text(key), f"{root}.NAME"))
+        problems.append(WrongPart(path, to_json_text(key), f"{root}.NAME"))
     if not name or root != "path":
         return
     parts = {part for operation in operations for part in ENDPOINTS[operation].path.split("/") if part.startswith("{")}
     known = sorted(f"path.{part[1:-1]}" for part in parts)
     if key not in known:
         valid = ", ".join(known) or "another root, as these paths have no parameters"
-        problems.append(Problem(path, to_json_text(key), valid, closest_match(key, known)))
+        problems.append(WrongPart(path, to_json_text(key), valid, closest_match(key, known)))
 
 
-def _check_word(wanted: Any, words: Sequence[str], path: str, problems: list[Problem]) -> None:
+def _check_word(wanted: Any, words: Sequence[str], path: str, problems: list[WrongPart]) -> None:
     if is_literal(wanted) and wanted not in words:
-        problems.append(Problem(path, to_json_text(wanted), f"one of {', '.join(words)}", closest_match(wanted, words)))
+        problems.append(
+            WrongPart(path, to_json_text(wanted), f"one of {', '.join(words)}", closest_match(wanted, words))
+        )
 
 
-def _check_number(wanted: Any, path: str, problems: list[Problem]) -> None:
+def _check_number(wanted: Any, path: str, problems: list[WrongPart]) -> None:
     text = wanted if isinstance(wanted, str) else ""
     is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
     if not is_number and not re.fullmatch(_SIGNED_NUMBER, text):
-        problems.append(Problem(path, to_json_text(wanted), "a number, or one with a sign before it, such as >=20"))
+        problems.append(WrongPart(path, to_json_text(wanted), "a number, or one with a sign before it, such as >=20"))
 
 
-def _effects(written: Entry, path: str, problems: list[Problem]) -> JSON:
+def _effects(written: Entry, path: str, problems: list[WrongPart]) -> JSON:
     """Return the effects by their own names, each alias replaced by the effect it means."""
     effects: JSON = {}
     for name, args in written.items():
         own, meant = ALIASES.get(name, (name, None))
         if own in effects or (name in ALIASES and own in written):
-            problems.append(Problem(f"{path}/{name}", to_json_text(args), f"{own} once: {name} is another name of it"))
+            problems.append(
+                WrongPart(f"{path}/{name}", to_json_text(args), f"{own} once: {name} is another name of it")
+            )
         if name in ALIASES and args is not True and schemas.check("scenario", {"script": [{"do": {own: args}}]}):
             problems.append(
-                Problem(f"{path}/{name}", to_json_text(args), f"true, or what {own} takes, such as {meant!r}")
+                WrongPart(f"{path}/{name}", to_json_text(args), f"true, or what {own} takes, such as {meant!r}")
             )
         effects[own] = meant if name in ALIASES and args is True else args
     return effects
 
 
-def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[Problem]) -> None:
+def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[WrongPart]) -> None:
     groups = {EFFECTS[name].group for name in effects}
     on = entry.get("on")
     if "wire" in groups and on in (None, DELIVERY):
         names = ", ".join(name for name in effects if EFFECTS[name].group == "wire")
-        problems.append(Problem(path, names, "wire effects only with `on` an operation"))
+        problems.append(WrongPart(path, names, "wire effects only with `on` an operation"))
     if "delivery" in groups and on != DELIVERY:
         problems.append(
-            Problem(f"{path}/deliver", to_json_text(effects["deliver"]), "deliver only with `on: delivery`")
+            WrongPart(f"{path}/deliver", to_json_text(effects["deliver"]), "deliver only with `on: delivery`")
         )
     phone = effects.get("complete-session", {}).get("phone")
     if phone is not None and normalize_phone(phone, BRAZIL) is None:
-        problems.append(Problem(f"{path}/complete-session/phone", to_json_text(phone), expected(BRAZIL)))
+        problems.append(WrongPart(f"{path}/complete-session/phone", to_json_text(phone), expected(BRAZIL)))
     rotated = effects.get("rotate-key", {})
     prefix = {"secret": "sk_", "public": "pk_"}[rotated.get("kind", "secret")]
     if not rotated.get("key", prefix).startswith(prefix):  # no call with such a key would be authenticated
         problems.append(
-            Problem(f"{path}/rotate-key/key", to_json_text(rotated["key"]), f"a key that begins with {prefix}")
+            WrongPart(f"{path}/rotate-key/key", to_json_text(rotated["key"]), f"a key that begins with {prefix}")
         )
     if "advance" in effects:
         _duration(effects["advance"], f"{path}/advance", problems)
@@ -345,33 +351,33 @@ def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[Probl
     _check_one_way(effects, path, problems)
 
 
-def _check_choices(effects: Entry, path: str, problems: list[Problem]) -> None:
+def _check_choices(effects: Entry, path: str, problems: list[WrongPart]) -> None:
     settings = dict(effects.get("set-choice", {}))
     if "rate-limit" in effects:
         settings["rate-limit-numbers"] = effects["rate-limit"]
     for choice_id, value in settings.items():
         problem = choice_problem(choice_id, value, hints=len(problems) < PROBLEMS_MAX)
         if problem is None and choice_id not in choices.CHOICES:
-            problem = Problem("", to_json_text(choice_id), "a choice; this is a fixed decision")
+            problem = WrongPart("", to_json_text(choice_id), "a choice; this is a fixed decision")
         if problem is not None:
             place = f"/set-choice{step(choice_id)}" if choice_id in effects.get("set-choice", {}) else "/rate-limit"
             problems.append(problem._replace(path=f"{path}{place}"))
 
 
-def _check_one_way(effects: Entry, path: str, problems: list[Problem]) -> None:
+def _check_one_way(effects: Entry, path: str, problems: list[WrongPart]) -> None:
     """Refuse two ways to select the sends or files that fail."""
     for name, ways in (("fail-sends", ("ratio", "every", "chats")), ("fail-media", ("ratio", "every", "names"))):
         given = [way for way in ways if way in effects.get(name, {})]
         if len(given) > 1:
-            problems.append(Problem(f"{path}/{name}", ", ".join(given), f"one of {', '.join(ways)}"))
+            problems.append(WrongPart(f"{path}/{name}", ", ".join(given), f"one of {', '.join(ways)}"))
 
 
-def _duration(written: object, path: str, problems: list[Problem]) -> int | None:
+def _duration(written: object, path: str, problems: list[WrongPart]) -> int | None:
     if written is None:
         return None
     duration = parse_duration(written)
     if duration is None:
-        problems.append(Problem(path, to_json_text(written), _DURATION))
+        problems.append(WrongPart(path, to_json_text(written), _DURATION))
     return duration
 
 

@@ -10,7 +10,7 @@ from mockserver.core.instants import Instant, as_shown, parse, unusable
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
-from mockserver.scenario.problems import Problem
+from mockserver.scenario.problems import WrongPart
 
 Entry = Mapping[str, Any]
 
@@ -42,7 +42,7 @@ class SeedContext:
         self,
         sandbox: SandboxState,
         tenant: Tenant,
-        problems: list[Problem],
+        problems: list[WrongPart],
         created: dict[str, list[str]],
         secrets: dict[str, str],
     ) -> None:
@@ -56,7 +56,7 @@ class SeedContext:
     def add_problem(self, path: str, found: object, wanted: str, known: Any = ()) -> None:
         """Add a problem; `known` are the valid names, of which the nearest becomes the hint."""
         hint = closest_match(found, known) if len(self.problems) < _HINTED_MAX else None
-        self.problems.append(Problem(path, to_json_text(found), wanted, hint))
+        self.problems.append(WrongPart(path, to_json_text(found), wanted, hint))
 
     def shared_seq(self, entries: Sequence[Entry]) -> int:
         """Return one number in the order of creation for a whole list: of equal instants, listings keep its order."""

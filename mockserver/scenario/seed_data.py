@@ -32,7 +32,7 @@ from mockserver.core.state.records import (
     Webhook,
 )
 from mockserver.core.webhooks import deliveries, url_policy
-from mockserver.scenario.problems import Problem
+from mockserver.scenario.problems import WrongPart
 from mockserver.scenario.seed_campaigns import seed_campaigns
 from mockserver.scenario.seed_context import Entry, SeedContext
 
@@ -357,7 +357,7 @@ def webhooks(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
         expected_secret = deliveries.secret_rejection(context.sandbox, entry["secret"]) if "secret" in entry else None
         if expected_secret is not None:
             context.problems.append(
-                Problem(f"{path}/{number}/secret", f"a text of {len(entry['secret'])} characters", expected_secret)
+                WrongPart(f"{path}/{number}/secret", f"a text of {len(entry['secret'])} characters", expected_secret)
             )
             continue
         secret = entry.get("secret") or deliveries.new_secret(context.sandbox)

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from mockserver.contract.text import closest_match_hint, printable
 from mockserver.core.redaction import Redactor
-from mockserver.scenario.problems import Problem, ScenarioError
+from mockserver.scenario.problems import ScenarioError, WrongPart
 
 _LOG: Final = logging.getLogger("mockserver")
 # The status of each code with which the control plane refuses.
@@ -63,7 +63,7 @@ class ControlError(Exception):
         self,
         code: str,
         message: str,
-        problems: list[Problem] | None = None,
+        problems: list[WrongPart] | None = None,
         *,
         headers: tuple[tuple[str, str], ...] = (),
         details: Mapping[str, Any] = MappingProxyType({}),

@@ -28,7 +28,7 @@ from mockserver.core.instants import LATEST, from_datetime
 from mockserver.judge.coverage.coverage import Coverage
 from mockserver.scenario import library
 from mockserver.scenario.documents import read, refusal, to_plain
-from mockserver.scenario.problems import Problem, ScenarioError
+from mockserver.scenario.problems import ScenarioError, WrongPart
 from mockserver.server.control.commands import CommandId
 from mockserver.server.control.routes import COMMANDS
 from mockserver.server.hosting import runtime
@@ -142,7 +142,7 @@ class ControlClient:
             raise ValueError(f"{method} {url}: got status {reply.status}; expected a mockserver at this url") from None
         if problems and error["code"] == "MOCK_BAD_SCENARIO":
             raise ScenarioError(
-                [Problem(row["path"], row["found"], row["wanted"], row.get("nearest")) for row in problems]
+                [WrongPart(row["path"], row["found"], row["wanted"], row.get("nearest")) for row in problems]
             )
         raise ValueError(message)
 

@@ -9,7 +9,7 @@ import pytest
 from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.contract.limits import RULES_MAX
-from mockserver.scenario.problems import Problem, ScenarioError
+from mockserver.scenario.problems import ScenarioError, WrongPart
 from tests.operations.world import GIVEN
 
 DO = {"error": "INTERNAL_ERROR"}
@@ -199,7 +199,7 @@ def test_a_broken_rule_refuses_the_whole_document_at_its_place(mockserver: Sandb
     assert before == mockserver.state()
 
 
-def problems_of(sandbox: Sandbox, rule: Any) -> list[Problem]:
+def problems_of(sandbox: Sandbox, rule: Any) -> list[WrongPart]:
     """The problems of a document whose second rule this is; none where the document is applied."""
     sound = {"on": "listCampaigns", "do": {"garble": True}}
     document = {"choices": {"dual-status": "guide"}, "given": {"chats": [{"id": "chat_new"}]}, "script": [sound, rule]}

@@ -12,7 +12,7 @@ from mockserver.trace.order import Ranked, around, precedes, reversal
 from mockserver.trace.sightings import Sighting
 from tests.trace.traces import call
 
-UNTIMED: dict[str, Any] = {"is_timed": False}
+UNTIMED: dict[str, Any] = {"sent_at": None, "ended_at": None}
 EARLY, LATE = ({"date": f"Sun, 01 Mar 2026 12:0{minute}:00 GMT"} for minute in (0, 5))
 
 

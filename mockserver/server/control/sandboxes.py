@@ -24,7 +24,7 @@ from mockserver.core.state.matching import PATH_ROOTS, PathDifference, differenc
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.choices import merge_choices, set_choices
 from mockserver.scenario.documents import Document
-from mockserver.scenario.problems import Problem, ScenarioError, steps
+from mockserver.scenario.problems import ScenarioError, WrongPart, steps
 from mockserver.server.control import reports, views
 from mockserver.server.errors import ControlError, refused_document, unknown_id
 from mockserver.server.hosting.config import SandboxConfig
@@ -119,7 +119,7 @@ def read_choices(hosted: HostedSandbox, args: Arguments) -> answers.ChoiceList:
 
 def choose(hosted: HostedSandbox, args: Arguments) -> answers.ChoiceList:
     """Set choices by id, all of them or none."""
-    problems: list[Problem] = []
+    problems: list[WrongPart] = []
     set_choices(hosted.sandbox, args, problems, "")
     if problems:
         raise ControlError("MOCK_BAD_CHOICE", "no choice was set; " + "; ".join(map(str, problems)), problems)
@@ -368,7 +368,7 @@ def _config(args: Mapping[str, Any]) -> SandboxConfig:
     chosen = PROFILES.get(args["profile"])
     if chosen is None:
         wanted, near = f"one of {', '.join(PROFILES)}", closest_match(args["profile"], PROFILES)
-        raise ScenarioError([Problem("/profile", repr(args["profile"]), wanted, near)])
+        raise ScenarioError([WrongPart("/profile", repr(args["profile"]), wanted, near)])
     return SandboxConfig(**own | {"choices": merge_choices(chosen, own.get("choices", {}))})
 
 
