@@ -39,7 +39,7 @@ from mockserver.judge.service.verdicts import (
 )
 from mockserver.trace.exchange import Cited, Exchange
 from mockserver.trace.order import around, instant, precedes, window
-from mockserver.trace.sightings import Sighting, rows_of, sent
+from mockserver.trace.sightings import Sighting, rows_of
 from mockserver.trace.trace import Trace
 
 _RANKS: Final[Mapping[str, int]] = {"draft": 0, "processing": 1, **dict.fromkeys(CAMPAIGN.final, 2)}
@@ -167,9 +167,9 @@ def _two_of_one_name(one: Rows, other: Rows) -> Found:
             yield breach("campaigns.name", _same_name(rows, others), named, made)
             return
     in_lists = _with_name_in_lists(other)
-    both = next((row for number, row in _with_name_in_lists(one).items() if number in in_lists), None)
-    if both is not None:
-        yield breach("campaigns.name", _same_name(one, other), both)
+    listed = next((row for number, row in _with_name_in_lists(one).items() if number in in_lists), None)
+    if listed is not None:
+        yield breach("campaigns.name", _same_name(one, other), listed)
     else:
         yield Excused("campaigns.name", "name-uniqueness-scope")
 
@@ -194,7 +194,7 @@ def _has_its_name_at(rows: Rows, creation: Cited) -> bool:
 
 def _taken(refused: Exchange, trace: Trace) -> Found:
     """A name that is refused is that of a campaign, which a later list contains."""
-    name = (sent(refused) or {}).get("name")
+    name = refused.sent.get("name")
     listing = next((listing for listing in _whole_lists(trace) if precedes(refused, listing)), None)
     if not isinstance(name, str) or listing is None:
         return
@@ -261,9 +261,9 @@ def refused_starts(trace: Trace) -> Found:
 def refused_creations(trace: Trace) -> Found:
     """A campaign whose creation was refused is not in a list that lacked its name before."""
     listings, calls = _whole_lists(trace), trace.of("createCampaign")
-    made = [(sent(call) or {}).get("name") for call in calls if not is_refused(call)]
+    made = [call.sent.get("name") for call in calls if not is_refused(call)]
     for refused in calls:
-        name = (sent(refused) or {}).get("name")
+        name = refused.sent.get("name")
         is_taken = refused.code == _TAKEN  # by a campaign that another caller created
         if not is_refused(refused) or is_taken or not isinstance(name, str) or name in made:
             continue

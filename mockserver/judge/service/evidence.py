@@ -89,6 +89,12 @@ def both(one: Sighting, other: Sighting) -> tuple[str, str]:
     return described(one), described(other)
 
 
+def date_of(row: Sighting) -> str:
+    """Return the Date of the answer that shows a record, whose `window` is known."""
+    assert isinstance(row.cited, Exchange)
+    return row.cited.response_headers["date"]
+
+
 def is_refused(exchange: Exchange) -> bool:
     """Return True if the service refused the call, so that it changed nothing."""
     return exchange.code is not None and exchange.status is not None and 400 <= exchange.status < 500

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from mockserver.contract.lifecycles import CAMPAIGN, EXECUTION
 from mockserver.core.instants import MINUTE, SECOND, Instant
-from mockserver.judge.service.evidence import Rows, before, described, first, ranked, records, shown_of
+from mockserver.judge.service.evidence import Rows, before, date_of, described, first, ranked, records, shown_of
 from mockserver.judge.service.verdicts import (
     ONE_CLOCK,
     ClauseCheck,
@@ -20,7 +20,6 @@ from mockserver.judge.service.verdicts import (
     never_falls,
     one_end,
 )
-from mockserver.trace.exchange import Exchange
 from mockserver.trace.order import Ranked, instant, window
 from mockserver.trace.sightings import Sighting, rows_of
 from mockserver.trace.trace import Trace
@@ -164,20 +163,15 @@ def _instants_of(row: Sighting) -> Found:
         yield judged(_DETAIL, start <= end, (f"startedAt {started}", f"completedAt {completed}"), row)
     for field, value in (("startedAt", start), ("completedAt", end)):
         if value is not None and at is not None:
-            values = f"{field} {row.shown[field]}", f"an answer of {_date(row)}"
+            values = f"{field} {row.shown[field]}", f"an answer of {date_of(row)}"
             yield judged(_DETAIL, value <= at[1], values, row, assumption=ONE_CLOCK)
-
-
-def _date(row: Sighting) -> str:
-    assert isinstance(row.cited, Exchange)
-    return row.cited.response_headers["date"]
 
 
 def _as_started(begun: Sighting, shown: Sighting) -> Found:
     """startedAt is not before the start, by the Date of its answer; a service may begin later."""
     at, start = window(begun.cited), instant(shown.shown["startedAt"])
     if at is not None and start is not None:
-        values = f"started, Date {_date(begun)}", f"startedAt {shown.shown['startedAt']}"
+        values = f"started, Date {date_of(begun)}", f"startedAt {shown.shown['startedAt']}"
         yield judged(_DETAIL, start >= at[0] - SECOND, values, begun, shown, assumption=ONE_CLOCK)
 
 
