@@ -14,7 +14,7 @@ LINE_CHARS: Final = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class ReportedProblem:
     """
     What went wrong.
 
@@ -39,7 +39,7 @@ class Problem:
     ids: Sequence[str]
 
 
-def problem_lines(problem: Problem, indent: str = "") -> Iterator[str]:
+def problem_lines(problem: ReportedProblem, indent: str = "") -> Iterator[str]:
     """Yield a problem as lines: what happened, the calls or the answer, and what follows."""
     yield indent + problem.headline
     for call in problem.calls:

@@ -19,7 +19,7 @@ from mockserver.judge.client.recorded import judge_client
 from mockserver.judge.client.rules import RULES, ConductResult, Finding
 from mockserver.judge.service.judge import judge_service
 from mockserver.report import service
-from mockserver.report.problem import Problem, call_line, instant_of, problem_lines
+from mockserver.report.problem import ReportedProblem, call_line, instant_of, problem_lines
 from mockserver.report.service import ServiceReport
 from mockserver.trace.exchange import NOT_THE_SERVICE, Exchange
 from mockserver.trace.masking import Masker, salt_of
@@ -167,7 +167,7 @@ def _finding_lines(finding: Finding, recording: Trace) -> Iterator[str]:
     """Yield a finding in lines: what happened, where, and the advice."""
     # A finding about deliveries has their numbers.
     exchanges = [recording.by_number(number) for number in finding.exchanges[:_CITED]]
-    problem = Problem(
+    problem = ReportedProblem(
         headline=f"{finding.rule} (severity {finding.severity})  {finding.message}",
         calls=[_call(exchange) for exchange in exchanges if exchange is not None],
         advice=finding.advice,

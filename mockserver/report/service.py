@@ -17,7 +17,7 @@ from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import brief
 from mockserver.judge.service.judge import ClauseResult
 from mockserver.judge.service.verdicts import Breach
-from mockserver.report.problem import LINE_CHARS, Problem, call_line, instant_of, problem_lines
+from mockserver.report.problem import LINE_CHARS, ReportedProblem, call_line, instant_of, problem_lines
 from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
 from mockserver.trace.trace import Trace
 
@@ -48,7 +48,7 @@ class ServiceReport:
         """The clauses that the service broke."""
         return [row for row in self.clauses if row.verdict == "broken"]
 
-    def problems(self, clause: ClauseResult) -> list[Problem]:
+    def problems(self, clause: ClauseResult) -> list[ReportedProblem]:
         """Return what breaks a clause: a few answers, then all contradictions."""
         make = {True: self._of_answer, False: self._of_contradiction}
         return [make[bool(row.expected)](clause, row) for row in _shown(clause)]
@@ -84,9 +84,9 @@ class ServiceReport:
             shown = {"kind": "exchange", "method": masked.method, "url": self.recording.prefix + masked.path}
         return {**shown, "index": cited.number, "at": instant_of(cited), "status": cited.status}
 
-    def _of_answer(self, clause: ClauseResult, row: Breach) -> Problem:
+    def _of_answer(self, clause: ClauseResult, row: Breach) -> ReportedProblem:
         shown = answer_json(row)
-        return Problem(
+        return ReportedProblem(
             headline=brief(shown["request"], LINE_CHARS - len(_INDENT)),
             got=shown["response"],
             expected=row.expected,
@@ -94,11 +94,11 @@ class ServiceReport:
             ids=[row.clause],
         )
 
-    def _of_contradiction(self, clause: ClauseResult, row: Breach) -> Problem:
+    def _of_contradiction(self, clause: ClauseResult, row: Breach) -> ReportedProblem:
         shown = self.contradiction_json(row)
         record = f"{shown['record']}: " if shown["record"] and not shown["record"].startswith("#") else ""
         names = {"exchange": "#", "delivery": "delivery #"}
-        return Problem(
+        return ReportedProblem(
             headline=brief(record + "; ".join(shown["values"]), LINE_CHARS - len(_INDENT)),
             calls=[
                 call_line(
