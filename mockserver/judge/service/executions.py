@@ -20,7 +20,7 @@ from mockserver.judge.service.verdicts import (
     never_falls,
     one_end,
 )
-from mockserver.trace.order import Ranked, instant, window
+from mockserver.trace.order import Interval, Ranked, instant, window
 from mockserver.trace.sightings import Sighting, rows_of
 from mockserver.trace.trace import Trace
 
@@ -175,15 +175,6 @@ def _as_started(begun: Sighting, shown: Sighting) -> Found:
         yield judged(_DETAIL, start >= at[0] - SECOND, values, begun, shown, assumption=ONE_CLOCK)
 
 
-class _Progress(NamedTuple):
-    """How many were processed between two instants of the service's clock, as one sighting has it."""
-
-    row: Sighting
-    processed: int
-    earliest: Instant
-    latest: Instant
-
-
 def rates(trace: Trace) -> Found:
     """Never more than the cadence is sent per minute, by the service's own instants."""
     for rows in records(trace, "execution").values():
@@ -195,22 +186,21 @@ def rates(trace: Trace) -> Found:
 
 def _rate(cadence: int, rows: Rows) -> Found:
     """Compare what was processed since the start, and what neighbours have, in the order of what was processed."""
-    seen = list(_dated(rows))
-    begun = _begun(rows)
+    seen, begun = list(_dated(rows)), _begun(rows)
     start = instant(begun.shown["startedAt"]) if begun is not None else None
-    for one in seen:
-        if begun is None or start is None:
-            break
-        most = _most(one.latest - start, cadence)
-        values = (
-            f"startedAt {begun.shown['startedAt']}, cadence {cadence}",
-            f"{one.processed} processed, at most {most} fit",
-        )
-        yield judged("send.cadence", one.processed <= most, values, begun, one.row, assumption=_EVENLY)
-    for fewer, more in pairwise(sorted(seen, key=lambda one: (one.processed, one.earliest))):
-        if more.latest < fewer.earliest:  # the counts have fallen, which `counts` finds
+    if begun is not None and start is not None:
+        for one, (_, latest) in seen:
+            most = _most(latest - start, cadence)
+            values = (
+                f"startedAt {begun.shown['startedAt']}, cadence {cadence}",
+                f"{one.processed} processed, at most {most} fit",
+            )
+            yield judged("send.cadence", one.processed <= most, values, begun, one.row, assumption=_EVENLY)
+    in_order = sorted(seen, key=lambda pair: (pair[0].processed, pair[1][0]))
+    for (fewer, (earliest, _)), (more, (_, latest)) in pairwise(in_order):
+        if latest < earliest:  # the counts have fallen, which `counts` finds
             continue
-        most = _most(more.latest - fewer.earliest, cadence)
+        most = _most(latest - earliest, cadence)
         values = (
             f"{fewer.processed} processed",
             f"{more.processed} processed, at most {most} more fit cadence {cadence}",
@@ -219,15 +209,19 @@ def _rate(cadence: int, rows: Rows) -> Found:
         yield judged("send.cadence", is_kept, values, fewer.row, more.row, assumption=_EVENLY)
 
 
-def _dated(rows: Rows) -> Iterator[_Progress]:
-    """Yield the counts with the instants between which they were read; those of an ended execution at its end at the latest."""
+def _dated(rows: Rows) -> Iterator[tuple[_Counts, Interval]]:
+    """
+    Yield the counts with the instants of the service's clock between which they were read.
+
+    Those of an ended execution were there at its end.
+    """
     for one in _counts(rows):
         at = window(one.row.cited)
         ended = instant(one.row.shown.get("completedAt")) if one.row.status == "completed" else None
         if ended is not None:
             at = ended, ended + SECOND
         if at is not None:
-            yield _Progress(one.row, one.processed, *at)
+            yield one, at
 
 
 def _most(span: Instant, cadence: int) -> int:
