@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from mockserver.contract.lifecycles import CAMPAIGN, EXECUTION
 from mockserver.core.instants import MINUTE, SECOND, Instant
-from mockserver.judge.service.evidence import Rows, before, date_of, described, first, ranked, records, shown_of
+from mockserver.judge.service.evidence import Rows, before, date_of, described, ends, first, ranked, records, shown_of
 from mockserver.judge.service.verdicts import (
     ONE_CLOCK,
     ClauseCheck,
@@ -24,7 +24,6 @@ from mockserver.trace.order import Interval, Ranked, instant, window
 from mockserver.trace.sightings import Sighting, rows_of
 from mockserver.trace.trace import Trace
 
-_RANKS: Final[Mapping[str, int]] = {"processing": 0, **dict.fromkeys(EXECUTION.final, 1)}
 _EVENLY: Final = f"the sends are spread evenly to five seconds, and the service's clock did not go back; {ONE_CLOCK}"
 # Of a service that sends every few seconds, and of one that goes on after a pause.
 _BURST_SPAN: Final = 5 * SECOND
@@ -96,15 +95,14 @@ def _progress(one: _Counts) -> Found:
 def lifecycles(trace: Trace) -> Found:
     """An execution ends once, as its campaign does, and has one campaign."""
     for id, rows in records(trace, "execution").items():
-        in_ranks = ranked(rows, _RANKS)
+        in_ranks = ranked(rows, EXECUTION)
         yield from never_falls(EXECUTION.clause, in_ranks, comparisons=len(in_ranks) - 1)
-        ends = [row for row in rows if row.status in EXECUTION.final]
-        yield from one_end(EXECUTION.clause, ends)
+        final = ends(rows, EXECUTION)
+        yield from one_end(EXECUTION.clause, final)
         yield from fixed(_DETAIL, "campaignId", rows)
         of_campaign = shown_of(trace, "campaign", rows[0].shown.get("campaignId"))
-        campaign_end = next((row for row in of_campaign if row.status in CAMPAIGN.final), None)
-        if ends and campaign_end is not None:
-            yield from _as_campaign(ends[0], campaign_end)
+        for end, campaign in zip(final[:1], ends(of_campaign, CAMPAIGN), strict=False):
+            yield from _as_campaign(end, campaign)
         for detail in of_campaign:
             if detail.how == "read":
                 yield from _in_detail(id, rows, detail)

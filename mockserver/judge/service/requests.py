@@ -12,7 +12,7 @@ from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, FIELD_CLAUSE
 from mockserver.contract.filters import FIELDS, OPERATORS, FieldType
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.text import whole_number
-from mockserver.judge.service.evidence import Rows, before, is_refused, records, shown_around, shown_of
+from mockserver.judge.service.evidence import Rows, before, ends, is_refused, records, shown_around, shown_of
 from mockserver.judge.service.verdicts import TENANTS, UNCHANGED, ClauseCheck, Excused, Found, Kept, breach, judged
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.recorded import names_tenant
@@ -257,7 +257,7 @@ def cancels(trace: Trace) -> Found:
             continue
         rows = shown_of(trace, "campaign", call.params.get("id"))
         yield from _cancel_of_draft(call, rows)
-        ended = before((row for row in rows if row.status in CAMPAIGN.final), call)
+        ended = before(ends(rows, CAMPAIGN), call)
         if ended is not None:
             is_kept = call.succeeded or call.code in ("UNPROCESSABLE_REQUEST", "CAMPAIGN_NOT_DRAFT")
             values = f"status {ended.status}", answer

@@ -9,7 +9,7 @@ from typing import Any, Final
 from mockserver.contract.lifecycles import SESSION
 from mockserver.contract.limits import SESSION_LIFETIME
 from mockserver.core.instants import MINUTE, SECOND, Instant
-from mockserver.judge.service.evidence import Rows, both, date_of, described, fallen, first, ranked, records
+from mockserver.judge.service.evidence import Rows, both, date_of, described, ends, fallen, first, ranked, records
 from mockserver.judge.service.verdicts import (
     ONE_CLOCK,
     TENANTS,
@@ -27,7 +27,6 @@ from mockserver.trace.order import SKEW, instant, window
 from mockserver.trace.sightings import Sighting
 from mockserver.trace.trace import Trace
 
-_RANKS: Final[Mapping[str, int]] = {"pending": 0, **dict.fromkeys(SESSION.final, 1)}
 _LIFETIME: Final = SESSION_LIFETIME // timedelta(microseconds=1)
 # Of the option sweeper of expiry-driver, and as long again for an event that is sent before the end is shown.
 _SWEEP: Final = 2 * MINUTE
@@ -52,20 +51,20 @@ _OF_NUMBER: Final = (
 def lifecycles(trace: Trace) -> Found:
     """A session ends once, for one reason, and what has ended is never pending again."""
     for rows in records(trace, "session").values():
-        in_ranks = ranked(rows, _RANKS)
+        in_ranks = ranked(rows, SESSION)
         pair = fallen(in_ranks)
         if pair is None:
             yield Kept("session.final", len(in_ranks) - 1)
         else:
             yield breach("session.final", both(*pair), *pair, assumption=_of(pair[0]))
-        ends = [row for row in rows if row.status in SESSION.final]
-        events = [row for row in ends if row.how == "event"]
-        for row in ends[1:]:
-            clause = "session.final" if "event" not in (ends[0].how, row.how) else _event_clause(ends[0], row)
-            yield from _same_end(clause, ends[0], row)
+        final = ends(rows, SESSION)
+        events = [row for row in final if row.how == "event"]
+        for row in final[1:]:
+            clause = "session.final" if "event" not in (final[0].how, row.how) else _event_clause(final[0], row)
+            yield from _same_end(clause, final[0], row)
         for row in events[1:]:
             yield from _same_end("events.once", events[0], row)
-        yield from fixed("session.final", "reason", [row for row in ends if isinstance(row.shown.get("reason"), str)])
+        yield from fixed("session.final", "reason", [row for row in final if isinstance(row.shown.get("reason"), str)])
         for row in rows:
             yield from _one_answer(row)
 
