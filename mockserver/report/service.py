@@ -50,8 +50,10 @@ class ServiceReport:
 
     def problems(self, clause: ClauseResult) -> list[Problem]:
         """Return what breaks a clause: a few answers, then all contradictions."""
-        make = {True: self._of_answer, False: self._of_contradiction}
-        return [make[bool(row.expected)](clause, row) for row in _shown(clause)]
+        return [
+            self._of_answer(clause, row) if row.expected else self._of_contradiction(clause, row)
+            for row in _shown(clause)
+        ]
 
     def as_json(self) -> list[JSON]:
         """Return a row for each clause, with the answers and the contradictions that break it."""

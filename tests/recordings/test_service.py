@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -11,11 +12,13 @@ import pytest
 from mockserver import MockServer, cli
 from mockserver._json import JSON
 from mockserver.contract import clauses
+from mockserver.judge import service
 from mockserver.judge.service.judge import CHECKS, UNDECIDED, UNSHOWN
 from tests.recordings.hars import entry, write
 from tests.recordings.honest import Bent, honest_life
 from tests.recordings.lies import LIES
 
+FOLDER = Path(service.__file__).parent
 FALLING = next(lie for lie in LIES if lie.sentence == "The sent messages become fewer")
 
 
@@ -111,3 +114,12 @@ def test_a_clause_is_judged_or_has_a_reason_why_no_recording_shows_it() -> None:
     assert set() == {*judged, *not_judged} - ids
     assert set() == judged & {*not_judged}
     assert len(not_judged) == len({*not_judged})
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.py")), ids=lambda file: file.stem)
+def test_nothing_that_a_check_yields_is_dropped(file: Path) -> None:
+    """A call of a function as a statement would drop the breaches that it yields."""
+    nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+    calls = [node.value for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
+
+    assert [] == [call.lineno for call in calls if isinstance(call.func, ast.Name)]

@@ -15,6 +15,7 @@ from mockserver.judge.service.evidence import (
     before,
     both,
     described,
+    ends,
     fallen,
     first,
     is_refused,
@@ -39,10 +40,9 @@ from mockserver.judge.service.verdicts import (
 )
 from mockserver.trace.exchange import Cited, Exchange
 from mockserver.trace.order import around, instant, precedes, window
-from mockserver.trace.sightings import Sighting, rows_of, sent
+from mockserver.trace.sightings import Sighting, rows_of
 from mockserver.trace.trace import Trace
 
-_RANKS: Final[Mapping[str, int]] = {"draft": 0, "processing": 1, **dict.fromkeys(CAMPAIGN.final, 2)}
 _FIXED_FIELDS: Final[Mapping[str, str]] = {
     "name": "campaigns.name",
     "description": "campaigns.description",
@@ -65,18 +65,18 @@ def lifecycles(trace: Trace) -> Found:
     """No campaign steps back, none has two ends, and a start succeeds once, from a draft."""
     cancels = dict(trace.grouped_by("id", "cancelCampaign"))
     for id, rows in records(trace, "campaign").items():
-        ends = [row for row in rows if row.status in CAMPAIGN.final]
+        final = ends(rows, CAMPAIGN)
         yield from _one_way(rows)
-        yield from one_end(CAMPAIGN.clause, ends)
+        yield from one_end(CAMPAIGN.clause, final)
         yield from _one_start([row for row in rows if row.how == "started"])
-        yield from _cancel_is_final([row for row in rows if row.how == "canceled"], ends)
+        yield from _cancel_is_final([row for row in rows if row.how == "canceled"], final)
         yield from _refused_cancels(cancels.get(id, ()), [row for row in rows if row.status == "processing"])
 
 
 def _one_way(rows: Rows) -> Found:
     for row in rows:
         yield Kept(_clause_of(row))
-    pair = fallen(ranked(rows, _RANKS))
+    pair = fallen(ranked(rows, CAMPAIGN))
     if pair is not None:
         earlier, later = pair
         clause = "start.not-draft" if later.how == "started" else _clause_of(earlier)
@@ -100,11 +100,11 @@ def _one_start(starts: Rows) -> Found:
     yield Kept("start.once", len(starts))
 
 
-def _cancel_is_final(cancels: Rows, ends: Rows) -> Found:
+def _cancel_is_final(cancels: Rows, final: Rows) -> Found:
     """After a cancel the campaign is canceled; 204 for one that had ended already is an option."""
     for cancel in cancels:
-        yield Kept("cancel.processing", len(ends))
-        for end in ends:
+        yield Kept("cancel.processing", len(final))
+        for end in final:
             if end.status == "canceled":
                 continue
             completed_at = next((row.get("completedAt") for row in rows_of(end.shown, "executions")), None)
@@ -167,9 +167,9 @@ def _two_of_one_name(one: Rows, other: Rows) -> Found:
             yield breach("campaigns.name", _same_name(rows, others), named, made)
             return
     in_lists = _with_name_in_lists(other)
-    both = next((row for number, row in _with_name_in_lists(one).items() if number in in_lists), None)
-    if both is not None:
-        yield breach("campaigns.name", _same_name(one, other), both)
+    listed = next((row for number, row in _with_name_in_lists(one).items() if number in in_lists), None)
+    if listed is not None:
+        yield breach("campaigns.name", _same_name(one, other), listed)
     else:
         yield Excused("campaigns.name", "name-uniqueness-scope")
 
@@ -194,7 +194,7 @@ def _has_its_name_at(rows: Rows, creation: Cited) -> bool:
 
 def _taken(refused: Exchange, trace: Trace) -> Found:
     """A name that is refused is that of a campaign, which a later list contains."""
-    name = (sent(refused) or {}).get("name")
+    name = refused.sent.get("name")
     listing = next((listing for listing in _whole_lists(trace) if precedes(refused, listing)), None)
     if not isinstance(name, str) or listing is None:
         return
@@ -261,9 +261,9 @@ def refused_starts(trace: Trace) -> Found:
 def refused_creations(trace: Trace) -> Found:
     """A campaign whose creation was refused is not in a list that lacked its name before."""
     listings, calls = _whole_lists(trace), trace.of("createCampaign")
-    made = [(sent(call) or {}).get("name") for call in calls if not is_refused(call)]
+    made = [call.sent.get("name") for call in calls if not is_refused(call)]
     for refused in calls:
-        name = (sent(refused) or {}).get("name")
+        name = refused.sent.get("name")
         is_taken = refused.code == _TAKEN  # by a campaign that another caller created
         if not is_refused(refused) or is_taken or not isinstance(name, str) or name in made:
             continue

@@ -7,6 +7,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any, Final
 
+from mockserver.contract.lifecycles import Lifecycle
 from mockserver.trace.exchange import Cited, Exchange
 from mockserver.trace.order import Ranked, around, precedes, reversal
 from mockserver.trace.recorded import names_tenant
@@ -65,8 +66,17 @@ def shown_around(call: Exchange, rows: Rows) -> tuple[Sighting, Sighting] | None
     return around(call, rows, attrgetter("cited"))
 
 
-def ranked(rows: Iterable[Sighting], ranks: Mapping[str, int]) -> list[Ranked]:
-    """Return the sightings whose states are of the document, with their ranks."""
+def ends(rows: Rows, lifecycle: Lifecycle) -> Rows:
+    """Return the sightings that show a record's end."""
+    final = lifecycle.final
+    return [row for row in rows if row.status in final]
+
+
+def ranked(rows: Rows, lifecycle: Lifecycle) -> list[Ranked]:
+    """Return the sightings whose states are of the document, with their ranks; final states have the highest one."""
+    final = lifecycle.final
+    ongoing = [state for state in lifecycle.states if state not in final]
+    ranks = {state: place for place, state in enumerate(ongoing)} | dict.fromkeys(final, len(ongoing))
     known = [(row, [ranks[status] for status in row.statuses if status in ranks]) for row in rows]
     return [Ranked(row, min(values), max(values)) for row, values in known if values]
 
@@ -87,6 +97,12 @@ def described(row: Sighting) -> str:
 def both(one: Sighting, other: Sighting) -> tuple[str, str]:
     """Return what two sightings show of a record's state, in words."""
     return described(one), described(other)
+
+
+def date_of(row: Sighting) -> str:
+    """Return the Date of the answer that shows a record, whose `window` is known."""
+    assert isinstance(row.cited, Exchange)
+    return row.cited.response_headers["date"]
 
 
 def is_refused(exchange: Exchange) -> bool:

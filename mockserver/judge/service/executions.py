@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from mockserver.contract.lifecycles import CAMPAIGN, EXECUTION
 from mockserver.core.instants import MINUTE, SECOND, Instant
-from mockserver.judge.service.evidence import Rows, before, described, first, ranked, records, shown_of
+from mockserver.judge.service.evidence import Rows, before, date_of, described, ends, first, ranked, records, shown_of
 from mockserver.judge.service.verdicts import (
     ONE_CLOCK,
     ClauseCheck,
@@ -20,12 +20,10 @@ from mockserver.judge.service.verdicts import (
     never_falls,
     one_end,
 )
-from mockserver.trace.exchange import Exchange
-from mockserver.trace.order import Ranked, instant, window
+from mockserver.trace.order import Interval, Ranked, instant, window
 from mockserver.trace.sightings import Sighting, rows_of
 from mockserver.trace.trace import Trace
 
-_RANKS: Final[Mapping[str, int]] = {"processing": 0, **dict.fromkeys(EXECUTION.final, 1)}
 _EVENLY: Final = f"the sends are spread evenly to five seconds, and the service's clock did not go back; {ONE_CLOCK}"
 # Of a service that sends every few seconds, and of one that goes on after a pause.
 _BURST_SPAN: Final = 5 * SECOND
@@ -97,15 +95,14 @@ def _progress(one: _Counts) -> Found:
 def lifecycles(trace: Trace) -> Found:
     """An execution ends once, as its campaign does, and has one campaign."""
     for id, rows in records(trace, "execution").items():
-        in_ranks = ranked(rows, _RANKS)
+        in_ranks = ranked(rows, EXECUTION)
         yield from never_falls(EXECUTION.clause, in_ranks, comparisons=len(in_ranks) - 1)
-        ends = [row for row in rows if row.status in EXECUTION.final]
-        yield from one_end(EXECUTION.clause, ends)
+        final = ends(rows, EXECUTION)
+        yield from one_end(EXECUTION.clause, final)
         yield from fixed(_DETAIL, "campaignId", rows)
         of_campaign = shown_of(trace, "campaign", rows[0].shown.get("campaignId"))
-        campaign_end = next((row for row in of_campaign if row.status in CAMPAIGN.final), None)
-        if ends and campaign_end is not None:
-            yield from _as_campaign(ends[0], campaign_end)
+        for end, campaign in zip(final[:1], ends(of_campaign, CAMPAIGN), strict=False):
+            yield from _as_campaign(end, campaign)
         for detail in of_campaign:
             if detail.how == "read":
                 yield from _in_detail(id, rows, detail)
@@ -164,30 +161,16 @@ def _instants_of(row: Sighting) -> Found:
         yield judged(_DETAIL, start <= end, (f"startedAt {started}", f"completedAt {completed}"), row)
     for field, value in (("startedAt", start), ("completedAt", end)):
         if value is not None and at is not None:
-            values = f"{field} {row.shown[field]}", f"an answer of {_date(row)}"
+            values = f"{field} {row.shown[field]}", f"an answer of {date_of(row)}"
             yield judged(_DETAIL, value <= at[1], values, row, assumption=ONE_CLOCK)
-
-
-def _date(row: Sighting) -> str:
-    assert isinstance(row.cited, Exchange)
-    return row.cited.response_headers["date"]
 
 
 def _as_started(begun: Sighting, shown: Sighting) -> Found:
     """startedAt is not before the start, by the Date of its answer; a service may begin later."""
     at, start = window(begun.cited), instant(shown.shown["startedAt"])
     if at is not None and start is not None:
-        values = f"started, Date {_date(begun)}", f"startedAt {shown.shown['startedAt']}"
+        values = f"started, Date {date_of(begun)}", f"startedAt {shown.shown['startedAt']}"
         yield judged(_DETAIL, start >= at[0] - SECOND, values, begun, shown, assumption=ONE_CLOCK)
-
-
-class _Progress(NamedTuple):
-    """How many were processed between two instants of the service's clock, as one sighting has it."""
-
-    row: Sighting
-    processed: int
-    earliest: Instant
-    latest: Instant
 
 
 def rates(trace: Trace) -> Found:
@@ -201,22 +184,21 @@ def rates(trace: Trace) -> Found:
 
 def _rate(cadence: int, rows: Rows) -> Found:
     """Compare what was processed since the start, and what neighbours have, in the order of what was processed."""
-    seen = list(_dated(rows))
-    begun = _begun(rows)
+    seen, begun = list(_dated(rows)), _begun(rows)
     start = instant(begun.shown["startedAt"]) if begun is not None else None
-    for one in seen:
-        if begun is None or start is None:
-            break
-        most = _most(one.latest - start, cadence)
-        values = (
-            f"startedAt {begun.shown['startedAt']}, cadence {cadence}",
-            f"{one.processed} processed, at most {most} fit",
-        )
-        yield judged("send.cadence", one.processed <= most, values, begun, one.row, assumption=_EVENLY)
-    for fewer, more in pairwise(sorted(seen, key=lambda one: (one.processed, one.earliest))):
-        if more.latest < fewer.earliest:  # the counts have fallen, which `counts` finds
+    if begun is not None and start is not None:
+        for one, (_, latest) in seen:
+            most = _most(latest - start, cadence)
+            values = (
+                f"startedAt {begun.shown['startedAt']}, cadence {cadence}",
+                f"{one.processed} processed, at most {most} fit",
+            )
+            yield judged("send.cadence", one.processed <= most, values, begun, one.row, assumption=_EVENLY)
+    in_order = sorted(seen, key=lambda pair: (pair[0].processed, pair[1][0]))
+    for (fewer, (earliest, _)), (more, (_, latest)) in pairwise(in_order):
+        if latest < earliest:  # the counts have fallen, which `counts` finds
             continue
-        most = _most(more.latest - fewer.earliest, cadence)
+        most = _most(latest - earliest, cadence)
         values = (
             f"{fewer.processed} processed",
             f"{more.processed} processed, at most {most} more fit cadence {cadence}",
@@ -225,15 +207,19 @@ def _rate(cadence: int, rows: Rows) -> Found:
         yield judged("send.cadence", is_kept, values, fewer.row, more.row, assumption=_EVENLY)
 
 
-def _dated(rows: Rows) -> Iterator[_Progress]:
-    """Yield the counts with the instants between which they were read; those of an ended execution at its end at the latest."""
+def _dated(rows: Rows) -> Iterator[tuple[_Counts, Interval]]:
+    """
+    Yield the counts with the instants of the service's clock between which they were read.
+
+    Those of an ended execution were there at its end.
+    """
     for one in _counts(rows):
         at = window(one.row.cited)
         ended = instant(one.row.shown.get("completedAt")) if one.row.status == "completed" else None
         if ended is not None:
             at = ended, ended + SECOND
         if at is not None:
-            yield _Progress(one.row, one.processed, *at)
+            yield one, at
 
 
 def _most(span: Instant, cadence: int) -> int:

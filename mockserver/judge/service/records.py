@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from mockserver.judge.service.campaigns import listed_once
-from mockserver.judge.service.evidence import described, is_repetition, records, shown_of
+from mockserver.judge.service.evidence import Rows, before, described, is_repetition, records, shown_of
 from mockserver.judge.service.sessions import deadline
 from mockserver.judge.service.verdicts import (
     ONE_ANSWER,
@@ -63,9 +64,9 @@ def ids(trace: Trace) -> Found:
             yield judged("base.ids", row.id.startswith(prefix), values, row)
             if not isinstance(cited, Exchange) or _CREATED.get(cited.operation or "") != row.kind:
                 continue
-            before = created.setdefault((row.kind, row.id), row)
-            if before is not row and not is_repetition(before.cited, cited):
-                yield breach("base.ids", (f"{row.id} is assigned", "and is assigned again"), before, row)
+            made = created.setdefault((row.kind, row.id), row)
+            if made is not row and not is_repetition(made.cited, cited):
+                yield breach("base.ids", (f"{row.id} is assigned", "and is assigned again"), made, row)
 
 
 def answers_about_another(trace: Trace) -> Found:
@@ -78,18 +79,6 @@ def answers_about_another(trace: Trace) -> Found:
                 asked = call.params.get(param, "")
                 values = f"asked for {asked}", f"the answer is of {id}"
                 yield judged(clause, id == asked, values, call, assumption=ONE_SERVICE, record=asked)
-
-
-class _Existence(NamedTuple):
-    """A call of a record by its id, its refusal as unknown (any 404 if empty), and whether a sighting forbids that."""
-
-    operation: str
-    param: str
-    kind: Kind
-    clause: str
-    code: str
-    forbids: Callable[[Sighting, Exchange], bool]
-    assumption: str = UNCHANGED
 
 
 def _was_there(row: Sighting, _call: Exchange) -> bool:
@@ -106,31 +95,73 @@ def _is_not_over(row: Sighting, call: Exchange) -> bool:
     return row.how == "created" and expires is not None and at is not None and at[1] <= expires
 
 
-# fmt: off
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Existence:
+    """
+    What forbids that a record is unknown.
+
+    Attributes:
+        kind: The kind of the record.
+        param: The parameter of the path that has its id.
+        clauses: By the operation that refuses it.
+        code: That of the refusal; empty for any 404.
+        is_there: Whether a sighting from before a call forbids the refusal.
+        assumption: On which that rests.
+    """
+
+    kind: Kind
+    param: str
+    clauses: Mapping[str, str]
+    code: str = ""
+    is_there: Callable[[Sighting, Exchange], bool]
+    assumption: str = UNCHANGED
+
+
 _EXISTENCES: Final = (
-    _Existence("readCampaign", "id", "campaign", "campaigns.detail", "CAMPAIGN_NOT_FOUND", _was_there),
-    _Existence("startCampaign", "id", "campaign", "start.unknown", "CAMPAIGN_NOT_FOUND", _was_there),
-    _Existence("cancelCampaign", "id", "campaign", "cancel.unknown", "CAMPAIGN_NOT_FOUND", _was_there),
-    _Existence("readExecution", "executionId", "execution", "execution.read", "", _is_of_campaign),
-    _Existence("readConnectionSession", "sessionId", "session", "session.read", "", _is_not_over, ONE_SERVICE),
+    _Existence(
+        kind="campaign",
+        param="id",
+        clauses={
+            "readCampaign": "campaigns.detail",
+            "startCampaign": "start.unknown",
+            "cancelCampaign": "cancel.unknown",
+        },
+        code="CAMPAIGN_NOT_FOUND",
+        is_there=_was_there,
+    ),
+    _Existence(
+        kind="execution",
+        param="executionId",
+        clauses={"readExecution": "execution.read"},
+        is_there=_is_of_campaign,
+    ),
+    _Existence(
+        kind="session",
+        param="sessionId",
+        clauses={"readConnectionSession": "session.read"},
+        is_there=_is_not_over,
+        assumption=ONE_SERVICE,
+    ),
 )
-# fmt: on
 
 
 def existence(trace: Trace) -> Found:
     """A record that there was is not unknown later."""
-    for existence in _EXISTENCES:
-        for call in trace.of(existence.operation):
-            is_unknown = call.code == existence.code if existence.code else call.status == 404
-            if not is_unknown:
-                yield Kept(existence.clause)
-                continue
-            rows = shown_of(trace, existence.kind, call.params.get(existence.param))
-            earlier = (row for row in rows if precedes(row.cited, call))
-            seen = next((row for row in earlier if existence.forbids(row, call)), None)
-            if seen is not None:
-                values = f"{described(seen)}: {seen.id}", existence.code or f"{call.status} {call.code}"
-                yield breach(existence.clause, values, seen, call, assumption=existence.assumption)
+    for row in _EXISTENCES:
+        for operation, clause in row.clauses.items():
+            for call in trace.of(operation):
+                is_unknown = call.code == row.code if row.code else call.status == 404
+                if is_unknown:
+                    yield from _unknown(row, clause, call, shown_of(trace, row.kind, call.params.get(row.param)))
+                else:
+                    yield Kept(clause)
+
+
+def _unknown(row: _Existence, clause: str, call: Exchange, shown: Rows) -> Found:
+    seen = before((sighting for sighting in shown if row.is_there(sighting, call)), call)
+    if seen is not None:
+        values = f"{described(seen)}: {seen.id}", row.code or f"{call.status} {call.code}"
+        yield breach(clause, values, seen, call, assumption=row.assumption)
 
 
 def templates(trace: Trace) -> Found:
@@ -235,13 +266,13 @@ def _newest(page: Exchange) -> str | None:
 
 def _nothing_lost(chat: str, rows: Sequence[_Row], pages: Sequence[Exchange]) -> Found:
     """A message that is there before and after a chain of pages is on one of them, if older and newer ones are."""
-    on_pages = {row["id"] for _, row in rows}
     first, last = rows[0][0], rows[-1][0]
-    before = {row["id"] for page in pages if precedes(page, first) for _, row in _rows(page)}
-    after = [row for page in pages if precedes(last, page) for row in _rows(page)]
-    for page, row in after:
+    earlier = [row for page in pages if precedes(page, first) for row in _rows(page)]
+    later = [row for page in pages if precedes(last, page) for row in _rows(page)]
+    missing = {row["id"] for _, row in earlier} - {row["id"] for _, row in rows}
+    for page, row in later:
         at = instant(row.get("createdAt"))
-        if at is None or row["id"] not in before - on_pages:
+        if at is None or row["id"] not in missing:
             continue
         for (_, newer), (other, older) in pairwise(rows):
             above, below = instant(newer.get("createdAt")), instant(older.get("createdAt"))
@@ -251,7 +282,7 @@ def _nothing_lost(chat: str, rows: Sequence[_Row], pages: Sequence[Exchange]) ->
 
 
 CHECKS: Final = (
-    ClauseCheck(tuple(row.clause for row in _EXISTENCES), existence, needs=TENANTS),
+    ClauseCheck(tuple(clause for row in _EXISTENCES for clause in row.clauses.values()), existence, needs=TENANTS),
     ClauseCheck(("base.ids",), ids),
     ClauseCheck(tuple(clause for *_, clause in _READS), answers_about_another),
     ClauseCheck(("templates.list", "templates.official"), templates),

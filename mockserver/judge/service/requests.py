@@ -12,7 +12,7 @@ from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, FIELD_CLAUSE
 from mockserver.contract.filters import FIELDS, OPERATORS, FieldType
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.text import whole_number
-from mockserver.judge.service.evidence import Rows, before, is_refused, records, shown_around, shown_of
+from mockserver.judge.service.evidence import Rows, before, ends, is_refused, records, shown_around, shown_of
 from mockserver.judge.service.verdicts import TENANTS, UNCHANGED, ClauseCheck, Excused, Found, Kept, breach, judged
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.recorded import names_tenant
@@ -53,12 +53,16 @@ def bodies(trace: Trace) -> Found:
         operation, body = call.operation or "", sent(call)
         if not call.succeeded or body is None:
             continue
-        of_fields = {clause for (of, _), clause in FIELD_CLAUSES.items() if of == operation}
         wrong = dict(_problems(operation, body))
-        clauses = {*of_fields, *_OF_BODIES.get(operation, ()), *wrong} - {"audience.same-filters"}
-        for clause in sorted(clauses):
+        for clause in sorted(_clauses_of(operation) | wrong.keys()):
             values = wrong.get(clause, ""), f"answered with {call.status}"
             yield judged(clause, clause not in wrong, values, call)
+
+
+def _clauses_of(operation: str) -> frozenset[str]:
+    """Return the clauses that every body of an operation is compared with."""
+    of_fields = {clause for (of, _), clause in FIELD_CLAUSES.items() if of == operation}
+    return _OF_BODIES.get(operation, frozenset()) | of_fields - {"audience.same-filters"}
 
 
 def _problems(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
@@ -95,7 +99,7 @@ def filters(trace: Trace) -> Found:
     """An operator of another type and a value of another type are refused, by preview and creation alike."""
     outcomes: dict[str, Exchange] = {}
     for call in (*trace.of("previewAudience"), *trace.of("createCampaign")):
-        groups = (sent(call) or {}).get("filters")
+        groups = call.sent.get("filters")
         if not isinstance(groups, list) or not (call.succeeded or call.code in _INVALID_FILTERS):
             continue
         if call.succeeded:
@@ -151,17 +155,16 @@ def catalog(trace: Trace) -> Found:
 def platforms(trace: Trace) -> Found:
     """An official template is refused with chatapp_lite alone, and a template that is there is not unknown."""
     for call in trace.of("createCampaign"):
-        body = sent(call) or {}
-        rows = shown_of(trace, "template", body.get("templateId"))
-        yield from _platform(call, body.get("platform"), [row for row in rows if "isOfficial" in row.shown])
+        rows = shown_of(trace, "template", call.sent.get("templateId"))
+        yield from _platform(call, [row for row in rows if "isOfficial" in row.shown])
         yield from _unknown("campaigns.template", call, rows)
     for call in trace.of("readTemplate"):
         yield from _unknown("templates.unknown", call, shown_of(trace, "template", call.params.get("id")))
 
 
-def _platform(call: Exchange, platform: Any, rows: Rows) -> Found:
+def _platform(call: Exchange, rows: Rows) -> Found:
     """Compare the answer to a creation with what shows whether its template is official, before and after it."""
-    clause, record = "campaigns.template-mismatch", f"#{call.number}"
+    clause, platform = "campaigns.template-mismatch", call.sent.get("platform")
     is_mismatch = call.code == "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH"
     shown = shown_around(call, rows)
     if is_mismatch and platform in ("chatapp", "photoapp"):
@@ -170,7 +173,7 @@ def _platform(call: Exchange, platform: Any, rows: Rows) -> Found:
         was, is_official = (row.shown["isOfficial"] is True for row in shown)
         values = f"isOfficial {was} before and after", f"with chatapp_lite {_answered(call)}"
         is_kept = was != is_official or is_mismatch == was
-        yield judged(clause, is_kept, values, shown[0], call, assumption=UNCHANGED, record=record)
+        yield judged(clause, is_kept, values, shown[0], call, assumption=UNCHANGED, record=f"#{call.number}")
 
 
 def _answered(call: Exchange) -> str:
@@ -254,7 +257,7 @@ def cancels(trace: Trace) -> Found:
             continue
         rows = shown_of(trace, "campaign", call.params.get("id"))
         yield from _cancel_of_draft(call, rows)
-        ended = before((row for row in rows if row.status in CAMPAIGN.final), call)
+        ended = before(ends(rows, CAMPAIGN), call)
         if ended is not None:
             is_kept = call.succeeded or call.code in ("UNPROCESSABLE_REQUEST", "CAMPAIGN_NOT_DRAFT")
             values = f"status {ended.status}", answer
@@ -274,7 +277,7 @@ def _cancel_of_draft(call: Exchange, rows: Rows) -> Found:
 # fmt: off
 CHECKS: Final = (
     ClauseCheck(("auth.header", "auth.secret-only"), keys, scope="recording"),
-    ClauseCheck(("campaigns.name", "campaigns.description", "campaigns.platform", "campaigns.template", "campaigns.cadence", "campaigns.validation", "start.common-variables", "start.response", "session.no-extra", "session.funnel-pair", "session.coexistence", "session.return-url"), bodies),
+    ClauseCheck(tuple(clause for operation in _CREATIONS for clause in _clauses_of(operation)), bodies),
     ClauseCheck(("filters.operators", "filters.types", "audience.same-filters"), filters),
     ClauseCheck(("filters.schema",), catalog),
     ClauseCheck(("campaigns.template-mismatch", "campaigns.template", "templates.unknown"), platforms, needs=TENANTS),

@@ -9,7 +9,7 @@ from typing import Any, Final
 from mockserver.contract.lifecycles import SESSION
 from mockserver.contract.limits import SESSION_LIFETIME
 from mockserver.core.instants import MINUTE, SECOND, Instant
-from mockserver.judge.service.evidence import Rows, both, described, fallen, first, ranked, records
+from mockserver.judge.service.evidence import Rows, both, date_of, described, ends, fallen, first, ranked, records
 from mockserver.judge.service.verdicts import (
     ONE_CLOCK,
     TENANTS,
@@ -22,12 +22,11 @@ from mockserver.judge.service.verdicts import (
     fixed,
     judged,
 )
-from mockserver.trace.exchange import DeliveryAttempt, Exchange
+from mockserver.trace.exchange import DeliveryAttempt
 from mockserver.trace.order import SKEW, instant, window
 from mockserver.trace.sightings import Sighting
 from mockserver.trace.trace import Trace
 
-_RANKS: Final[Mapping[str, int]] = {"pending": 0, **dict.fromkeys(SESSION.final, 1)}
 _LIFETIME: Final = SESSION_LIFETIME // timedelta(microseconds=1)
 # Of the option sweeper of expiry-driver, and as long again for an event that is sent before the end is shown.
 _SWEEP: Final = 2 * MINUTE
@@ -52,20 +51,20 @@ _OF_NUMBER: Final = (
 def lifecycles(trace: Trace) -> Found:
     """A session ends once, for one reason, and what has ended is never pending again."""
     for rows in records(trace, "session").values():
-        in_ranks = ranked(rows, _RANKS)
+        in_ranks = ranked(rows, SESSION)
         pair = fallen(in_ranks)
         if pair is None:
             yield Kept("session.final", len(in_ranks) - 1)
         else:
             yield breach("session.final", both(*pair), *pair, assumption=_of(pair[0]))
-        ends = [row for row in rows if row.status in SESSION.final]
-        events = [row for row in ends if row.how == "event"]
-        for row in ends[1:]:
-            clause = "session.final" if "event" not in (ends[0].how, row.how) else _event_clause(ends[0], row)
-            yield from _same_end(clause, ends[0], row)
+        final = ends(rows, SESSION)
+        events = [row for row in final if row.how == "event"]
+        for row in final[1:]:
+            clause = "session.final" if "event" not in (final[0].how, row.how) else _event_clause(final[0], row)
+            yield from _same_end(clause, final[0], row)
         for row in events[1:]:
             yield from _same_end("events.once", events[0], row)
-        yield from fixed("session.final", "reason", [row for row in ends if isinstance(row.shown.get("reason"), str)])
+        yield from fixed("session.final", "reason", [row for row in final if isinstance(row.shown.get("reason"), str)])
         for row in rows:
             yield from _one_answer(row)
 
@@ -107,7 +106,7 @@ def deadlines(trace: Trace) -> Found:
         at = window(created.cited)
         if at is not None:
             is_near = at[0] - SECOND <= expires - _LIFETIME <= at[1]
-            values = f"created, Date {_date(created)}", f"expiresAt {created.shown['expiresAt']}"
+            values = f"created, Date {date_of(created)}", f"expiresAt {created.shown['expiresAt']}"
             yield judged("session.expires-at", is_near, values, created, assumption=ONE_CLOCK)
         reads = [row for row in rows if row.how == "read"]
         yield from _read_by_deadline(created, reads, expires)
@@ -121,11 +120,6 @@ def deadline(created: Sighting | None) -> Instant | None:
     return instant(created.shown.get("expiresAt")) if created is not None else None
 
 
-def _date(row: Sighting) -> str:
-    assert isinstance(row.cited, Exchange)
-    return row.cited.response_headers["date"]
-
-
 def _event_by_deadline(created: Sighting, row: Sighting, expires: Instant) -> Found:
     occurred, begun = instant(row.shown.get("occurredAt")), window(created.cited)
     if occurred is None:
@@ -135,7 +129,7 @@ def _event_by_deadline(created: Sighting, row: Sighting, expires: Instant) -> Fo
     values = f"expiresAt {created.shown['expiresAt']}", f"{described(row)}, {shown}"
     yield judged("session.expired", is_kept, values, created, row, assumption=_GENUINE)
     if begun is not None:
-        values = f"created, Date {_date(created)}", shown
+        values = f"created, Date {date_of(created)}", shown
         is_later = occurred >= begun[0] - SECOND
         yield judged("events.connected", is_later, values, created, row, assumption=ONE_CLOCK)
 
@@ -150,7 +144,7 @@ def _read_by_deadline(created: Sighting, rows: Rows, expires: Instant) -> Found:
     reads = [(row, at) for row, at in windows if at is not None]
     first_after = min((at[1] for _, at in reads if at[0] >= expires), default=None)
     for row, (begin, end) in reads:
-        values = f"expiresAt {created.shown['expiresAt']}", f"status {row.status} at {_date(row)}"
+        values = f"expiresAt {created.shown['expiresAt']}", f"status {row.status} at {date_of(row)}"
         if row.status == "expired":
             yield judged("session.expired", end >= expires, values, created, row, assumption=ONE_CLOCK)
         if row.status != "pending" or begin < expires + _SWEEP:
