@@ -144,10 +144,10 @@ class Coverage:
             coverage.add(name, *_covered_texts(dimensions.get(name)))
         # Everything in a document follows from the covered items, so that one as it was written is written again.
         written = coverage.as_json()["dimensions"]
-        for name in (*DIMENSIONS, *dimensions):
-            if dimensions.get(name) != written.get(name):
+        for part in (*DIMENSIONS, *dimensions):
+            if dimensions.get(part) != written.get(part):
                 expected = "a file as --mockserver-cov wrote it, with each item once"
-                raise CoverageError(f"{source}: {name}: got {dimensions.get(name)!r:.80}; expected {expected}")
+                raise CoverageError(f"{source}: {part}: got {dimensions.get(part)!r:.80}; expected {expected}")
         return coverage
 
     @classmethod
