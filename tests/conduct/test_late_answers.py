@@ -308,8 +308,9 @@ def test_a_read_after_a_repetition_that_succeeded_is_no_repetition(
 ) -> None:
     mockserver.choose({"rate-limit-headers": "none"})
     mockserver.on("listCampaigns").times(refused).error("RATE_LIMIT_EXCEEDED")
-    for _ in range(3):
+    for n in (1, 2, 3):
         mockserver.call("GET", "/v1/campaigns")
+        change(mockserver, n, monotonic_us=n * MILLISECOND)
     mockserver.advance("1m")
     mockserver.call("GET", "/v1/message-templates")
     mockserver.advance("1m")

@@ -65,7 +65,7 @@ def is_locked_out(trace: Trace, after: Exchange) -> bool:
     return trace.once(_last_lock_outs).get(after.client, 0) > after.number
 
 
-def _last_lock_outs(trace: Trace) -> Mapping[Any, int]:
+def _last_lock_outs(trace: Trace) -> Mapping[object, int]:
     """Return the number of each client's last call that was refused by its key or its account, not for one resource."""
     refused = (call for call in trace.calls if call.status in OF_ALL_CALLS and call.was_received)
     return {call.client: call.number for call in refused if call.code != "RESOURCE_ACCESS_DENIED"}
@@ -83,7 +83,7 @@ def transport_repeats(trace: Trace) -> Mapping[int, bool]:
 
 def _transport_repeats(trace: Trace) -> Mapping[int, bool]:
     repeats: dict[int, bool] = {}
-    latest: dict[Any, Exchange] = {}  # of each client
+    latest: dict[object, Exchange] = {}  # of each client
     for again in trace.calls:
         first, latest[again.client] = latest.get(again.client), again
         if first is None or not first.is_reset or first.number in repeats:
@@ -231,7 +231,7 @@ def has_observed_waits(trace: Trace) -> bool:
 
 
 def _has_observed_waits(trace: Trace) -> bool:
-    latest: dict[Any, Exchange] = {}
+    latest: dict[object, Exchange] = {}
     for call in trace.calls:
         key = (call.operation, tuple(call.params.items()))
         if key in latest and gap(trace, latest[key], call) is not None:

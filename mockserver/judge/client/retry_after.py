@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise, takewhile
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from mockserver.contract.durations import duration_text
 from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, Duration, Instant
@@ -95,14 +95,14 @@ def _time(trace: Trace, earlier: Exchange, later: Exchange) -> Duration:
     return elapsed(earlier, later) if measured is None else measured
 
 
-def _key(call: Exchange) -> Any:
+def _key(call: Exchange) -> object:
     """Return what equal calls of equal clients have in common."""
     return call.client, call.request
 
 
-def _equal_to_limited(trace: Trace) -> Mapping[Any, Sequence[Exchange]]:
+def _equal_to_limited(trace: Trace) -> Mapping[object, Sequence[Exchange]]:
     """Return the calls that are equal to one that the client received a 429 for, in order, by what they have in common."""
-    equal: dict[Any, list[Exchange]] = {_key(call): [] for call in trace.calls if _is_limited(call)}
+    equal: dict[object, list[Exchange]] = {_key(call): [] for call in trace.calls if _is_limited(call)}
     for call in trace.calls if equal else ():
         same = equal.get(_key(call))
         if same is not None:
@@ -122,7 +122,7 @@ def _is_limited(call: Exchange) -> bool:
     return call.status == TOO_MANY and call.was_received
 
 
-def _excused(trace: Trace, equal: Mapping[Any, Sequence[Exchange]]) -> set[int]:
+def _excused(trace: Trace, equal: Mapping[object, Sequence[Exchange]]) -> set[int]:
     """
     Return the numbers of the limited calls that careful workers may have sent.
 
@@ -188,10 +188,10 @@ class _EqualCalls:
         """Return the limited calls that are left in the best way to share the calls, if so many ways are followed at once."""
         sharings = [_Sharing(((),) * RETRIED, ())]
         for call in self._calls:
-            sharings = _best((after for each in sharings for after in self._continued(each, call)), followed)
-        return min(
-            map(self._left_at_end, sharings), key=lambda left: (len(left), -sum(map(self._is_repeated_too_soon, left)))
-        )
+            ways = [after for each in sharings for after in self._continued(each, call)]
+            sharings = _best(ways, followed)
+        ends = [self._left_at_end(sharing) for sharing in sharings]
+        return min(ends, key=lambda left: (len(left), -sum(map(self._is_repeated_too_soon, left))))
 
     def _continued(self, sharing: _Sharing, call: Exchange) -> Iterator[_Sharing]:
         """Yield the ways to share one call more: it is the first of its worker, or a repetition by one who waits."""
@@ -252,7 +252,8 @@ class _EqualCalls:
         Workers that wait exactly as long as they have to repeat the gaps between them: such calls are no loop, unless these are
         the same but for a tenth.
         """
-        place, following = (bisect_right(calls, n, key=number_of) for calls in (self._limited, self._calls))
+        place = bisect_right(self._limited, n, key=number_of)
+        following = bisect_right(self._calls, n, key=number_of)
         sent = [*self._limited[max(0, place - _PACE_CALLS) : place], *self._calls[following : following + 1]]
         gaps = [gap(self._trace, *pair) or 0 for pair in pairwise(sent)]
         if len(gaps) < _PACE_GAPS_MIN or not 0 < 2 * max(gaps) <= 3 * min(gaps):
@@ -274,7 +275,7 @@ def _is_repeated_exactly(call: Exchange, instants: Sequence[Instant]) -> bool:
 
 def _best(sharings: Iterable[_Sharing], most: int) -> list[_Sharing]:
     """Return the sharings that leave the fewest calls, and of those the ones that need the fewest more; none twice."""
-    best: dict[Any, _Sharing] = {}
+    best: dict[object, _Sharing] = {}
     for sharing in sorted(sharings, key=lambda sharing: (len(sharing.left), sharing.needed)):
         if len(best) == most:
             break
