@@ -166,7 +166,7 @@ class Exchange:
         """Return True if the client received no whole answer, a 5xx or a 429."""
         return self.has_failed or self.status == TOO_MANY
 
-    @property
+    @cached_property
     def code(self) -> str | None:
         """The error code that the client received, or None."""
         code = self.field("code") if self.is_answered and (self.status or 0) >= 400 else None

@@ -28,7 +28,7 @@ from mockserver.judge.client.evidence import (
 )
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.facts import LACKING
-from mockserver.trace.records import SeenTemplate
+from mockserver.trace.records import SeenExecution, SeenTemplate
 from mockserver.trace.trace import Trace, numbers
 
 _READS: Final = ("listCampaigns", "readCampaign", "readExecution")
@@ -46,8 +46,9 @@ _NO_SUCCESS: Final = ("canceled", "failed")
 
 def duplicate_start(trace: Trace) -> Iterator[Verdict]:
     """The client cannot know whether a lost start took effect, and so may not start again without a read."""
-    if any(not start.was_received for start in trace.of("startCampaign")):
-        yield MET
+    if all(start.was_received for start in trace.of("startCampaign")):
+        return
+    yield MET
     for campaign_id, first, again in _repeated_starts(trace):
         if first.was_received or transport_repeats(trace).get(again.number):
             continue
@@ -91,7 +92,6 @@ def _has_read(trace: Trace, first: Exchange, last: Exchange) -> bool:
 
 def blind_post_retry(trace: Trace) -> Iterator[Verdict]:
     """Sessions and uploads are exempt: a client has nothing that it could read first. A create is judged by what it left."""
-    creates = _creates_by_request(trace)
     for first in trace.of("createCampaign", "startCampaign"):
         if not first.has_failed:
             continue
@@ -103,7 +103,7 @@ def blind_post_retry(trace: Trace) -> Iterator[Verdict]:
             continue
         left: str | None = ""
         if first.operation == "createCampaign":
-            left = _left_by_creates(trace, creates, first, again)
+            left = _left_by_creates(trace, trace.once(_creates_by_request), first, again)
         elif not first.was_received or may_be_of_another_user(trace, again):
             continue  # after a start that was lost `duplicate_start` judges
         if left is not None and not _has_read(trace, first, again):
@@ -170,8 +170,8 @@ def _clones(trace: Trace, cause: str) -> Iterator[Verdict]:
     """
     if any(not call.was_received or call.code in ledger.DONE_ALREADY for call in trace.of(cause)):
         yield MET
-    executions = {execution.campaign_id: execution for execution in trace.records.executions.values()}
     for clone in trace.once(_found_clones):
+        executions = trace.once(_executions)
         copy, original = executions.get(clone.id), executions.get(clone.original_id)
         why, create = trace.by_number(clone.trouble.number), trace.creating(clone.id)
         if copy is None or original is None or why is None or create is None or why.operation != cause:
@@ -195,14 +195,21 @@ def _clones(trace: Trace, cause: str) -> Iterator[Verdict]:
 
 
 def _found_clones(trace: Trace) -> Sequence[ledger.Clone]:
+    troubles: dict[str, list[ledger.Trouble]] = {}  # by tenant
+    for call in reversed(trace.of("createCampaign", "startCampaign")):
+        trouble = _trouble(call)
+        if trouble is not None:
+            troubles.setdefault(call.key or "", []).append(trouble)
     found: list[ledger.Clone] = []
-    campaigns = trace.records.campaigns.values()
-    writes = trace.of("createCampaign", "startCampaign")
-    for tenant in dict.fromkeys(campaign.tenant for campaign in campaigns):
-        own = [campaign for campaign in campaigns if campaign.tenant == tenant]
-        troubles = [_trouble(call) for call in reversed(writes) if (call.key or "") == tenant]
-        found += ledger.find_clones(own, list(filter(None, troubles)), trace.records.created)
+    for tenant, own_troubles in troubles.items():
+        own = [campaign for campaign in trace.records.campaigns.values() if campaign.tenant == tenant]
+        found += ledger.find_clones(own, own_troubles, trace.records.created)
     return found
+
+
+def _executions(trace: Trace) -> Mapping[str, SeenExecution]:
+    """Return the last execution of each campaign, by the campaign's id."""
+    return {execution.campaign_id: execution for execution in trace.records.executions.values()}
 
 
 def _trouble(call: Exchange) -> ledger.Trouble | None:
@@ -279,6 +286,8 @@ def restart_canceled(trace: Trace) -> Iterator[Verdict]:
     reads = (read for read in trace.of("readCampaign") if read.succeeded and read.field("status") in _NO_SUCCESS)
     if any(cancel.succeeded for cancel in trace.of("cancelCampaign")) or any(reads):
         yield MET
+    elif not trace.of("listCampaigns", "readExecution"):
+        return  # nothing has shown an end
     for campaign_id, starts in trace.grouped_by("id", "startCampaign"):
         ends: dict[object, Exchange] = {}  # the first of each client
         for end in _ends_received(trace, campaign_id):

@@ -165,6 +165,8 @@ def _follows_creation(trace: Trace, first: Exchange, invited: Sequence[int]) -> 
 
 def sessions(trace: Trace) -> Iterator[tuple[SeenSession, Exchange]]:
     """Yield the sessions that a call created, each with that call."""
+    if not trace.of("createConnectionSession"):
+        return
     for session in trace.records.sessions.values():
         created = trace.creating(session.id)
         if created is not None:

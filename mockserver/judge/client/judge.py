@@ -69,7 +69,7 @@ def chances(trace: Trace, of: AbstractSet[str]) -> set[str]:
     The chance is the situation in which a careless client breaks the rule: what the service did and what the client asked
     for, never how the client reacted. A careful client at the same task meets the same situations.
     """
-    rules = (RULES[id] for id in of)
+    rules = (RULES[id] for id in of if RULES[id].needs <= trace.knows)
     return {rule.id for rule in rules if rule.judge is not None and _is_met(trace, rule, rule.judge)}
 
 
@@ -104,10 +104,12 @@ def _verdict(trace: Trace, judge: Judge) -> tuple[list[Proof], str | None]:
             reasons.append(verdict.why)
         elif isinstance(verdict, Proof):
             proofs.append(verdict)
+    if not proofs:
+        return [], reasons[0] if reasons else None
     in_order = [proof for proof in proofs if _has_order(trace, proof.exchanges)]
     if len(in_order) < len(proofs):
         return in_order, _OVERLAP
-    return proofs, reasons[0] if reasons else None
+    return proofs, None
 
 
 def _has_order(trace: Trace, cited: Sequence[int]) -> bool:

@@ -146,9 +146,11 @@ def poll_final_set_incomplete(trace: Trace) -> Iterator[Verdict]:
 
 def poll_too_fast(trace: Trace) -> Iterator[Verdict]:
     """The call after a read that was refused or not answered is its retry, which other rules judge, and no poll."""
-    for polls in poll_sequences(trace, ALL_POLLED):
-        if sum(read.succeeded for read in polls.reads) >= _POLLS_MIN:
-            yield MET
+    several = [polls for polls in poll_sequences(trace, ALL_POLLED) if len(polls.reads) >= _POLLS_MIN]
+    if not several:
+        return
+    if any(sum(read.succeeded for read in polls.reads) >= _POLLS_MIN for polls in several):
+        yield MET
     unmeasured: set[str] = set()
     for loop in _poll_loops(trace):
         waits = [_gap_as_sent(trace, *pair) for pair in pairwise(loop.reads) if pair[0].succeeded]
@@ -173,12 +175,12 @@ def _gap_as_sent(trace: Trace, earlier: Exchange, later: Exchange) -> Duration |
 
 def _poll_loops(trace: Trace) -> Iterator[PollSequence]:
     """Yield the polls up to a final status; a start or a cancel of the campaign ends a loop, since it needs a read."""
-    writes = trace.of("startCampaign", "cancelCampaign")
     for sequence, final in trace.once(_with_final_reads):
         polls = [poll for poll in sequence.reads if final is None or poll.number <= final.exchange.number]
         polls.sort(key=lambda poll: poll.place_as_sent)
         places = [poll.place_as_sent for poll in polls]
-        ends = (write.place_as_sent for write in writes if write.params["id"] == polls[0].params.get("id"))
+        calls = trace.concerning(polls[0].params.get("id"))
+        ends = (call.place_as_sent for call in calls if call.operation in ("startCampaign", "cancelCampaign"))
         cuts = [bisect(places, end) for end in sorted(ends)]
         for first, last in pairwise([0, *cuts, len(polls)]):
             yield PollSequence(sequence.operation, sequence.id, polls[first:last])

@@ -79,9 +79,11 @@ def _preview_for(trace: Trace, create: Exchange) -> Exchange | None:
 
 def _previews_before(trace: Trace, create: Exchange) -> Sequence[Exchange]:
     """Return the client's previews since the create before; none if it has compared an audience with every chat."""
+    earlier = [preview for preview in trace.of("previewAudience") if preview.number < create.number]
+    if not earlier:
+        return ()
     since = max((each.number for each in trace.of("createCampaign") if each.number < create.number), default=0)
-    own = (each for each in trace.of("previewAudience") if since < each.number < create.number)
-    previews = [preview for preview in own if preview.succeeded]
+    previews = [preview for preview in earlier if preview.number > since and preview.succeeded]
     is_of_client = bool(previews) and previews[-1].client == create.client
     return previews if is_of_client and all(preview.sent.get("filters") for preview in previews) else ()
 

@@ -68,7 +68,9 @@ def gather(trace: Trace, into: Coverage, choices_read: ChoicesRead) -> None:
 
 def _answers(calls: Iterable[Exchange]) -> Iterator[str]:
     for call in calls:
-        if call.succeeded or call.code is not None:
+        if call.succeeded:
+            yield answer_item(call.operation or "", None)
+        elif call.code is not None:
             yield answer_item(call.operation or "", call.code)
 
 
