@@ -82,7 +82,7 @@ def test_a_campaign_has_the_state_in_which_it_was_seen_first(tmp_path: Path, sta
     assert "t" == created.tenant.campaigns["c"].template_id
 
 
-def test_a_campaign_has_the_run_that_was_read(tmp_path: Path) -> None:
+def test_a_campaign_has_the_run_that_was_read_and_all_chats_for_its_audience(tmp_path: Path) -> None:
     run = {
         "id": "e",
         "status": "processing",
@@ -90,18 +90,18 @@ def test_a_campaign_has_the_run_that_was_read(tmp_path: Path) -> None:
         "completedAt": None,
         "targetCount": 90,
     }
-    read = campaign("c", "processing", executions=[run], createdAt="2026-03-01T11:59:58.000Z")
-    document = written(write(tmp_path, entry("GET /v1/campaigns/c", 200, read))).document
-    tenant = SandboxHost().create(SandboxConfig(document)).tenant
+    read = campaign("c", "processing", executions=[run], filters=[{"combinator": "and", "statements": []}])
+    scenario = written(write(tmp_path, entry("GET /v1/campaigns/c", 200, read)))
+    tenant = SandboxHost().create(SandboxConfig(scenario.document)).tenant
 
-    assert ("processing", 90) == (tenant.executions["e"].status, len(tenant.chats))
+    assert ("processing", 2) == (tenant.executions["e"].status, len(tenant.chats))
+    assert "the audience of campaign c, which has all chats" in scenario.comments
 
 
-def test_campaigns_are_listed_in_the_recorded_order(tmp_path: Path) -> None:
-    document = written(write(tmp_path, listed(campaign("b", "draft"), campaign("a", "draft")))).document
-    rows = document["given"]["campaigns"]
+def test_a_campaign_that_only_a_refusal_shows_is_no_seed_data(tmp_path: Path) -> None:
+    refusal = {"statusCode": 409, "code": "CAMPAIGN_NOT_DRAFT", "message": ""}
 
-    assert ["b", "a"] == [row["id"] for row in sorted(rows, key=lambda row: row["createdAt"], reverse=True)]
+    assert {} == given(tmp_path, entry("POST /v1/campaigns/c/start", 409, refusal))
 
 
 def test_a_campaign_that_the_recording_created_is_no_seed_data(tmp_path: Path) -> None:
@@ -115,8 +115,8 @@ def test_what_no_answer_shows_is_a_comment(tmp_path: Path) -> None:
     started = entry("POST /v1/campaigns/d/start", 202, {"executionId": "e"}, at="2026-03-01T12:00:01Z")
 
     assert (
-        "campaign d, which no answer shows",
         "the execution of campaign c, which is listed as completed",
+        "campaign d, which no answer shows",
         "template t, which no answer shows",
     ) == written(write(tmp_path, listed(campaign("c", "completed")), started)).comments
 
@@ -155,24 +155,11 @@ def test_a_step_is_of_the_funnel_that_any_answer_shows(tmp_path: Path) -> None:
     assert [{"id": "funnel", "steps": [{"id": "step"}]}] == given(tmp_path, *rows)["funnels"]
 
 
-def test_a_chat_has_the_messages_that_arrived_before_the_recording(tmp_path: Path) -> None:
-    message = {"type": "text", "status": "sent", "text": "x", "sender": {"id": "p", "name": "P", "isParticipant": True}}
-    records = [
-        {"id": "late", "createdAt": "2026-03-01T12:30:00.000Z", **message},
-        {"id": "reply", "createdAt": "2026-01-02T00:00:00.000Z", "replyToId": "first", **message},
-        {"id": "first", "createdAt": "2026-01-01T00:00:00.000Z", "replyToId": "older", **message},
-    ]
-    scenario = written(
-        write(tmp_path, entry("GET /v1/messaging/chats/c", 200, {"records": records, "nextCursor": "n"}))
-    )
-    rows = scenario.document["given"]["messages"]
+def test_a_chat_that_was_read_has_no_messages(tmp_path: Path) -> None:
+    message = {"id": "first", "type": "text", "status": "sent", "text": "x", "createdAt": "2026-01-01T00:00:00.000Z"}
+    row = entry("GET /v1/messaging/chats/c", 200, {"records": [message], "nextCursor": None})
 
-    assert [("first", None), ("reply", "first")] == [(row["id"], row.get("replyToId")) for row in rows]
-    assert [{"id": "c"}] == scenario.document["given"]["chats"]
-    assert (
-        "the messages of c beyond the last page that was read",
-        "when and why message late arrived",
-    ) == scenario.comments
+    assert {"chats": [{"id": "c"}]} == given(tmp_path, row)
 
 
 def test_an_item_of_an_unlisted_type_keeps_its_file(tmp_path: Path) -> None:
@@ -185,13 +172,13 @@ def test_an_item_of_an_unlisted_type_keeps_its_file(tmp_path: Path) -> None:
 
 def test_each_key_is_a_tenant_with_its_own_records(tmp_path: Path) -> None:
     rows = [
-        entry(f"GET /v1/forms/form_{name}/embed-frame-policy", 200, {"iframeEmbedAllowedOrigins": []}, key=f"sk_{name}_of_a_tenant")
-        for name in ("one", "one", "two")
-    ]  # fmt: skip
+        entry(f"GET /v1/messaging/chats/chat_{name}", 200, {"records": []}, key=f"sk_{name}_of_a_tenant")
+        for name in ("two", "one", "one")
+    ]
     found = given(tmp_path, *rows)
 
-    assert ["form_one"] == [form["id"] for form in found["forms"]]
-    assert [["form_two"]] == [[form["id"] for form in tenant["forms"]] for tenant in found["tenants"]]
+    assert ["chat_one"] == [chat["id"] for chat in found["chats"]]
+    assert [["chat_two"]] == [[chat["id"] for chat in tenant["chats"]] for tenant in found["tenants"]]
 
 
 def test_a_cassette_has_a_scenario_without_times(tmp_path: Path) -> None:
