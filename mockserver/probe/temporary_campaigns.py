@@ -116,7 +116,7 @@ def start(context: RunContext, id: str, variables: JSON) -> Exchange:
     """
     if id not in context.campaigns:
         raise PermissionError(f"got {id}; expected a draft of this run")
-    count = int(require_success(preview(context, *empty_audience()))["estimatedCount"])
+    count = require_success(preview(context, *empty_audience()))["estimatedCount"]
     if count != 0:
         raise Unexpected(f"an audience that no chat can satisfy was estimated as {count}, so nothing was started")
     exchange = context.call("startCampaign", id, json={"commonVariables": variables} if variables else {})
