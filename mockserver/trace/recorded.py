@@ -81,7 +81,7 @@ def recorded_trace(
     return Trace(
         exchanges=exchanges,
         deliveries=deliveries,
-        knows=frozenset(_known(exchanges, deliveries)),
+        knows=frozenset(_known(exchanges, deliveries, left_out)),
         now=max((exchange.ended_at for exchange in exchanges), default=0),
         sources=sources,
         prefix=prefix,
@@ -90,8 +90,11 @@ def recorded_trace(
     )
 
 
-def _known(exchanges: Sequence[Exchange], deliveries: Sequence[DeliveryAttempt]) -> Iterator[Fact]:
-    yield "first calls"
+def _known(
+    exchanges: Sequence[Exchange], deliveries: Sequence[DeliveryAttempt], left_out: Mapping[str, int]
+) -> Iterator[Fact]:
+    if not left_out.get("unfinished"):
+        yield "first calls"
     if all(exchange.is_timed for exchange in exchanges):
         yield "times"
     if deliveries:
