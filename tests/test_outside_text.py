@@ -100,7 +100,6 @@ SAFE = {
     ("testing.transports.httpx_transport", "_response", "decode"): "ASCII, as httpx encodes urls",
     ("testing.transports.in_process", "json", "loads"): "called by a test, which expects the error",
     ("testing.transports.requests_adapter", "send", "urlsplit"): "a url that requests has prepared",
-    ("probe.previews", "size", "int"): "`run` takes a ValueError for a broken promise of the service",
     ("probe.transport", "__init__", "urlsplit"): "ValueError is for who gave the url",
     ("cli.settings", "_large_size", "float"): "digits of the grammar, at most eighteen",
     ("server.control.metrics", "read_metrics", "decode"): "a text of the library's own",

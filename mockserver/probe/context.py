@@ -13,7 +13,7 @@ import json as jsonlib
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import quote
 
@@ -21,7 +21,7 @@ from mockserver._json import JSON
 from mockserver.contract.endpoints import ENDPOINTS, Endpoint
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import json_value, whole_number
-from mockserver.probe.transport import HttpTransport, RateLimiter, RawResponse, Stop
+from mockserver.probe.transport import HttpTransport, RateLimiter, Stop
 from mockserver.trace.entries import Entry
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.recorded import recorded_exchange
@@ -31,7 +31,7 @@ Need = Literal[
 ]  # of the settings
 KeyRole = Literal["secret", "public", "other", "none", "unknown", "unprefixed"]
 
-JSON_HEADERS: Final = {"Content-Type": "application/json"}
+JSON_HEADERS: Final = {"content-type": "application/json"}
 _FAILURES_IN_A_ROW_MAX: Final = 3
 _HEADERS_RECORDED: Final = ("content-type", "date", "retry-after", "ratelimit", "ratelimit-policy")
 _KEYS_RECORDED: Final[Mapping[KeyRole, str]] = {
@@ -142,7 +142,7 @@ class RunContext:
             query: The query string with its `?`.
             json: A value to send as JSON, with the Content-Type; it replaces `body`.
             body: The bytes to send.
-            headers: More headers.
+            headers: More headers, by lower-case name.
             key: Which key to send.
 
         Raises:
@@ -156,8 +156,21 @@ class RunContext:
         if json is not ABSENT:
             headers = {**JSON_HEADERS, **(headers or {})}
             body = jsonlib.dumps(json, ensure_ascii=False).encode()
-        sent = _Sent(method=endpoint.method, path=path + query, key=key, body=body, headers=headers or {})
-        return self._answered(sent)
+        call = Entry(
+            method=endpoint.method,
+            url=path + query,
+            source=self._source,
+            request_headers=headers or {},
+            request_body=body,
+            is_ordered=True,
+        )
+        exchange = self._send(call, key)
+        if exchange.status == 429:
+            seconds = whole_number(exchange.response_headers.get("retry-after", ""))
+            self._rate_limiter.back_off(1 if seconds is None else seconds)
+            exchange = self._send(call, key)
+        _require_that_the_run_can_continue(exchange)
+        return exchange
 
     def unknown_id(self, prefix: str) -> str:
         """Return an id that no record has."""
@@ -177,59 +190,39 @@ class RunContext:
         if endpoint.id == "startCampaign" and not self.settings.allow_sends:
             raise PermissionError("startCampaign needs --allow-sends")
 
-    def _answered(self, sent: _Sent) -> Exchange:
-        """Send a call, once again if the rate is limited, and return the exchange if the run can continue after it."""
-        exchange = self._send(sent)
-        if exchange.status == 429:
-            seconds = whole_number(exchange.response_headers.get("retry-after", ""))
-            self._rate_limiter.back_off(1 if seconds is None else seconds)
-            exchange = self._send(sent)
-        if exchange.status == 429:
-            raise Stop(f"the service limits the rate of calls ({exchange.code or 429})")
-        if (exchange.status or 0) >= 500:
-            raise Unexpected(f"got {exchange.status} for {exchange.method} {exchange.path}")
-        if exchange.code == "SUBSCRIPTION_INACTIVE":
-            kind = Stop if exchange.method == "GET" else Unexpected
-            raise kind("the subscription of the key's tenant is not active")
-        if exchange.code == "DEVELOPERS_DISABLED":
-            raise Stop("the developer environment of the key's tenant is off")
-        return exchange
-
-    def _send(self, sent: _Sent) -> Exchange:
+    def _send(self, call: Entry, key: KeyRole) -> Exchange:
         """Send a call, and record it and its answer, or that none arrived."""
         self._rate_limiter.wait()
         sent_at_s = self._rate_limiter.elapsed_s
         try:
             response = self._transport.call(
-                sent.method, sent.path, key=self._keys[sent.key], body=sent.body, headers=sent.headers
+                call.method,
+                call.url,
+                key=self._keys[key],
+                body=call.request_body or b"",
+                headers=call.request_headers,
             )
         except OSError as failure:
             self._failures_in_a_row += 1
-            self._record(sent, sent_at_s, None)
+            self._record(call, key, sent_at_s)
             kind = Stop if self._failures_in_a_row >= _FAILURES_IN_A_ROW_MAX else Unexpected
-            raise kind(f"{sent.method} {sent.path}: {failure}") from None
+            raise kind(f"{call.method} {call.url}: {failure}") from None
         self._failures_in_a_row = 0
-        return self._record(sent, sent_at_s, response)
-
-    def _record(self, sent: _Sent, sent_at_s: float, response: RawResponse | None) -> Exchange:
-        request_headers = {name.lower(): value for name, value in sent.headers.items()}
-        if sent.key in _KEYS_RECORDED:
-            request_headers["x-api-key"] = _KEYS_RECORDED[sent.key]
-        response_headers = {} if response is None else response.headers
-        sent_at = self._begin + math.floor(sent_at_s * 1_000_000)
-        entry = Entry(
-            method=sent.method,
-            url=sent.path,
-            source=self._source,
-            request_headers=request_headers,
-            request_body=sent.body,
-            status=None if response is None else response.status,
-            response_headers={name: response_headers[name] for name in response_headers if name in _HEADERS_RECORDED},
-            response_body=None if response is None else self._without_secrets(response.body),
-            sent_at=sent_at,
-            ended_at=self._begin + math.ceil(self._rate_limiter.elapsed_s * 1_000_000),
-            is_ordered=True,
+        answer = replace(
+            call,
+            status=response.status,
+            response_headers={name: value for name, value in response.headers.items() if name in _HEADERS_RECORDED},
+            response_body=self._without_secrets(response.body),
         )
+        return self._record(answer, key, sent_at_s)
+
+    def _record(self, call: Entry, key: KeyRole, sent_at_s: float) -> Exchange:
+        sent_at = self._begin + math.floor(sent_at_s * 1_000_000)
+        ended_at = self._begin + math.ceil(self._rate_limiter.elapsed_s * 1_000_000)
+        headers = dict(call.request_headers)
+        if key in _KEYS_RECORDED:
+            headers["x-api-key"] = _KEYS_RECORDED[key]
+        entry = replace(call, request_headers=headers, sent_at=sent_at, ended_at=ended_at)
         exchange = recorded_exchange(entry, len(self.exchanges) + 1, sent_at)
         self.exchanges.append(exchange)
         return exchange
@@ -244,14 +237,16 @@ class RunContext:
         return self.redact(body.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
 
-class _Sent(NamedTuple):
-    """A call as it is sent."""
-
-    method: str
-    path: str
-    key: KeyRole
-    body: bytes
-    headers: Mapping[str, str]
+def _require_that_the_run_can_continue(exchange: Exchange) -> None:
+    if exchange.status == 429:
+        raise Stop(f"the service limits the rate of calls ({exchange.code or 429})")
+    if (exchange.status or 0) >= 500:
+        raise Unexpected(f"got {exchange.status} for {exchange.method} {exchange.path}")
+    if exchange.code == "SUBSCRIPTION_INACTIVE":
+        kind = Stop if exchange.method == "GET" else Unexpected
+        raise kind("the subscription of the key's tenant is not active")
+    if exchange.code == "DEVELOPERS_DISABLED":
+        raise Stop("the developer environment of the key's tenant is off")
 
 
 def require_success(exchange: Exchange) -> JSON:

@@ -1,4 +1,4 @@
-"""Calls of the audience preview: groups of filters, how many chats they select, and an audience that is empty by logic."""
+"""Calls of the audience preview: groups of filters, and an audience that is empty by logic."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from mockserver.contract.schemas import ABSENT
 from mockserver.probe.context import RunContext
 from mockserver.trace.exchange import Exchange
 
-Group = JSON
-
 
 def is_(field: str, operator: str, value: Any = ABSENT, value2: Any = ABSENT) -> JSON:
     """Return one statement, without the values that are ABSENT."""
@@ -18,15 +16,15 @@ def is_(field: str, operator: str, value: Any = ABSENT, value2: Any = ABSENT) ->
     return {key: part for key, part in statement.items() if part is not ABSENT}
 
 
-def all_of(*statements: JSON) -> Group:
+def all_of(*statements: JSON) -> JSON:
     return {"combinator": "and", "statements": list(statements)}
 
 
-def any_of(*statements: JSON) -> Group:
+def any_of(*statements: JSON) -> JSON:
     return {"combinator": "or", "statements": list(statements)}
 
 
-def empty_audience() -> list[Group]:
+def empty_audience() -> list[JSON]:
     """Return filters that no chat can satisfy: two booleans, each both true and false, one in a group, one across groups."""
     return [
         all_of(is_("chat.isGroupChat", "equals", True), is_("chat.isGroupChat", "equals", False)),
@@ -35,11 +33,6 @@ def empty_audience() -> list[Group]:
     ]
 
 
-def preview(context: RunContext, *groups: Group) -> Exchange:
+def preview(context: RunContext, *groups: JSON) -> Exchange:
     """Call the preview with these groups, and return the exchange, also of a refusal."""
     return context.call("previewAudience", json={"filters": list(groups)})
-
-
-def statement(context: RunContext, field: str, operator: str, value: Any = ABSENT) -> Exchange:
-    """Call the preview with one statement, and return the exchange."""
-    return preview(context, all_of(is_(field, operator, value)))

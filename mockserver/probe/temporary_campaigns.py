@@ -35,37 +35,27 @@ def name(context: RunContext, purpose: str) -> str:
     return f"mockserver probe {context.settings.tag} {purpose}"
 
 
-def official(context: RunContext) -> list[JSON]:
-    return [each for each in context.templates if each.get("isOfficial") is True]
+def usable(context: RunContext, *, is_approved: bool = True) -> list[UsableTemplate]:
+    """
+    Return the templates whose details were read.
 
-
-def unapproved(context: RunContext) -> list[JSON]:
-    """Return the templates that the provider has and has not approved."""
-    return [
-        each for each in context.templates if each.get("isOfficial") is False and each.get("providerTemplateStatus")
-    ]
-
-
-def sendable(context: RunContext) -> list[JSON]:
-    """Return the templates that a campaign can use in any case: official ones, and internal ones without a provider."""
-    unapproved_ids = {template["id"] for template in unapproved(context)}
-    return [template for template in context.templates if template["id"] not in unapproved_ids]
-
-
-def usable(context: RunContext, templates: list[JSON]) -> list[UsableTemplate]:
-    """Return these templates with their variables, without those whose details were not read."""
-    details = context.template_details
-    return [_usable(row, details[row["id"]]) for row in templates if row["id"] in details]
-
-
-def _usable(row: JSON, detail: JSON) -> UsableTemplate:
-    required = tuple(variable["key"] for variable in detail["commonVariables"] if variable["required"])
-    return UsableTemplate(id=row["id"], platform="chatapp" if row["isOfficial"] else "chatapp_lite", required=required)
+    Approved are those that a campaign can use in any case: official ones, and internal ones without a provider.
+    """
+    templates: list[UsableTemplate] = []
+    for row in context.templates:
+        detail = context.template_details.get(row["id"])
+        is_refused = row.get("isOfficial") is False and bool(row.get("providerTemplateStatus"))
+        if detail is None or is_refused is is_approved:
+            continue
+        required = tuple(variable["key"] for variable in detail["commonVariables"] if variable["required"])
+        platform = "chatapp" if row["isOfficial"] else "chatapp_lite"
+        templates.append(UsableTemplate(id=row["id"], platform=platform, required=required))
+    return templates
 
 
 def any_template(context: RunContext) -> UsableTemplate:
     """Return a template for drafts; raise Unexpected if the tenant has none."""
-    templates = usable(context, sendable(context)) or usable(context, context.templates)
+    templates = usable(context) or usable(context, is_approved=False)
     if not templates:
         raise Unexpected("the tenant has no template for a campaign")
     return templates[0]
@@ -116,7 +106,7 @@ def start(context: RunContext, id: str, variables: JSON) -> Exchange:
     """
     if id not in context.campaigns:
         raise PermissionError(f"got {id}; expected a draft of this run")
-    count = int(require_success(preview(context, *empty_audience()))["estimatedCount"])
+    count = require_success(preview(context, *empty_audience()))["estimatedCount"]
     if count != 0:
         raise Unexpected(f"an audience that no chat can satisfy was estimated as {count}, so nothing was started")
     exchange = context.call("startCampaign", id, json={"commonVariables": variables} if variables else {})

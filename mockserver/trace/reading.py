@@ -151,8 +151,8 @@ class _Intake:
             if kind == "unfinished":
                 problems.append(str(entry.problem))
         if not calls and not self._deliveries:
-            wrong = f"got {', '.join(self._names)} without a call below {prefix}/v1"
-            raise RecordingError(problems[0] if problems else f"{wrong}; did you mean {self.best_prefix()}?")
+            none = f"got {', '.join(self._names)} without a call below {prefix}/v1; did you mean {self.best_prefix()}?"
+            raise RecordingError(problems[0] if problems else none)
         deliveries = sorted(self._deliveries, key=lambda entry: entry.sent_at or 0)
         return recorded_trace(
             _exchanges(calls),
@@ -196,13 +196,11 @@ def _is_delivery(entry: Entry) -> bool:
     if entry.method != "POST" or b'"event"' not in body or b'"data"' not in body:
         return False
     event = json_value(body)
-    if (
-        not isinstance(event, dict)
-        or not isinstance(event.get("data"), dict)
-        or not isinstance(event.get("event"), str)
-    ):
+    if not isinstance(event, dict) or not isinstance(event.get("data"), dict):
         return False
-    return event["event"] in EVENTS or any(name in entry.request_headers for name in _OF_DELIVERIES)
+    kind = event.get("event")
+    has_header = any(name in entry.request_headers for name in _OF_DELIVERIES)
+    return isinstance(kind, str) and (kind in EVENTS or has_header)
 
 
 def _kind_left_out(entry: Entry) -> str | None:
@@ -286,8 +284,9 @@ def _entries(file: Path) -> Iterator[Entry]:
     """Yield the entries of a file, whose format its content shows."""
     with file.open("rb") as opened:
         start = opened.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
-    form = next((form for sign, form in _OTHER_FORMATS.items() if start.startswith(sign)), None if start else "empty")
-    if form is not None:
+    forms = [form for sign, form in _OTHER_FORMATS.items() if start.startswith(sign)]
+    if forms or not start:
+        form = forms[0] if forms else "empty"
         raise RecordingError(f"got {file.name}, which is {form}; expected a HAR, such as a browser exports")
     document = _json_document(file) if start.startswith((b"{", b"[")) else _yaml_document(file)
     try:

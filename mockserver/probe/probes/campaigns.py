@@ -22,7 +22,6 @@ from mockserver.probe.temporary_campaigns import (
     create,
     create_draft,
     name,
-    official,
 )
 
 # Changes to a good body that fail the schema.
@@ -72,9 +71,9 @@ def platform(context: RunContext) -> None:
 def templates(context: RunContext) -> None:
     """An unknown template, and an official one on the lite channel."""
     create(context, "unknown template", UsableTemplate(id=context.unknown_id("template"), platform="chatapp"))
-    for row in official(context)[:1]:
-        create(context, "mismatch", UsableTemplate(id=row["id"], platform="chatapp_lite"))
-        context.call("readTemplate", row["id"])
+    for id in [row["id"] for row in context.templates if row.get("isOfficial") is True][:1]:
+        create(context, "mismatch", UsableTemplate(id=id, platform="chatapp_lite"))
+        context.call("readTemplate", id)
 
 
 def other_templates(context: RunContext) -> None:

@@ -24,7 +24,7 @@ _PAGE_SIZE: Final = 4
 _PAGES_MAX: Final = 16
 _DETAILS_PER_KIND_MAX: Final = 3
 _BOUNDARY: Final = "mockserver-probe-boundary"
-_MULTIPART: Final = {"Content-Type": f"multipart/form-data; boundary={_BOUNDARY}"}
+_MULTIPART: Final = {"content-type": f"multipart/form-data; boundary={_BOUNDARY}"}
 _PART: Final = (
     f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="mockserver-probe-{{}}.bin"\r\n'
     "Content-Type: application/x-mockserver-probe\r\n\r\nmockserver probe\r\n"

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from mockserver.contract.filters import FIELDS, OPERATORS, PLATFORMS
+from mockserver.contract.schemas import ABSENT
 from mockserver.probe.context import RunContext
-from mockserver.probe.previews import all_of, any_of, is_, preview, statement
+from mockserver.probe.previews import all_of, any_of, is_, preview
+
+Row = tuple[str, str, Any]  # field, operator, value
 
 # One field of each type, with a value that fits it.
-_SAMPLES: Final[tuple[tuple[str, Any], ...]] = (
-    ("chat.attentionReason", "mockserver probe"),
-    ("chat.monetization", 1.5),
-    ("chat.isAnswered", True),
-    ("chat.virtual.lastUpdateAt", "2020-01-01T00:00:00Z"),
-    ("chat.tagIds", "tag_mockserver_probe"),
-)
+_SAMPLES: Final[Mapping[str, Any]] = {
+    "chat.attentionReason": "mockserver probe",
+    "chat.monetization": 1.5,
+    "chat.isAnswered": True,
+    "chat.virtual.lastUpdateAt": "2020-01-01T00:00:00Z",
+    "chat.tagIds": "tag_mockserver_probe",
+}
 # Operators that the type of their field does not have, each with a value that is valid otherwise.
-_FOREIGN: Final[tuple[tuple[str, str, Any], ...]] = (
+_FOREIGN: Final[Sequence[Row]] = (
     ("chat.status", "greater-than", "open"),
     ("chat.status", "has-any", ["open"]),
     ("chat.monetization", "contains", 1),
@@ -30,7 +34,8 @@ _FOREIGN: Final[tuple[tuple[str, str, Any], ...]] = (
     ("chat.tagIds", "in", ["tag_mockserver_probe"]),
     ("chat.tagIds", "mockserver-probe", ["tag_mockserver_probe"]),
 )
-_MISTYPED: Final[tuple[tuple[str, str, Any], ...]] = (
+# Values of another type, a range without its upper bound, and no value.
+_MISTYPED: Final[Sequence[Row]] = (
     ("chat.monetization", "equals", "1"),
     ("chat.monetization", "equals", True),
     ("chat.attentionReason", "equals", 1),
@@ -38,6 +43,13 @@ _MISTYPED: Final[tuple[tuple[str, str, Any], ...]] = (
     ("chat.isAnswered", "equals", 1),
     ("chat.virtual.lastUpdateAt", "less-than", 5),
     ("chat.tagIds", "has-any", "tag_mockserver_probe"),
+    ("chat.monetization", "between", 1),
+    ("chat.monetization", "equals", ABSENT),
+)
+_OF_PLATFORMS: Final[Sequence[Row]] = (
+    ("chat.platform", "in", list(PLATFORMS)),
+    ("chat.platform", "equals", "mockserver_probe"),
+    ("chat.platform", "contains", "app"),
 )
 _DATES: Final = ("yesterday", "2020-01-01T00:00:00Z", "2020-01-01T00:00:00-03:00", "2020-01-01", "2020-01-01T00:00:00")
 
@@ -51,32 +63,31 @@ def fields(context: RunContext) -> None:
     """Each of the seventeen fields, with operators that need no value, and an unknown one."""
     preview(context, any_of(*(is_(field, "exists") for field in FIELDS)))
     preview(context, any_of(*(is_(field, "not-exists") for field in FIELDS)))
-    statement(context, "chat.mockserverProbe", "exists")
+    preview(context, all_of(is_("chat.mockserverProbe", "exists")))
 
 
 def operators(context: RunContext) -> None:
     """Every operator of each type, and some of other types."""
-    for field, value in _SAMPLES:
+    for field, value in _SAMPLES.items():
         operands = {"none": (), "one": (value,), "list": ([value],), "pair": (value, value)}
         rows = OPERATORS[FIELDS[field].type].values()
         preview(context, any_of(*(is_(field, row.name, *operands[row.operand]) for row in rows)))
-    for field, operator, value in _FOREIGN:
-        statement(context, field, operator, value)
+    _each(context, _FOREIGN)
 
 
 def values(context: RunContext) -> None:
-    """Values of another type, a range without its upper bound, and no value."""
-    for field, operator, value in _MISTYPED:
-        statement(context, field, operator, value)
-    statement(context, "chat.monetization", "between", 1)
-    statement(context, "chat.monetization", "equals")
+    """Values that do not fit their field."""
+    _each(context, _MISTYPED)
 
 
 def platforms(context: RunContext) -> None:
     """The four platforms, another one, and a part of their names."""
-    statement(context, "chat.platform", "in", list(PLATFORMS))
-    statement(context, "chat.platform", "equals", "mockserver_probe")
-    statement(context, "chat.platform", "contains", "app")
+    _each(context, _OF_PLATFORMS)
+
+
+def _each(context: RunContext, rows: Iterable[Row]) -> None:
+    for field, operator, value in rows:
+        preview(context, all_of(is_(field, operator, value)))
 
 
 def structure(context: RunContext) -> None:
@@ -96,5 +107,4 @@ def emptiness(context: RunContext) -> None:
 
 def dates(context: RunContext) -> None:
     """A text that is no date, offsets, a date without a time, and a date-time without an offset."""
-    for written in _DATES:
-        statement(context, "chat.virtual.lastMessageAt", "less-than", written)
+    _each(context, [("chat.virtual.lastMessageAt", "less-than", written) for written in _DATES])

@@ -6,14 +6,13 @@ No probe provokes what only a running campaign shows: its rate, a second start, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.probe import temporary_campaigns
 from mockserver.probe.context import RunContext, Unexpected
 from mockserver.probe.probes import campaigns
-from mockserver.probe.temporary_campaigns import UsableTemplate, create_draft
+from mockserver.probe.temporary_campaigns import UsableTemplate, create_draft, usable
 
 _READS_MAX: Final = 5
 
@@ -41,8 +40,10 @@ def start(context: RunContext) -> None:
 
 def variables(context: RunContext) -> None:
     """Required variables that are missing, that are not texts, and that are empty."""
-    templates = temporary_campaigns.usable(context, temporary_campaigns.sendable(context))
-    template = _first([row for row in templates if row.required], "variable of the tenant is required")
+    templates = [template for template in usable(context) if template.required]
+    if not templates:
+        raise Unexpected("no variable of the tenant is required")
+    template = templates[0]
     id = create_draft(context, "variables", template)
     context.call("readCampaign", id)
     for values in ({}, dict.fromkeys(template.required, 1)):
@@ -63,14 +64,10 @@ def extra_variables(context: RunContext) -> None:
 
 def unapproved_template(context: RunContext) -> None:
     """A start with a template that the provider has not approved."""
-    templates = temporary_campaigns.usable(context, temporary_campaigns.unapproved(context))
-    template = _first(templates, "template of the tenant is unapproved")
+    templates = usable(context, is_approved=False)
+    if not templates:
+        raise Unexpected("no template of the tenant is unapproved")
+    template = templates[0]
     id = create_draft(context, "unapproved", template)
     temporary_campaigns.start(context, id, _values(template))
     context.call("readTemplate", template.id)
-
-
-def _first(templates: Sequence[UsableTemplate], kind: str) -> UsableTemplate:
-    if not templates:
-        raise Unexpected(f"no {kind}")
-    return templates[0]
