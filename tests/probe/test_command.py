@@ -200,7 +200,7 @@ def test_a_run_that_ends_early_is_not_a_success(mockserver: Sandbox, capsys: pyt
     code = cli.main(["probe", mockserver.base_url, "--key", mockserver.secret_key, "--rate", "1000"])
 
     assert 2 == code
-    assert "The run ended early: GET /v1/message-templates: no response" in capsys.readouterr().out
+    assert "The run ended early: GET /v1/message-templates/" in capsys.readouterr().out
 
 
 def test_the_exit_status_is_1_if_the_service_broke_a_sentence(

@@ -1,4 +1,4 @@
-"""The tables of `verify`: the probes, and what they import."""
+"""The tables of `probe`: the probes, and what they import."""
 
 from __future__ import annotations
 

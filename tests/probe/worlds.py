@@ -1,4 +1,4 @@
-"""The fixtures of the tests of `verify`: a population that shows most choices, a fake clock, a run."""
+"""The fixtures of the tests of `probe`: a population that shows most choices, a fake clock, a run."""
 
 from __future__ import annotations
 
