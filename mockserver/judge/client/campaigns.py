@@ -312,10 +312,9 @@ def wrong_variable_keys(trace: Trace) -> Iterator[Verdict]:
     """What a template had before it was changed, only a read of it shows."""
     if trace.of("startCampaign"):
         yield MET
-    started = {execution.campaign_id: execution.template for execution in trace.records.executions.values()}
     for campaign_id, starts in trace.grouped_by("id", "startCampaign"):
-        campaign = trace.records.campaigns.get(campaign_id)
-        template = started.get(campaign_id) or (campaign.template if campaign is not None else None)
+        record = trace.once(_executions).get(campaign_id) or trace.records.campaigns.get(campaign_id)
+        template = record.template if record is not None else None
         if template is not None:
             for start in starts:
                 yield from _wrong_keys(trace, template, start)

@@ -46,12 +46,11 @@ def judge(trace: Trace, severity: int | None = None) -> ConductResult:
     for rule in RULES.values():
         if severity not in (None, rule.severity):
             continue
-        proofs: list[Proof] = []
         why = _obstacle(trace, rule)
         if why is None and rule.judge is not None:
             proofs, why = _verdict(trace, rule.judge)
-        findings += [_finding(rule, proof) for proof in proofs]
-        if why is not None and not proofs:
+            findings += [_finding(rule, proof) for proof in proofs]
+        if why is not None:
             not_assessed.append(NotAssessed(rule.id, why))
     findings.sort(key=lambda each: (each.severity, each.exchanges))
     return ConductResult(tuple(findings), tuple(not_assessed))
@@ -83,20 +82,20 @@ def _obstacle(trace: Trace, rule: Check) -> str | None:
         return _OTHER_RUN
     if not rule.needs <= trace.knows:
         return next(why for fact, why in LACKING.items() if fact in rule.needs and fact not in trace.knows)
-    left_out = trace.once(_left_out) if rule.bodies else frozenset[str]()
+    if not trace.sources:
+        return None  # a sandbox has each body, but for one that was too long to be read
+    left_out = trace.once(_left_out)
     lacking = next((operation for operation in rule.bodies if operation in left_out), None)
     return f"the recording lacks a body of {lacking}" if lacking is not None else None
 
 
 def _left_out(trace: Trace) -> AbstractSet[str | None]:
-    """Return the operations of which a recorder has left out a body; a sandbox has none only if it was too long to be read."""
-    if not trace.sources:
-        return frozenset()
+    """Return the operations of which a recorder has left out a body."""
     return {exchange.operation for exchange in trace.exchanges if exchange.request_body is None}
 
 
 def _verdict(trace: Trace, judge: Judge) -> tuple[list[Proof], str | None]:
-    """Return the proofs of a judge, and why it has no verdict if it has no proof."""
+    """Return the proofs of a judge, or why it has no verdict."""
     proofs: list[Proof] = []
     reasons: list[str] = []
     for verdict in judge(trace):
@@ -104,12 +103,12 @@ def _verdict(trace: Trace, judge: Judge) -> tuple[list[Proof], str | None]:
             reasons.append(verdict.why)
         elif isinstance(verdict, Proof):
             proofs.append(verdict)
-    if not proofs:
-        return [], reasons[0] if reasons else None
     in_order = [proof for proof in proofs if _has_order(trace, proof.exchanges)]
-    if len(in_order) < len(proofs):
-        return in_order, _OVERLAP
-    return proofs, None
+    if in_order:
+        return in_order, None
+    if proofs:
+        return [], _OVERLAP
+    return [], reasons[0] if reasons else None
 
 
 def _has_order(trace: Trace, cited: Sequence[int]) -> bool:

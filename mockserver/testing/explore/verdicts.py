@@ -297,7 +297,8 @@ def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: P
     if rule.of_end and not reads_sessions and any(operation == _CREATES_SESSION for operation, *_ in cited):
         return True
     if "deliveries" in rule.needs:
-        return any(CHOICES[choice].family == _EVENTS for choice in placement.choices if placement.has("choice"))
+        is_of_events = any(CHOICES[choice].family == _EVENTS for choice in placement.choices)
+        return placement.has("choice") and is_of_events
     # A test that makes the same calls in its clean run does not repeat them because of the fault.
     if _is_repetition(cited):
         in_clean, in_run = (list(each.requests.values()).count(cited[-1]) for each in (clean, run))
