@@ -150,6 +150,7 @@ SESSION = Lifecycle(
     deadlines=(Deadline("pending", SESSION_LIFETIME, "expire"),),
     clause="session.final",
 )
+FINAL = CAMPAIGN.final | SESSION.final  # of all that a client polls
 # A delivery sends one event to one endpoint. An attempt leaves it delivered, waiting for the next attempt,
 # or abandoned when the schedule has no further attempt; a resend makes one that has ended due again.
 DELIVERY = Lifecycle(

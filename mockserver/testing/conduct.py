@@ -7,7 +7,6 @@ from typing import Any, overload
 
 from mockserver.contract.text import camel_case, printable
 from mockserver.judge.check import Finding, NotAssessed, cited_calls
-from mockserver.judge.client.rules import RULES
 
 _CALLS_SHOWN = 10
 SEVERITIES = {1: "money, spam or security", 2: "wrong state", 3: "noise"}
@@ -50,6 +49,8 @@ class ConductReport(Sequence[Finding]):
     """
 
     def __init__(self, view: Mapping[str, Any]) -> None:
+        from mockserver.judge.client.rules import RULES  # late: the judges, which most tests do not need
+
         # The view leaves line and advice out, which are those of the rule.
         rules = ((row, RULES[row["rule"]]) for row in view["findings"])
         self.findings: tuple[Finding, ...] = tuple(

@@ -9,9 +9,9 @@ from weakref import ref
 
 from mockserver.contract.effects import deciding
 from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.contract.lifecycles import FINAL
 from mockserver.contract.text import json_value
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.evidence import FINAL
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.hosting.usage import OF_A_RUN, Ended
 

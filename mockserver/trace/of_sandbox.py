@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import UNREADABLE, WITHOUT_RESPONSE, deciding
-from mockserver.contract.lifecycles import CAMPAIGN, SESSION
+from mockserver.contract.lifecycles import FINAL
 from mockserver.core.instants import MILLISECOND, Duration
 from mockserver.core.ledger import creating_exchanges
 from mockserver.core.run import Run
@@ -23,7 +23,6 @@ from mockserver.trace.trace import OfSandbox, Slept, Trace
 
 SOURCE = "sandbox"
 _DELAYS = (*deciding("wait"), *deciding("wait after"))
-_FINAL = frozenset((*CAMPAIGN.final, *SESSION.final))
 
 
 def trace_of(run: Run, *, slept: Slept | None = None) -> Trace:
@@ -228,7 +227,7 @@ def _records(run: Run, _trace: Trace) -> Records:
     ends = {
         transition.id: End(transition.target, transition.at, "rule" in transition.cause)
         for transition in reversed(run.transitions)
-        if transition.target in _FINAL
+        if transition.target in FINAL
     }
     return Records(
         campaigns=campaigns, executions=executions, sessions=sessions, created=creating_exchanges(run), ends=ends

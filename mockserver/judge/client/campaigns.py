@@ -9,11 +9,11 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from mockserver.contract.endpoints import OPERATIONS
+from mockserver.contract.lifecycles import FINAL
 from mockserver.core import ledger
 from mockserver.core.instants import HOUR, MINUTE, SECOND
 from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict
 from mockserver.judge.client.evidence import (
-    FINAL,
     RETRIED,
     between,
     ended_at,

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Final
 
-from mockserver.contract.lifecycles import CAMPAIGN, SESSION
 from mockserver.core.instants import MILLISECOND, SECOND, Duration, Instant, retry_after, retry_after_date
 from mockserver.trace.exchange import DeliveryAttempt, Exchange
 from mockserver.trace.records import SeenSession
@@ -20,7 +19,6 @@ from mockserver.trace.sightings import sightings
 from mockserver.trace.trace import Trace
 
 OF_ALL_CALLS: Final = (401, 403)  # a refusal of the key or the tenant, whatever the request
-FINAL: Final = tuple(dict.fromkeys((*CAMPAIGN.final, *SESSION.final)))
 WITH_FILTERS: Final = ("previewAudience", "createCampaign")
 RETRIED: Final = 3  # calls in a row that failed: a client that gives up then has retried
 HOPELESS: Final = (400, 401, 403, 404, 409, 422)

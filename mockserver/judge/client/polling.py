@@ -10,10 +10,10 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from mockserver.contract.durations import duration_text
+from mockserver.contract.lifecycles import FINAL
 from mockserver.core.instants import MINUTE, SECOND, Duration, Instant
 from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict
 from mockserver.judge.client.evidence import (
-    FINAL,
     HOPELESS,
     OF_ALL_CALLS,
     RETRIED,

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from mockserver.contract.lifecycles import FINAL
 from mockserver.contract.text import json_value
 from mockserver.core.instants import DAY, SECOND, Duration, retry_after_date, to_datetime
 from mockserver.core.state.journal import JournalEntry
-from mockserver.judge.client.evidence import FINAL
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1 import real_time
 from mockserver.testing.run_end import RunEnded, is_socket_thread, refuse_calls

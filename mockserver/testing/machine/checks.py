@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+from mockserver.contract.lifecycles import FINAL
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND
 from mockserver.judge.check import Proof, cited_calls
-from mockserver.judge.client.evidence import FINAL, is_early
+from mockserver.judge.client.evidence import is_early
 from mockserver.judge.client.requests import next_cursor, page_length, places_of_keys
 from mockserver.judge.client.rules import RULES
 from mockserver.testing.machine.example_log import ExampleLog
