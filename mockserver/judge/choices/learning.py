@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from mockserver._json import JSON
@@ -79,27 +79,18 @@ class LearnedChoice(NamedTuple):
 def learn(recording: Trace) -> tuple[LearnedChoice, ...]:
     """Return what a recording, without stand-ins, shows of each choice, in their order."""
     facts = Facts(recording)
-    forms = sorted(shown_by_forms(recording, facts), key=_place)
+    replayer = Replayer(facts)
+    rows = [Shown(({row.choice: row.options},), row.exchange) for row in observed_choices(recording)]
+    rows += sorted(shown_by_forms(recording, facts), key=_place)
+    replayed = [Shown(replayer.fitting(call), call) for call in recording.calls]
+    rows += [shown for shown in replayed if shown.alternatives]
     propagation = _Propagation()
-    propagation.apply(_distinct([*_observed(recording), *forms, *_replayed(recording, facts)]))
+    propagation.apply(_distinct(rows))
     return tuple(map(propagation.result, CHOICES))
 
 
 def _place(shown: Shown) -> tuple[bool, int]:
     return isinstance(shown.cited, DeliveryAttempt), shown.cited.number
-
-
-def _observed(recording: Trace) -> Iterator[Shown]:
-    for row in observed_choices(recording):
-        yield Shown(({row.choice: row.options},), row.exchange)
-
-
-def _replayed(recording: Trace, facts: Facts) -> Iterator[Shown]:
-    replayer = Replayer(facts)
-    for exchange in recording.exchanges:
-        fitting = replayer.fitting(exchange)
-        if fitting:
-            yield Shown(fitting, exchange)
 
 
 def _distinct(rows: Iterable[Shown]) -> list[Shown]:

@@ -17,7 +17,6 @@ from functools import partial
 from inspect import signature
 from itertools import islice, product
 from typing import Any, Final, NamedTuple
-from urllib.parse import parse_qsl
 
 from mockserver.contract.choices import CHOICES, DEFAULTS
 from mockserver.contract.endpoints import ENDPOINTS, Endpoint
@@ -28,11 +27,9 @@ from mockserver.core.state.records import (
     Campaign,
     Chat,
     ChatAttributes,
-    Entrypoint,
     Execution,
     Funnel,
     SendSchedule,
-    Session,
     Template,
     Variable,
 )
@@ -203,14 +200,13 @@ def _run(call: Call, state: PossibleState, choices: _Assigned) -> Outcome:
 
 
 def _call(exchange: Exchange, endpoint: Endpoint) -> Call:
-    path, _, query = exchange.path.partition("?")
     return Call(
         method=exchange.method,
-        path=path,
+        path=exchange.path,
         endpoint=endpoint,
         allowed_methods=(),
         params=dict.fromkeys(exchange.params, _ID),
-        query=parse_qsl(query, keep_blank_values=True),
+        query=exchange.query,
         headers={**exchange.request_headers, "x-api-key": _KEY},
         body=exchange.request_body or b"",
         read_files=files_of if endpoint.body == "multipart" else no_files,
@@ -252,12 +248,7 @@ def _template(id: str, status: str | None, variables: Mapping[str, bool]) -> Pos
 
 
 _CHAT: Final = Stored("chat", Chat(1, "chat", _record(ChatAttributes, platform="chatapp")))
-_FOREIGN: Final[Mapping[str, PossibleState]] = {
-    "template": (Stored("template", _record(Template, id=_ID), "other"),),
-    "campaign": (Stored("campaign", _record(Campaign, id=_ID, name=""), "other"),),
-    "session": (Stored("session", _record(Session, id=_ID), "other"),),
-    "entrypoint": (Stored("entrypoint", _record(Entrypoint, id=_ID), "other"),),
-}
+_ANY: Final = _record(Campaign, id=_ID, name="")  # of a record these calls read no more than whose it is
 
 
 # The situations of each operation.
@@ -318,8 +309,7 @@ def _executions(exchange: Exchange, facts: Facts, shown: Outcome) -> Iterator[Po
     """Yield the campaign as it may be; one of the caller's own has no such execution."""
     campaign_id = exchange.params["id"]
     yield from _reads("campaign", exchange, facts, shown)
-    is_foreign = facts.is_known(campaign_id, exchange) and not facts.is_own(campaign_id, exchange)
-    if shown != SUCCESS and not is_foreign:
+    if facts.is_own(campaign_id, exchange) or not facts.is_known(campaign_id, exchange):
         yield _campaign("draft")
 
 
@@ -327,7 +317,7 @@ def _absent_or_foreign(kind: str, record_id: str, exchange: Exchange, facts: Fac
     if not facts.is_known(record_id, exchange):
         yield ()
     if not facts.is_own(record_id, exchange):
-        yield _FOREIGN[kind]
+        yield (Stored(kind, _ANY, "other"),)
 
 
 def _sessions(exchange: Exchange, _facts: Facts, _shown: Outcome) -> Iterator[PossibleState]:
