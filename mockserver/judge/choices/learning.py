@@ -18,7 +18,7 @@ from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.judge.choices.facts import Alternative, Facts, Shown
 from mockserver.judge.choices.forms import shown_by_forms
-from mockserver.judge.choices.replays import Replayer
+from mockserver.judge.choices.replays import shown_by_replays
 from mockserver.judge.service.answers import observed_choices
 from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
 from mockserver.trace.trace import Trace
@@ -79,11 +79,9 @@ class LearnedChoice(NamedTuple):
 def learn(recording: Trace) -> tuple[LearnedChoice, ...]:
     """Return what a recording, without stand-ins, shows of each choice, in their order."""
     facts = Facts(recording)
-    replayer = Replayer(facts)
     rows = [Shown(({row.choice: row.options},), row.exchange) for row in observed_choices(recording)]
     rows += sorted(shown_by_forms(recording, facts), key=_place)
-    replayed = [Shown(replayer.fitting(call), call) for call in recording.calls]
-    rows += [shown for shown in replayed if shown.alternatives]
+    rows += shown_by_replays(recording, facts)
     propagation = _Propagation()
     propagation.apply(_distinct(rows))
     return tuple(map(propagation.result, CHOICES))

@@ -16,7 +16,7 @@ from contextlib import nullcontext
 from functools import partial
 from inspect import signature
 from itertools import islice, product
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from mockserver.contract.choices import CHOICES, DEFAULTS
 from mockserver.contract.endpoints import ENDPOINTS, Endpoint
@@ -35,12 +35,14 @@ from mockserver.core.state.records import (
 )
 from mockserver.core.state.sandbox import Clock, KeyOwner, SandboxState
 from mockserver.core.state.tenant import Tenant
-from mockserver.judge.choices.facts import Alternative, Facts, TemplateFacts
+from mockserver.judge.choices.facts import Alternative, Facts, Shown, TemplateFacts
 from mockserver.trace.exchange import Exchange
+from mockserver.trace.trace import Trace
 from mockserver.wire.formats import SerializationContext
 from mockserver.wire.request import files_of
 from mockserver.wire.serializers import SERIALIZERS
 
+Result = TypeVar("Result")
 Outcome = str | tuple[tuple[bool, str], ...]
 
 
@@ -92,44 +94,37 @@ class _Assigned(dict[str, Any]):
         raise _Unread(choice)
 
 
-def _each_option(
-    run: Callable[[_Assigned], Outcome], irrelevant: frozenset[str]
-) -> Iterator[tuple[Alternative, Outcome]]:
-    """Yield the outcome for each combination of options of the choices that `run` reads."""
+def each_option(
+    run: Callable[[_Assigned], Result], irrelevant: frozenset[str] = frozenset()
+) -> Iterator[tuple[Alternative, Result]]:
+    """Yield the result for each combination of options of the choices that `run` reads."""
     pending: list[dict[str, str]] = [{}]
     while pending:
         options = pending.pop()
         try:
-            outcome = run(_Assigned(options, irrelevant))
+            result = run(_Assigned(options, irrelevant))
         except _Unread as unread:
             pending += [{**options, unread.choice: option} for option in CHOICES[unread.choice].options]
             continue
-        yield {choice: frozenset({option}) for choice, option in options.items()}, outcome
+        yield {choice: frozenset({option}) for choice, option in options.items()}, result
 
 
-class Replayer:
-    """Replays the calls of a recording. Calls with equal bodies in equal situations are replayed once."""
-
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
-        self._known: dict[Hashable, tuple[Alternative, ...]] = {}
-
-    def fitting(self, exchange: Exchange) -> tuple[Alternative, ...]:
-        """Return the options that together lead to the recorded outcome; none if the call shows nothing of any choice."""
-        shown, situations = _shown(exchange), _SITUATIONS.get(exchange.operation or "")
-        if shown is None or situations is None:
-            return ()
-        endpoint = ENDPOINTS[exchange.operation or ""]
-        if exchange.request_body is None and endpoint.body != "none":
-            return ()
+def shown_by_replays(recording: Trace, facts: Facts) -> Iterator[Shown]:
+    """Yield the options that together lead to a recorded outcome. Calls with equal bodies in equal situations are replayed once."""
+    known: dict[Hashable, tuple[Alternative, ...]] = {}
+    for exchange in recording.calls:
+        endpoint, shown = ENDPOINTS[exchange.operation or ""], _shown(exchange)
+        situations = _SITUATIONS.get(endpoint.id)
+        is_body_unknown = exchange.request_body is None and endpoint.body != "none"
+        if shown is None or situations is None or is_body_unknown:
+            continue
         call = _call(exchange, endpoint)
-        states = tuple(islice(situations(exchange, self._facts, shown), _SITUATIONS_MAX + 1))
-        if len(states) > _SITUATIONS_MAX:
-            return ()
-        key = exchange.operation, shown, call.body, call.headers.get("content-type"), states
-        if key not in self._known:
-            self._known[key] = _fitting(call, endpoint, shown, states)
-        return self._known[key]
+        states = tuple(islice(situations(exchange, facts, shown), _SITUATIONS_MAX + 1))
+        key = endpoint.id, shown, call.body, call.headers.get("content-type"), states
+        if key not in known:
+            known[key] = _fitting(call, endpoint, shown, states) if len(states) <= _SITUATIONS_MAX else ()
+        if known[key]:
+            yield Shown(known[key], exchange)
 
 
 def _fitting(
@@ -137,13 +132,13 @@ def _fitting(
 ) -> tuple[Alternative, ...]:
     irrelevant = _WITHOUT_INFLUENCE
     if endpoint.body == "json":
-        validated = list(_each_option(partial(_validated, call, endpoint), irrelevant))
+        validated = list(each_option(partial(_validated, call, endpoint), irrelevant))
         if len({outcome for _, outcome in validated}) == 1:
             irrelevant = irrelevant.union(*(options for options, _ in validated))
     alternatives: list[Alternative] = []
     count = 0
     for state in states:
-        for options, outcome in _each_option(partial(_run, call, state), irrelevant):
+        for options, outcome in each_option(partial(_run, call, state), irrelevant):
             count += 1
             if count > _OUTCOMES_MAX:
                 return ()
@@ -282,7 +277,7 @@ def _creations(exchange: Exchange, facts: Facts, _shown: Outcome) -> Iterator[Po
 def _starts(exchange: Exchange, facts: Facts, shown: Outcome) -> Iterator[PossibleState]:
     """Yield the campaign, its template and its audience as they may be; the latter two are read for a draft alone."""
     campaign_id = exchange.params["id"]
-    template = facts.template(facts.template_of(campaign_id) or "", exchange)
+    template = facts.template(facts.template_of(campaign_id), exchange)
     statuses = facts.statuses(campaign_id, exchange)
     yield from _absent_or_foreign("campaign", campaign_id, exchange, facts)
     if shown in ("CAMPAIGN_NOT_DRAFT", "CAMPAIGN_ALREADY_PROCESSING"):
