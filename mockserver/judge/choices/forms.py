@@ -10,7 +10,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, combinations, pairwise
+from itertools import chain, combinations
 from operator import itemgetter
 from typing import Any, Final
 
@@ -197,9 +197,8 @@ def _templates(exchange: Exchange, _facts: Facts) -> Options:
     """Compare the order of a list with the instants of creation, as far as these are shown."""
     instants = [instant(row.get("createdAt")) for row in rows_of(exchange.response_json, "templates")]
     known = [at for at in instants if at is not None]
-    newest = all(first >= second for first, second in pairwise(known))
-    oldest = all(first <= second for first, second in pairwise(known))
-    yield "list-order", _order(newest, oldest, len(set(known)))
+    oldest_first = sorted(known)
+    yield "list-order", _order(known[::-1] == oldest_first, known == oldest_first, len(set(known)))
 
 
 def _campaigns(exchange: Exchange, facts: Facts) -> Options:
