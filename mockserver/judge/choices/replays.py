@@ -10,7 +10,6 @@ Recorded calls, replayed on a sandbox in the recorded state under each option of
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -37,6 +36,7 @@ from mockserver.core.state.sandbox import Clock, KeyOwner, SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.judge.choices.facts import Alternative, Facts, Shown, TemplateFacts
 from mockserver.trace.exchange import Exchange
+from mockserver.trace.sightings import objects_of
 from mockserver.trace.trace import Trace
 from mockserver.wire.formats import SerializationContext
 from mockserver.wire.request import files_of
@@ -151,10 +151,9 @@ def _validated(call: Call, endpoint: Endpoint, choices: _Assigned) -> Outcome:
     """Return the valid body as a text, or the code of its refusal."""
     sandbox = _sandbox(choices)
     try:
-        ready = validation.validate_body(sandbox, endpoint, validation.parse_body(sandbox, endpoint, call))
+        return repr(validation.validate_body(sandbox, endpoint, validation.parse_body(sandbox, endpoint, call)))
     except ApiError as refusal:
         return refusal.code
-    return json.dumps(ready, default=lambda value: value.code if isinstance(value, ApiError) else str(value))
 
 
 def _sandbox(choices: _Assigned) -> SandboxState:
@@ -170,10 +169,9 @@ def _shown(exchange: Exchange) -> Outcome | None:
     return _results(exchange.response_json) if exchange.operation == "uploadMedia" else SUCCESS
 
 
-def _results(answer: Any) -> Outcome | None:
-    if not isinstance(answer, list) or not all(isinstance(row, dict) for row in answer):
-        return None
-    return tuple((row.get("success") is True, str(row.get("name"))) for row in answer)
+def _results(answer: Any) -> Outcome:
+    rows = objects_of({"files": answer}, "files")
+    return tuple((row.get("success") is True, str(row.get("name"))) for row in rows)
 
 
 def _run(call: Call, state: PossibleState, choices: _Assigned) -> Outcome:
@@ -190,7 +188,7 @@ def _run(call: Call, state: PossibleState, choices: _Assigned) -> Outcome:
     if isinstance(outcome, ApiError):
         return outcome.code
     if call.endpoint is ENDPOINTS["uploadMedia"] and outcome is not None:
-        return _results(SERIALIZERS["uploadMedia"](SerializationContext(choices, 0, 0, ""), outcome.value)) or SUCCESS
+        return _results(SERIALIZERS["uploadMedia"](SerializationContext(choices, 0, 0, ""), outcome.value))
     return SUCCESS
 
 
