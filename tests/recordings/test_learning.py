@@ -180,6 +180,22 @@ def test_a_cancel_is_that_of_a_draft_only_if_the_campaign_never_ran(tmp_path: Pa
     assert () == learnt_from(tmp_path, *rows[:2])["cancel-draft"].options
 
 
+def test_a_campaign_is_a_draft_before_its_start(tmp_path: Path) -> None:
+    start = entry("POST /v1/campaigns/c/start", 202, {"executionId": "e"}, at="2026-03-01T12:00:04Z")
+
+    assert ("unprocessable",) == learnt_from(tmp_path, AGAIN, start)["cancel-draft"].options
+    assert () == learnt_from(tmp_path, AGAIN)["cancel-draft"].options
+
+
+def test_a_campaign_whose_start_is_refused_for_its_state_is_no_draft(tmp_path: Path) -> None:
+    refusal = refused("POST /v1/campaigns/c/start", 422, "CAMPAIGN_NOT_DRAFT", 1)
+    detail = DETAIL | {"status": "completed", "executions": [{"id": "e"}]}
+    completed = entry("GET /v1/campaigns/c", 200, detail, at="2026-03-01T12:00:05Z")
+
+    assert ("unprocessable",) == learnt_from(tmp_path, refusal, AGAIN, completed)["cancel-final"].options
+    assert () == learnt_from(tmp_path, AGAIN, completed)["cancel-final"].options
+
+
 def test_calls_that_overlap_show_nothing_of_a_status(tmp_path: Path) -> None:
     assert ("unprocessable",) == learnt_from(tmp_path, CREATED, read(2), AGAIN)["repeat-cancel"].options
     assert () == learnt_from(tmp_path, CREATED, read(2, time=5_000), AGAIN)["repeat-cancel"].options

@@ -24,7 +24,6 @@ APPROVED, UNAPPROVED = "APPROVED", "PENDING"
 _ANY_TEMPLATE: Final = frozenset({INTERNAL, APPROVED, UNAPPROVED})
 _STATES: Final = frozenset(CAMPAIGN.states)
 _NEVER_RAN: Final = frozenset((CAMPAIGN.initial, "canceled"))
-_NEVER_REMOVED: Final[tuple[Kind, ...]] = ("campaign", "session")
 
 
 class Shown(NamedTuple):
@@ -61,20 +60,17 @@ class Facts:
     """What the answers of one recording show."""
 
     def __init__(self, recording: Trace) -> None:
-        self._seen = recording.once(sightings)
+        self._recording = recording
         self._first: dict[str, Exchange] = {}
         self._owners: dict[str, set[str | None]] = {}
-        for kind in _NEVER_REMOVED:
-            for id, rows in self._of(kind).items():
-                answers = [row.cited for row in rows if isinstance(row.cited, Exchange)]
-                self._owners[id] = {answer.key for answer in answers}
-                if answers:
-                    self._first[id] = min(answers, key=lambda answer: answer.ended_at)
-        self._created = _with(self._of("campaign"), "created")
-        self._started = _with(self._of("execution"), "started")
+        for id, rows in (*self._of("campaign").items(), *self._of("session").items()):
+            answers = [row.cited for row in rows if isinstance(row.cited, Exchange)]
+            self._owners[id] = {answer.key for answer in answers}
+            if answers:
+                self._first[id] = min(answers, key=lambda answer: answer.ended_at)
 
     def _of(self, kind: Kind) -> Mapping[str, Sequence[Sighting]]:
-        return self._seen.get(kind, {})
+        return self._recording.once(sightings).get(kind, {})
 
     def statuses(self, campaign_id: str, at: Exchange) -> frozenset[str]:
         """Return the statuses that a campaign may have when a call is handled."""
@@ -125,45 +121,32 @@ class Facts:
         is_known = any(precedes(row.cited, at) for row in reads) and variables.count(variables[0]) == len(variables)
         return TemplateFacts(statuses, variables[0] if is_known else None, not (before and after))
 
-    def template_of(self, campaign_id: str) -> str | None:
-        """Return the id of a campaign's template, which never changes; None if no answer shows it."""
+    def template_of(self, campaign_id: str) -> str:
+        """Return the id of a campaign's template, which never changes; an empty text if no answer shows it."""
         ids = (row.shown.get("templateId") for row in self._of("campaign").get(campaign_id, ()))
-        return next((id for id in ids if isinstance(id, str)), None)
+        return next((id for id in ids if isinstance(id, str)), "")
 
-    def is_created(self, campaign_id: str) -> bool:
-        """Return True if the recording has the call that created a campaign."""
-        return campaign_id in self._created
+    def is_new(self, record_id: str) -> bool:
+        """Return True if the recording has the call that created a campaign or started an execution."""
+        return self._recording.creating(record_id) is not None
 
     def is_older(self, campaign_id: str, other_id: str) -> bool:
         """Return True if a campaign was shown before the call that created another one."""
-        created = self._created.get(other_id)
+        created = self._recording.creating(other_id)
         return created is not None and self.is_known(campaign_id, created)
-
-    def is_started(self, execution_id: str) -> bool:
-        """Return True if the recording has the start of an execution."""
-        return execution_id in self._started
 
     def has_extra_values(self, execution_id: str) -> bool:
         """Return True if an execution was started with values that its template lacks."""
-        start = self._started.get(execution_id)
+        start = self._recording.creating(execution_id)
         if start is None:
             return False
-        template_id = self.template_of(start.params["id"])
         values = start.sent.get("commonVariables")
-        if template_id is None or not isinstance(values, dict):
-            return False
-        variables = self.template(template_id, start).variables
-        return variables is not None and not values.keys() <= variables.keys()
+        variables = self.template(self.template_of(start.params["id"]), start).variables
+        return variables is not None and isinstance(values, dict) and not values.keys() <= variables.keys()
 
     def has_phone(self, entrypoint_id: str) -> bool:
         """Return True if an answer shows an entrypoint with a number."""
         return any(row.shown.get("displayPhone") for row in self._of("entrypoint").get(entrypoint_id, ()))
-
-
-def _with(records: Mapping[str, Sequence[Sighting]], how: str) -> Mapping[str, Exchange]:
-    """Return the call of each record that did this."""
-    rows = [row for shown in records.values() for row in shown if row.how == how]
-    return {row.id: row.cited for row in rows if isinstance(row.cited, Exchange)}
 
 
 def _template_statuses(row: Sighting) -> frozenset[str | None]:

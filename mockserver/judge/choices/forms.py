@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, combinations, pairwise, product
+from functools import partial
+from itertools import chain, combinations
+from operator import itemgetter
 from typing import Any, Final
 
 from mockserver._json import JSON, changed
-from mockserver.contract.choices import CHOICES
 from mockserver.contract.filters import FIELDS, PART_OPERATORS
 from mockserver.contract.limits import PAGE_LIMIT_DEFAULT
 from mockserver.contract.text import http_date, whole_number
 from mockserver.core.instants import MINUTE, SECOND
 from mockserver.core.operations.sending import Counts
-from mockserver.judge.choices.facts import Alternative, Facts, Shown
+from mockserver.judge.choices.facts import Facts, Shown
+from mockserver.judge.choices.replays import each_option
 from mockserver.trace.exchange import TOO_MANY, Cited, DeliveryAttempt, Exchange
 from mockserver.trace.order import instant, precedes
 from mockserver.trace.sightings import Kind, Sighting, objects_of, rows_of, sightings
@@ -30,7 +32,6 @@ from mockserver.wire.serializers import progress
 Options = Iterator[tuple[str, Iterable[str]]]
 _ENDED: Final = ("completed", "failed", "canceled")
 _LAG: Final = 5 * SECOND  # of `campaign-first`
-_OF_PROGRESS: Final = ("progress-rounding", "progress-zero-target", "progress-after-cancel")
 _COMPARED_MAX: Final = 40  # rows of a list, each with each
 _SURELY_SORTED: Final = 10  # rows: by chance once in 3,628,800 lists
 _EMPTY: Final = ((None, "null"), ("", "empty"))  # how a field without a value may be shown
@@ -48,23 +49,22 @@ _SCHEMES: Final[Mapping[str, str]] = {
 
 def shown_by_forms(recording: Trace, facts: Facts) -> Iterator[Shown]:
     """Yield what the forms of answers and events show."""
-    for records in recording.once(sightings).values():
+    for kind, records in recording.once(sightings).items():
         for row in chain.from_iterable(records.values()):
-            yield from _each(_OF_RECORDS.get(row.kind), row, facts, row.cited)
-    for exchange in recording.exchanges:
-        if exchange.succeeded:
-            yield from _each(_OF_ANSWERS.get(exchange.operation or ""), exchange, facts, exchange)
-        else:
-            yield from _each(_refusal, exchange, facts, exchange)
-    yield from _progress(recording)
-    yield from _late_sends(recording)
+            for choice, options in _OF_RECORDS.get(kind, _nothing)(row, facts):
+                yield _one(choice, options, row.cited)
+    for call in recording.exchanges:
+        read = _OF_ANSWERS.get(call.operation or "", _nothing) if call.succeeded else _refusal
+        for choice, options in read(call, facts):
+            yield _one(choice, options, call)
+    for rows in recording.once(sightings).get("execution", {}).values():
+        yield from _counted(rows)
     yield from _repeated_messages(recording)
     yield from _events(recording.deliveries)
 
 
-def _each(read: Callable[[Any, Facts], Options] | None, row: object, facts: Facts, cited: Cited) -> Iterator[Shown]:
-    for choice, options in read(row, facts) if read is not None else ():
-        yield _one(choice, options, cited)
+def _nothing(_shown: object, _facts: Facts) -> Options:
+    yield from ()
 
 
 def _one(choice: str, options: Iterable[str], cited: Cited) -> Shown:
@@ -97,7 +97,7 @@ def _campaign(row: Sighting, facts: Facts) -> Options:
         return
     yield "detail-fields", _both_or_neither(row.shown, ("description", "filters"), "full", "literal")
     executions = rows_of(row.shown, "executions")
-    if executions and facts.is_started(executions[0]["id"]):
+    if executions and facts.is_new(executions[0]["id"]):
         yield "execution-status-lag", _lags(row.shown, executions[0])
 
 
@@ -112,10 +112,11 @@ def _lags(campaign: Mapping[str, Any], execution: Mapping[str, Any]) -> list[str
         return ["campaign-first"]
     counts, cadence = _counts_of(execution), campaign.get("cadence")
     started, ended = instant(execution.get("startedAt")), instant(execution.get("completedAt"))
-    if execution.get("status") != "completed" or not counts or started is None or ended is None:
+    if execution.get("status") != "completed" or counts is None or started is None or ended is None:
         return ["none", "campaign-first"]
-    sends_per_minute = cadence if isinstance(cadence, int) and cadence > 0 else None
-    shortest = max(0, counts.target - 1) * MINUTE // sends_per_minute if sends_per_minute else 0
+    if type(cadence) is not int or cadence < 1:
+        return ["none", "campaign-first"]
+    shortest = max(0, counts.target - 1) * MINUTE // cadence
     return ["none"] if ended - started + SECOND < shortest + _LAG else ["none", "campaign-first"]
 
 
@@ -124,7 +125,7 @@ def _execution(row: Sighting, facts: Facts) -> Options:
     status, counts = row.shown.get("status"), _counts_of(row.shown)
     if status in ("canceled", "failed") and "completedAt" in row.shown:
         yield "completedAt-on-cancel-fail", ["null" if row.shown["completedAt"] is None else "set"]
-    if counts is None or not facts.is_started(row.id):
+    if counts is None or not facts.is_new(row.id):
         return
     if counts.sent and facts.has_extra_values(row.id):
         yield "common-vars-extra-keys", ["ignore"]
@@ -196,9 +197,8 @@ def _templates(exchange: Exchange, _facts: Facts) -> Options:
     """Compare the order of a list with the instants of creation, as far as these are shown."""
     instants = [instant(row.get("createdAt")) for row in rows_of(exchange.response_json, "templates")]
     known = [at for at in instants if at is not None]
-    newest = all(first >= second for first, second in pairwise(known))
-    oldest = all(first <= second for first, second in pairwise(known))
-    yield "list-order", _order(newest, oldest, len(set(known)))
+    oldest_first = sorted(known)
+    yield "list-order", _order(known[::-1] == oldest_first, known == oldest_first, len(set(known)))
 
 
 def _campaigns(exchange: Exchange, facts: Facts) -> Options:
@@ -208,7 +208,7 @@ def _campaigns(exchange: Exchange, facts: Facts) -> Options:
     newest = not any(facts.is_older(first, second) for first, second in pairs)
     oldest = not any(facts.is_older(second, first) for first, second in pairs)
     if not (newest and oldest):
-        yield "list-order", _order(newest, oldest, sum(map(facts.is_created, ids)))
+        yield "list-order", _order(newest, oldest, sum(map(facts.is_new, ids)))
 
 
 def _order(is_newest: bool, is_oldest: bool, count: int) -> list[str]:
@@ -282,30 +282,20 @@ def _wait_format(headers: Mapping[str, str]) -> str:
 # What several answers or choices show together.
 
 
-def _progress(recording: Trace) -> Iterator[Shown]:
-    """Yield the combinations of options that lead to the progress of an execution; if none does, no option."""
-    combined = [
-        dict(zip(_OF_PROGRESS, row, strict=True)) for row in product(*(CHOICES[id].options for id in _OF_PROGRESS))
-    ]
-    for rows in recording.once(sightings).get("execution", {}).values():
-        for row in rows:
-            counts = _counts_of(row.shown) if row.how == "read" else None
-            if counts is None:
-                continue
-            status, recorded = str(row.shown.get("status")), row.shown.get("progress")
-            fitting = [options for options in combined if progress(options, status, counts) == recorded]
-            alternatives: list[Alternative] = [{id: frozenset({options[id]}) for id in options} for options in fitting]
-            yield Shown(tuple(alternatives) or ({"progress-rounding": frozenset()},), row.cited)
-
-
-def _late_sends(recording: Trace) -> Iterator[Shown]:
-    """Yield the options under which the counts of an execution rise after its cancel."""
-    for rows in recording.once(sightings).get("execution", {}).values():
-        canceled = [(_counts_of(row.shown), row.cited) for row in rows if row.shown.get("status") == "canceled"]
-        reads = [(counts.processed, cited) for counts, cited in canceled if counts is not None]
-        first = min(reads, key=lambda read: read[0], default=None)
-        last = max(reads, key=lambda read: read[0], default=None)
-        if first and last and first[0] < last[0] and precedes(first[1], last[1]):
+def _counted(rows: Sequence[Sighting]) -> Iterator[Shown]:
+    """Yield what an execution's counts show: the options that lead to its progress, and whether they rose after a cancel."""
+    canceled: list[tuple[int, Cited]] = []
+    for row in rows:
+        status, counts = str(row.shown.get("status")), _counts_of(row.shown)
+        if counts is not None and status == "canceled":
+            canceled.append((counts.processed, row.cited))
+        if counts is not None and row.how == "read":
+            outcomes = each_option(partial(progress, status=status, counts=counts))
+            fitting = [options for options, outcome in outcomes if outcome == row.shown.get("progress")]
+            yield Shown(tuple(fitting) or ({"progress-rounding": frozenset()},), row.cited)
+    if canceled:
+        first, last = min(canceled, key=itemgetter(0)), max(canceled, key=itemgetter(0))
+        if first[0] < last[0] and precedes(first[1], last[1]):
             yield _one("late-sends-after-cancel", ["five-seconds", "current-minute"], last[1])
 
 

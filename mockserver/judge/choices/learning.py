@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.judge.choices.facts import Alternative, Facts, Shown
 from mockserver.judge.choices.forms import shown_by_forms
-from mockserver.judge.choices.replays import Replayer
+from mockserver.judge.choices.replays import shown_by_replays
 from mockserver.judge.service.answers import observed_choices
 from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
 from mockserver.trace.trace import Trace
@@ -79,27 +79,16 @@ class LearnedChoice(NamedTuple):
 def learn(recording: Trace) -> tuple[LearnedChoice, ...]:
     """Return what a recording, without stand-ins, shows of each choice, in their order."""
     facts = Facts(recording)
-    forms = sorted(shown_by_forms(recording, facts), key=_place)
+    rows = [Shown(({row.choice: row.options},), row.exchange) for row in observed_choices(recording)]
+    rows += sorted(shown_by_forms(recording, facts), key=_place)
+    rows += shown_by_replays(recording, facts)
     propagation = _Propagation()
-    propagation.apply(_distinct([*_observed(recording), *forms, *_replayed(recording, facts)]))
+    propagation.apply(_distinct(rows))
     return tuple(map(propagation.result, CHOICES))
 
 
 def _place(shown: Shown) -> tuple[bool, int]:
     return isinstance(shown.cited, DeliveryAttempt), shown.cited.number
-
-
-def _observed(recording: Trace) -> Iterator[Shown]:
-    for row in observed_choices(recording):
-        yield Shown(({row.choice: row.options},), row.exchange)
-
-
-def _replayed(recording: Trace, facts: Facts) -> Iterator[Shown]:
-    replayer = Replayer(facts)
-    for exchange in recording.exchanges:
-        fitting = replayer.fitting(exchange)
-        if fitting:
-            yield Shown(fitting, exchange)
 
 
 def _distinct(rows: Iterable[Shown]) -> list[Shown]:

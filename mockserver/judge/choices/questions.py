@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 
 from mockserver._json import JSON
 from mockserver.judge.choices.learning import LearnedChoice
@@ -22,7 +23,8 @@ _EFFECTS: Final[Mapping[Effect, str]] = {
 }
 
 
-class Question(NamedTuple):
+@dataclass(frozen=True)
+class Question:
     """
     A call whose answer depends on choices.
 
@@ -94,21 +96,16 @@ def questions(learnt: Iterable[LearnedChoice]) -> list[Question]:
     Of calls with one effect the one that shows most of what the calls before it leave open is next; each shows a choice that no
     other one of the list does.
     """
-    left = {
-        choice.id
-        for choice in learnt
-        if choice.state == "not-shown" or (choice.state == "set" and choice.id not in _SAME_AGAIN)
-    }
+    left = {row.id for row in learnt if row.state == "not-shown"}
+    left |= {row.id for row in learnt if row.state == "set" and row.id not in _SAME_AGAIN}
     rows: list[Question] = []
     for effect in _EFFECTS:
         candidates = [question for question in QUESTIONS if question.effect == effect]
-        while candidates:
+        for _ in range(len(candidates)):
             best = max(candidates, key=lambda question: len(left.intersection(question.choices)))
-            if left.isdisjoint(best.choices):
-                break
-            rows.append(best._replace(choices=tuple(id for id in best.choices if id in left)))
-            left -= set(best.choices)
-            candidates.remove(best)
+            shown = tuple(id for id in best.choices if id in left)
+            left -= set(shown)
+            rows += [replace(best, choices=shown)] if shown else []
     return rows
 
 
@@ -125,8 +122,9 @@ def lines(rows: Iterable[Question], prefix: str) -> Iterator[str]:
     for row in rows:
         yield f"# {', '.join(row.choices)}: {_EFFECTS[row.effect]}"
         method, _, path = row.call.partition(" ")
-        sent = [] if row.body is None else ["-d", shlex.quote(json.dumps(row.body))]
-        kind = ["-H 'Content-Type: application/json'"] if row.body is not None or row.is_empty_json else []
-        yield " ".join(
-            ["curl -s", f"-X {method}", '-H "X-API-Key: $KEY"', *kind, *sent, shlex.quote(f"{prefix}{path}")]
-        )
+        words = [f'curl -s -X {method} -H "X-API-Key: $KEY"']
+        if row.body is not None or row.is_empty_json:
+            words.append("-H 'Content-Type: application/json'")
+        if row.body is not None:
+            words.append(f"-d {shlex.quote(json.dumps(row.body))}")
+        yield " ".join([*words, shlex.quote(f"{prefix}{path}")])

@@ -10,14 +10,12 @@ Recorded calls, replayed on a sandbox in the recorded state under each option of
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from inspect import signature
 from itertools import islice, product
-from typing import Any, Final, NamedTuple
-from urllib.parse import parse_qsl
+from typing import Any, Final, NamedTuple, TypeVar
 
 from mockserver.contract.choices import CHOICES, DEFAULTS
 from mockserver.contract.endpoints import ENDPOINTS, Endpoint
@@ -28,22 +26,23 @@ from mockserver.core.state.records import (
     Campaign,
     Chat,
     ChatAttributes,
-    Entrypoint,
     Execution,
     Funnel,
     SendSchedule,
-    Session,
     Template,
     Variable,
 )
 from mockserver.core.state.sandbox import Clock, KeyOwner, SandboxState
 from mockserver.core.state.tenant import Tenant
-from mockserver.judge.choices.facts import Alternative, Facts, TemplateFacts
+from mockserver.judge.choices.facts import Alternative, Facts, Shown, TemplateFacts
 from mockserver.trace.exchange import Exchange
+from mockserver.trace.sightings import objects_of
+from mockserver.trace.trace import Trace
 from mockserver.wire.formats import SerializationContext
 from mockserver.wire.request import files_of
 from mockserver.wire.serializers import SERIALIZERS
 
+Result = TypeVar("Result")
 Outcome = str | tuple[tuple[bool, str], ...]
 
 
@@ -95,44 +94,37 @@ class _Assigned(dict[str, Any]):
         raise _Unread(choice)
 
 
-def _each_option(
-    run: Callable[[_Assigned], Outcome], irrelevant: frozenset[str]
-) -> Iterator[tuple[Alternative, Outcome]]:
-    """Yield the outcome for each combination of options of the choices that `run` reads."""
+def each_option(
+    run: Callable[[_Assigned], Result], irrelevant: frozenset[str] = frozenset()
+) -> Iterator[tuple[Alternative, Result]]:
+    """Yield the result for each combination of options of the choices that `run` reads."""
     pending: list[dict[str, str]] = [{}]
     while pending:
         options = pending.pop()
         try:
-            outcome = run(_Assigned(options, irrelevant))
+            result = run(_Assigned(options, irrelevant))
         except _Unread as unread:
             pending += [{**options, unread.choice: option} for option in CHOICES[unread.choice].options]
             continue
-        yield {choice: frozenset({option}) for choice, option in options.items()}, outcome
+        yield {choice: frozenset({option}) for choice, option in options.items()}, result
 
 
-class Replayer:
-    """Replays the calls of a recording. Calls with equal bodies in equal situations are replayed once."""
-
-    def __init__(self, facts: Facts) -> None:
-        self._facts = facts
-        self._known: dict[Hashable, tuple[Alternative, ...]] = {}
-
-    def fitting(self, exchange: Exchange) -> tuple[Alternative, ...]:
-        """Return the options that together lead to the recorded outcome; none if the call shows nothing of any choice."""
-        shown, situations = _shown(exchange), _SITUATIONS.get(exchange.operation or "")
-        if shown is None or situations is None:
-            return ()
-        endpoint = ENDPOINTS[exchange.operation or ""]
-        if exchange.request_body is None and endpoint.body != "none":
-            return ()
+def shown_by_replays(recording: Trace, facts: Facts) -> Iterator[Shown]:
+    """Yield the options that together lead to a recorded outcome. Calls with equal bodies in equal situations are replayed once."""
+    known: dict[Hashable, tuple[Alternative, ...]] = {}
+    for exchange in recording.calls:
+        endpoint, shown = ENDPOINTS[exchange.operation or ""], _shown(exchange)
+        situations = _SITUATIONS.get(endpoint.id)
+        is_body_unknown = exchange.request_body is None and endpoint.body != "none"
+        if shown is None or situations is None or is_body_unknown:
+            continue
         call = _call(exchange, endpoint)
-        states = tuple(islice(situations(exchange, self._facts, shown), _SITUATIONS_MAX + 1))
-        if len(states) > _SITUATIONS_MAX:
-            return ()
-        key = exchange.operation, shown, call.body, call.headers.get("content-type"), states
-        if key not in self._known:
-            self._known[key] = _fitting(call, endpoint, shown, states)
-        return self._known[key]
+        states = tuple(islice(situations(exchange, facts, shown), _SITUATIONS_MAX + 1))
+        key = endpoint.id, shown, call.body, call.headers.get("content-type"), states
+        if key not in known:
+            known[key] = _fitting(call, endpoint, shown, states) if len(states) <= _SITUATIONS_MAX else ()
+        if known[key]:
+            yield Shown(known[key], exchange)
 
 
 def _fitting(
@@ -140,13 +132,13 @@ def _fitting(
 ) -> tuple[Alternative, ...]:
     irrelevant = _WITHOUT_INFLUENCE
     if endpoint.body == "json":
-        validated = list(_each_option(partial(_validated, call, endpoint), irrelevant))
+        validated = list(each_option(partial(_validated, call, endpoint), irrelevant))
         if len({outcome for _, outcome in validated}) == 1:
             irrelevant = irrelevant.union(*(options for options, _ in validated))
     alternatives: list[Alternative] = []
     count = 0
     for state in states:
-        for options, outcome in _each_option(partial(_run, call, state), irrelevant):
+        for options, outcome in each_option(partial(_run, call, state), irrelevant):
             count += 1
             if count > _OUTCOMES_MAX:
                 return ()
@@ -159,10 +151,9 @@ def _validated(call: Call, endpoint: Endpoint, choices: _Assigned) -> Outcome:
     """Return the valid body as a text, or the code of its refusal."""
     sandbox = _sandbox(choices)
     try:
-        ready = validation.validate_body(sandbox, endpoint, validation.parse_body(sandbox, endpoint, call))
+        return repr(validation.validate_body(sandbox, endpoint, validation.parse_body(sandbox, endpoint, call)))
     except ApiError as refusal:
         return refusal.code
-    return json.dumps(ready, default=lambda value: value.code if isinstance(value, ApiError) else str(value))
 
 
 def _sandbox(choices: _Assigned) -> SandboxState:
@@ -178,10 +169,9 @@ def _shown(exchange: Exchange) -> Outcome | None:
     return _results(exchange.response_json) if exchange.operation == "uploadMedia" else SUCCESS
 
 
-def _results(answer: Any) -> Outcome | None:
-    if not isinstance(answer, list) or not all(isinstance(row, dict) for row in answer):
-        return None
-    return tuple((row.get("success") is True, str(row.get("name"))) for row in answer)
+def _results(answer: Any) -> Outcome:
+    rows = objects_of({"files": answer}, "files")
+    return tuple((row.get("success") is True, str(row.get("name"))) for row in rows)
 
 
 def _run(call: Call, state: PossibleState, choices: _Assigned) -> Outcome:
@@ -198,19 +188,18 @@ def _run(call: Call, state: PossibleState, choices: _Assigned) -> Outcome:
     if isinstance(outcome, ApiError):
         return outcome.code
     if call.endpoint is ENDPOINTS["uploadMedia"] and outcome is not None:
-        return _results(SERIALIZERS["uploadMedia"](SerializationContext(choices, 0, 0, ""), outcome.value)) or SUCCESS
+        return _results(SERIALIZERS["uploadMedia"](SerializationContext(choices, 0, 0, ""), outcome.value))
     return SUCCESS
 
 
 def _call(exchange: Exchange, endpoint: Endpoint) -> Call:
-    path, _, query = exchange.path.partition("?")
     return Call(
         method=exchange.method,
-        path=path,
+        path=exchange.path,
         endpoint=endpoint,
         allowed_methods=(),
         params=dict.fromkeys(exchange.params, _ID),
-        query=parse_qsl(query, keep_blank_values=True),
+        query=exchange.query,
         headers={**exchange.request_headers, "x-api-key": _KEY},
         body=exchange.request_body or b"",
         read_files=files_of if endpoint.body == "multipart" else no_files,
@@ -252,12 +241,7 @@ def _template(id: str, status: str | None, variables: Mapping[str, bool]) -> Pos
 
 
 _CHAT: Final = Stored("chat", Chat(1, "chat", _record(ChatAttributes, platform="chatapp")))
-_FOREIGN: Final[Mapping[str, PossibleState]] = {
-    "template": (Stored("template", _record(Template, id=_ID), "other"),),
-    "campaign": (Stored("campaign", _record(Campaign, id=_ID, name=""), "other"),),
-    "session": (Stored("session", _record(Session, id=_ID), "other"),),
-    "entrypoint": (Stored("entrypoint", _record(Entrypoint, id=_ID), "other"),),
-}
+_ANY: Final = _record(Campaign, id=_ID, name="")  # of a record these calls read no more than whose it is
 
 
 # The situations of each operation.
@@ -291,7 +275,7 @@ def _creations(exchange: Exchange, facts: Facts, _shown: Outcome) -> Iterator[Po
 def _starts(exchange: Exchange, facts: Facts, shown: Outcome) -> Iterator[PossibleState]:
     """Yield the campaign, its template and its audience as they may be; the latter two are read for a draft alone."""
     campaign_id = exchange.params["id"]
-    template = facts.template(facts.template_of(campaign_id) or "", exchange)
+    template = facts.template(facts.template_of(campaign_id), exchange)
     statuses = facts.statuses(campaign_id, exchange)
     yield from _absent_or_foreign("campaign", campaign_id, exchange, facts)
     if shown in ("CAMPAIGN_NOT_DRAFT", "CAMPAIGN_ALREADY_PROCESSING"):
@@ -318,8 +302,7 @@ def _executions(exchange: Exchange, facts: Facts, shown: Outcome) -> Iterator[Po
     """Yield the campaign as it may be; one of the caller's own has no such execution."""
     campaign_id = exchange.params["id"]
     yield from _reads("campaign", exchange, facts, shown)
-    is_foreign = facts.is_known(campaign_id, exchange) and not facts.is_own(campaign_id, exchange)
-    if shown != SUCCESS and not is_foreign:
+    if facts.is_own(campaign_id, exchange) or not facts.is_known(campaign_id, exchange):
         yield _campaign("draft")
 
 
@@ -327,7 +310,7 @@ def _absent_or_foreign(kind: str, record_id: str, exchange: Exchange, facts: Fac
     if not facts.is_known(record_id, exchange):
         yield ()
     if not facts.is_own(record_id, exchange):
-        yield _FOREIGN[kind]
+        yield (Stored(kind, _ANY, "other"),)
 
 
 def _sessions(exchange: Exchange, _facts: Facts, _shown: Outcome) -> Iterator[PossibleState]:
