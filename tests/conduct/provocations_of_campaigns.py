@@ -337,6 +337,13 @@ def filters_lost(c: Client) -> None:
     c.launch()
 
 
+def filters_lost_and_later_refused_with_others(c: Client) -> None:
+    """What is refused before its body is read makes no campaign that could have the filters of the preview."""
+    filters_lost(c)
+    c.sandbox.on("createCampaign").error("RATE_LIMIT_EXCEEDED")
+    c.create(name="To some", filters=TAGGED)
+
+
 def filters_with_a_typo(c: Client) -> None:
     c.create(filter=TAGGED)
 
@@ -541,6 +548,7 @@ PROVOCATIONS = (
     Provocation("lost-filters", (1, 2, 3), filters_lost, filters_used_by_another_campaign),
     Provocation("lost-filters", (1, 2, 3), _with(looked_and_sent_to_everybody, "at once", "1s"), looked_and_sent_to_everybody),
     Provocation("lost-filters", (1, 2, 3), filters_lost, looked_elsewhere),
+    Provocation("lost-filters", (1, 2, 3), filters_lost_and_later_refused_with_others, filters_used_by_another_campaign),
     Provocation("only-200-is-ok", (2, 3), _with(started_by_two_users, "unread", 0), started_by_two_users),
     Provocation("restart-canceled", (2, 3), _with(canceled_by_one_and_started_by_another, "unread", 0), canceled_by_one_and_started_by_another),
     Provocation("retry-hopeless", (1, 2, 3), create_without_a_name, missing_record_was_opened_by_users),

@@ -20,8 +20,8 @@ from mockserver.contract.limits import CADENCE_MAX_PER_MINUTE
 from mockserver.contract.text import closest_match, whole_number
 from mockserver.core.instants import MINUTE, parse
 from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict
-from mockserver.judge.client.evidence import WITH_FILTERS, between
-from mockserver.trace.exchange import Exchange
+from mockserver.judge.client.evidence import OF_ALL_CALLS, WITH_FILTERS, between
+from mockserver.trace.exchange import TOO_MANY, Exchange
 from mockserver.trace.facts import LACKING
 from mockserver.trace.records import SeenCampaign, SeenExecution
 from mockserver.trace.trace import Trace, numbers
@@ -37,6 +37,7 @@ _BEFORE_A_CREATE: Final = frozenset(
 _CITED: Final = 3  # a habit is proved by this many exchanges
 _NO_CURSOR: Final = ("", "null", "none", "undefined", "nil")
 _SAME: Final = 10  # reads of a page that several users may each have opened: a loop that never ends reads it more often
+_UNREAD: Final = (*OF_ALL_CALLS, TOO_MANY)  # statuses of calls that are refused before their body is read
 _RESTARTED: Final = (
     10  # lists at one instant: a loop that never ends restarts more often, a test reads a list a few times
 )
@@ -70,7 +71,8 @@ def _preview_for(trace: Trace, create: Exchange) -> Exchange | None:
         return None
     last = previews[-1]
     filters = last.sent.get("filters")
-    if any(each.sent.get("filters") == filters for each in trace.of("createCampaign")):
+    creates = (each for each in trace.of("createCampaign") if each.status not in _UNREAD)
+    if any(each.sent.get("filters") == filters for each in creates):
         return None
     others = (name for name in OPERATIONS if name not in _BEFORE_A_CREATE)
     is_for_it = create.at - last.at <= MINUTE and not between(trace, last, create, *others)
