@@ -39,6 +39,7 @@ SAFE = {
     ("server.control.openapi.documents", "make", "loads"): "choices that the caller has encoded",
     ("testing.report.folder", "file_name", "decode"): "the beginning of a name, which may end inside a character",
     ("trace.entries", "answer_status", "int"): "a number from 100 to 999",
+    ("cli.seen_scenario", "_drop", "int"): "a place in a list, in a path that the parser of scenarios has made",
     ("cli.openapi", "print_document", "decode"): "a document that the package has encoded",
     ("contract.openapi.skeleton", "read", "loads"): "a skeleton of the package",
     ("contract.openapi.skeleton", "apply", "int"): "a place in a skeleton of the package",

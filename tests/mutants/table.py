@@ -411,8 +411,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "verify-guide-status",
-        'guided = row.guide_status != row.status and exchange.path.startswith("/v1/campaigns")',
-        "guided = row.guide_status != row.status",
+        'is_guided = row.guide_status != row.status and answer.path.startswith("/v1/campaigns")',
+        "is_guided = row.guide_status != row.status",
         "a refusal outside of the campaigns passes with the status of the campaign guide",
         ("tests/probe/test_command.py",),
     ),
