@@ -15,7 +15,6 @@ from mockserver._json import JSON
 from mockserver.core.instants import MILLISECOND
 from mockserver.judge.check import Finding
 from mockserver.judge.choices.learning import LearnedChoice, learn
-from mockserver.judge.choices.questions import next_line, questions
 from mockserver.judge.client.judge import ConductResult, judge
 from mockserver.judge.client.rules import RULES
 from mockserver.judge.service.judge import judge_service
@@ -101,7 +100,6 @@ class RecordingReport:
             }
         if "choices" in parts:
             rows["choices"] = [choice.as_json() for choice in self.choices]
-            rows["questions"] = [question.as_json() for question in questions(self.choices)]
         return rows | {"masked": self.masked}
 
 
@@ -115,8 +113,6 @@ def lines(report: RecordingReport, parts: Collection[Part] = PARTS) -> Iterator[
         yield from _whole_client(report) if is_whole else _client(report)
     if "choices" in parts:
         yield from _choices(report.choices)
-        if rows := questions(report.choices):
-            yield next_line(rows)
     if report.masked:
         fields = sorted(report.masked.items(), key=lambda row: (-row[1], row[0]))
         named = ", ".join(f"{count} of {field}" for field, count in fields[:_CITED])
