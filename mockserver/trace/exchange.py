@@ -220,7 +220,6 @@ class DeliveryAttempt:
         event_id: The id of the event; of a recorded one without an id, its number.
         kind: The kind of the event.
         session_id: The session that the event is about; empty if it names none.
-        happened_at: When the event happened.
         at: When it was sent.
         ended_at: When the receiver's answer was there.
         status: The receiver's answer; None if there was none.
@@ -239,7 +238,6 @@ class DeliveryAttempt:
     event_id: str
     kind: str
     session_id: str
-    happened_at: Instant
     at: Instant
     ended_at: Instant
     status: int | None

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from mockserver.core.instants import SECOND, Instant
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.order import instant
 from mockserver.trace.records import Records, SeenCampaign, SeenExecution, SeenSession, SeenTemplate
-from mockserver.trace.sightings import Kind, Sighting, sightings
+from mockserver.trace.sightings import Kind, Sighting, objects_of, sightings
 from mockserver.trace.trace import Trace
 
 
@@ -72,30 +71,23 @@ def _manual(trace: Trace, template_id: str, before: Exchange) -> frozenset[str] 
         if read.number < before.number and read.key == before.key and read.params.get("id") == template_id
     )
     latest = next(filter(lambda read: read.succeeded, reads), None)
-    rows = latest.field("commonVariables") if latest is not None else None
     if latest is None:
         return None
-    rows = rows if isinstance(rows, list) else []
-    return frozenset(row["key"] for row in rows if isinstance(row, dict) and isinstance(row.get("key"), str))
+    keys = [row.get("key") for row in objects_of(latest.response_json, "commonVariables")]
+    return frozenset(key for key in keys if isinstance(key, str))
 
 
 def _session(created: Sighting, rows: Iterable[Sighting]) -> SeenSession:
-    """Return a session with the status and the entrypoint that its last read shows."""
+    """Return a session with the status that its last read shows."""
     assert isinstance(created.cited, Exchange)
     return_url = created.cited.sent.get("returnUrl")
-    session = SeenSession(
+    read = [row.status for row in rows if row.how == "read" and row.status is not None]
+    return SeenSession(
         id=created.id,
-        status="pending",
+        status=read[-1] if read else "pending",
         return_url=return_url if isinstance(return_url, str) else None,
         expires_at=_deadline(created.cited, created.shown),
-        entrypoint_id=None,
     )
-    for row in rows:
-        if row.how == "read" and row.status is not None:
-            entrypoint = row.shown.get("entrypoint")
-            id = entrypoint.get("id") if isinstance(entrypoint, dict) else None
-            session = replace(session, status=row.status, entrypoint_id=id if isinstance(id, str) else None)
-    return session
 
 
 def _deadline(created: Exchange, shown: Mapping[str, Any]) -> Instant | None:

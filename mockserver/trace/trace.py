@@ -15,7 +15,7 @@ from mockserver.core.state.journal import Transition
 from mockserver.core.state.records import PageVisit
 from mockserver.trace.exchange import NOT_THE_SERVICE, DeliveryAttempt, Exchange
 from mockserver.trace.facts import Fact
-from mockserver.trace.records import NO_RECORDS, Records
+from mockserver.trace.records import Records
 
 Derived = TypeVar("Derived")
 Slept = Callable[[int, int], Duration]
@@ -39,7 +39,7 @@ def never(_earlier: int, _later: int) -> Duration:
 
 def no_records(_trace: Trace) -> Records:
     """Return no records: the trace shows none."""
-    return NO_RECORDS
+    return Records()
 
 
 class OfSandbox(NamedTuple):
@@ -164,10 +164,7 @@ class Trace:
     @cached_property
     def by_key(self) -> Mapping[str | None, Sequence[Exchange]]:
         """The exchanges by their key: each group is what one tenant's clients sent; None has those without a key."""
-        groups: dict[str | None, list[Exchange]] = {}
-        for exchange in self.exchanges:
-            groups.setdefault(exchange.key, []).append(exchange)
-        return groups
+        return grouped((exchange.key, exchange) for exchange in self.exchanges)
 
     @property
     def troubles(self) -> Mapping[str, int]:
