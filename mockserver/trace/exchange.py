@@ -199,6 +199,10 @@ class Exchange:
         """The key that sorts exchanges as clients sent them, not as they arrived."""
         return self.follows, not self.is_given_up, self.number
 
+    def query_value(self, name: str) -> str | None:
+        """Return the last value of a parameter of the query, or None."""
+        return dict(self.query).get(name)
+
     def field(self, name: str) -> Any:
         """Return a field of the JSON object that the client received, or None."""
         answer = self.response_json if self.was_received else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
@@ -51,4 +52,11 @@ LACKING: Final[Mapping[Fact, str]] = MappingProxyType(
         "visits": "no hosted page was visited",
     }
 )
+
+
+def why_lacking(facts: AbstractSet[Fact]) -> str | None:
+    """Return why a check is not judged whose trace lacks these facts; None for none."""
+    return next((why for fact, why in LACKING.items() if fact in facts), None)
+
+
 OF_A_SANDBOX: Final[frozenset[Fact]] = frozenset(get_args(Fact))

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.instants import SECOND, Instant
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.order import instant
 from mockserver.trace.records import Records, SeenCampaign, SeenExecution, SeenSession, SeenTemplate
-from mockserver.trace.sightings import Kind, Sighting, objects_of, sightings
+from mockserver.trace.sightings import How, Kind, Sighting, objects_of, sighted
 from mockserver.trace.trace import Trace
 
 
 def records_seen(trace: Trace) -> Records:
     """Return the campaigns, executions and sessions whose creation a recording has."""
-    seen = trace.once(sightings)
-    campaigns = {row.id: _campaign(row) for row in _first(seen, "campaign", "created")}
-    started = (row for row in _first(seen, "execution", "started") if row.shown["campaignId"] in campaigns)
-    executions = {row.id: _execution(row, campaigns[row.shown["campaignId"]], trace) for row in started}
-    sessions = {row.id: _session(row, seen["session"][row.id]) for row in _first(seen, "session", "created")}
-    created = {
-        row.id: row.cited.number
-        for kind, how in (("campaign", "created"), ("execution", "started"), ("session", "created"))
-        for row in _first(seen, kind, how)
-    }
-    return Records(campaigns=campaigns, executions=executions, sessions=sessions, created=created)
+    created = _first(trace, "campaign", "created")
+    started = _first(trace, "execution", "started")
+    opened = _first(trace, "session", "created")
+    campaigns = {row.id: _campaign(row) for row in created}
+    known = [row for row in started if row.shown["campaignId"] in campaigns]
+    return Records(
+        campaigns=campaigns,
+        executions={row.id: _execution(row, campaigns[row.shown["campaignId"]], trace) for row in known},
+        sessions={row.id: _session(row, sighted(trace, "session")[row.id]) for row in opened},
+        created={row.id: row.cited.number for row in (*created, *started, *opened)},
+    )
 
 
-def _first(seen: Mapping[Kind, Mapping[str, list[Sighting]]], kind: Any, how: str) -> Iterable[Sighting]:
+def _first(trace: Trace, kind: Kind, how: How) -> Sequence[Sighting]:
     """Return the sighting of the creation of each record of a kind, in the order of their calls."""
-    found = (next((row for row in rows if row.how == how), None) for rows in seen.get(kind, {}).values())
+    found = (next((row for row in rows if row.how == how), None) for rows in sighted(trace, kind).values())
     return sorted(filter(None, found), key=lambda row: row.cited.number)
 
 

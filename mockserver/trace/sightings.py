@@ -7,7 +7,7 @@ with a failure (5xx), shows nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
@@ -63,6 +63,11 @@ def sightings(trace: Trace) -> Mapping[Kind, Mapping[str, list[Sighting]]]:
     return rows
 
 
+def sighted(trace: Trace, kind: Kind) -> Mapping[str, Sequence[Sighting]]:
+    """Return the sightings of each record of a kind, by its id; see `sightings`."""
+    return trace.once(sightings).get(kind, {})
+
+
 def sightings_of(cited: Cited) -> Iterable[Sighting]:
     """Return what one exchange or delivery shows."""
     if isinstance(cited, DeliveryAttempt):
@@ -75,6 +80,12 @@ def sightings_of(cited: Cited) -> Iterable[Sighting]:
     return ()
 
 
+def first_text(rows: Iterable[Sighting], field: str) -> str | None:
+    """Return the first text that these sightings show for a field; None if they show none."""
+    values = (row.shown.get(field) for row in rows)
+    return next((value for value in values if isinstance(value, str)), None)
+
+
 def objects_of(value: Any, key: str) -> list[Mapping[str, Any]]:
     """Return the objects of a list that a body has under a key; none if it has no such list."""
     rows = value.get(key) if isinstance(value, dict) else None
@@ -84,6 +95,12 @@ def objects_of(value: Any, key: str) -> list[Mapping[str, Any]]:
 def rows_of(value: Any, key: str) -> list[Mapping[str, Any]]:
     """Return those of `objects_of` that have an id."""
     return [row for row in objects_of(value, key) if isinstance(row.get("id"), str)]
+
+
+def next_cursor(page: Exchange) -> str:
+    """Return the cursor of the page after this one, or an empty text."""
+    cursor = page.field("nextCursor")
+    return cursor if isinstance(cursor, str) else ""
 
 
 def sent(exchange: Exchange) -> Mapping[str, Any] | None:

@@ -68,5 +68,5 @@ def test_a_rank_has_fallen_only_between_two_calls_whose_order_is_proved() -> Non
     fallen = [ranked(1, 0), ranked(2, 2), ranked(3, 1)]
     overlapping = [ranked(2, 2, ended_at=9 * SECOND), ranked(3, 1)]
 
-    assert (fallen[1], fallen[2]) == reversal(fallen)
+    assert (fallen[1].sighting, fallen[2].sighting) == reversal(fallen)
     assert reversal(overlapping) is None

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.trace.exchange import Cited, Exchange
 from mockserver.trace.order import precedes
-from mockserver.trace.sightings import Kind, Sighting, objects_of, sightings
+from mockserver.trace.sightings import Kind, Sighting, first_text, objects_of, sighted
 from mockserver.trace.trace import Trace
 
 Alternative = Mapping[str, frozenset[str]]  # options of choices that together fit an answer
@@ -61,7 +61,7 @@ class Facts:
     """What the answers of one recording show."""
 
     def __init__(self, recording: Trace) -> None:
-        self._seen = recording.once(sightings)
+        self._recording = recording
         self._first: dict[str, Exchange] = {}
         self._owners: dict[str, set[str | None]] = {}
         for kind in _NEVER_REMOVED:
@@ -74,7 +74,7 @@ class Facts:
         self._started = _with(self._of("execution"), "started")
 
     def _of(self, kind: Kind) -> Mapping[str, Sequence[Sighting]]:
-        return self._seen.get(kind, {})
+        return sighted(self._recording, kind)
 
     def statuses(self, campaign_id: str, at: Exchange) -> frozenset[str]:
         """Return the statuses that a campaign may have when a call is handled."""
@@ -105,8 +105,7 @@ class Facts:
         for id, rows in self._of("campaign").items():
             if not self.is_own(id, at):
                 continue
-            names = [row.shown.get("name") for row in rows if precedes(row.cited, at)]
-            name = next((name for name in names if isinstance(name, str)), None)
+            name = first_text((row for row in rows if precedes(row.cited, at)), "name")
             if name is not None:
                 yield NamedCampaign(id, name, self.statuses(id, at))
 
@@ -127,8 +126,7 @@ class Facts:
 
     def template_of(self, campaign_id: str) -> str | None:
         """Return the id of a campaign's template, which never changes; None if no answer shows it."""
-        ids = (row.shown.get("templateId") for row in self._of("campaign").get(campaign_id, ()))
-        return next((id for id in ids if isinstance(id, str)), None)
+        return first_text(self._of("campaign").get(campaign_id, ()), "templateId")
 
     def is_created(self, campaign_id: str) -> bool:
         """Return True if the recording has the call that created a campaign."""

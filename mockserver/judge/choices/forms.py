@@ -15,6 +15,7 @@ from typing import Any, Final
 from mockserver._json import JSON, changed
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.filters import FIELDS, PART_OPERATORS
+from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.limits import PAGE_LIMIT_DEFAULT
 from mockserver.contract.text import http_date, whole_number
 from mockserver.core.instants import MINUTE, SECOND
@@ -22,13 +23,12 @@ from mockserver.core.operations.sending import Counts
 from mockserver.judge.choices.facts import Alternative, Facts, Shown
 from mockserver.trace.exchange import TOO_MANY, Cited, DeliveryAttempt, Exchange
 from mockserver.trace.order import instant, precedes
-from mockserver.trace.sightings import Kind, Sighting, objects_of, rows_of, sightings
+from mockserver.trace.sightings import Kind, Sighting, objects_of, rows_of, sighted, sightings
 from mockserver.trace.trace import Trace
 from mockserver.wire.formats import BODY_FORMATS
 from mockserver.wire.serializers import progress
 
 Options = Iterator[tuple[str, Iterable[str]]]
-_ENDED: Final = ("completed", "failed", "canceled")
 _LAG: Final = 5 * SECOND  # of `campaign-first`
 _OF_PROGRESS: Final = ("progress-rounding", "progress-zero-target", "progress-after-cancel")
 _COMPARED_MAX: Final = 40  # rows of a list, each with each
@@ -108,7 +108,7 @@ def _lags(campaign: Mapping[str, Any], execution: Mapping[str, Any]) -> list[str
     The last send of n is at least (n - 1) / cadence minutes after the start, by the service's own instants, which may be cut
     to seconds. An execution that completed less than five seconds after that did not lag.
     """
-    if campaign.get("status") in _ENDED and execution.get("status") == "processing":
+    if campaign.get("status") in CAMPAIGN.final and execution.get("status") == "processing":
         return ["campaign-first"]
     counts, cadence = _counts_of(execution), campaign.get("cadence")
     started, ended = instant(execution.get("startedAt")), instant(execution.get("completedAt"))
@@ -227,7 +227,8 @@ def _page(exchange: Exchange, _facts: Facts) -> Options:
         yield "next-cursor-end", _emptiness(answer, "nextCursor")
         return
     count = len(rows_of(answer, "records"))
-    limit = whole_number(dict(exchange.query).get("limit", str(PAGE_LIMIT_DEFAULT)))
+    written = exchange.query_value("limit")
+    limit = PAGE_LIMIT_DEFAULT if written is None else whole_number(written)
     if limit is not None and count < limit:
         yield "short-pages", ["short"]
     elif count == limit != 1:  # half of a limit of 1 is 1
@@ -287,7 +288,7 @@ def _progress(recording: Trace) -> Iterator[Shown]:
     combined = [
         dict(zip(_OF_PROGRESS, row, strict=True)) for row in product(*(CHOICES[id].options for id in _OF_PROGRESS))
     ]
-    for rows in recording.once(sightings).get("execution", {}).values():
+    for rows in sighted(recording, "execution").values():
         for row in rows:
             counts = _counts_of(row.shown) if row.how == "read" else None
             if counts is None:
@@ -300,7 +301,7 @@ def _progress(recording: Trace) -> Iterator[Shown]:
 
 def _late_sends(recording: Trace) -> Iterator[Shown]:
     """Yield the options under which the counts of an execution rise after its cancel."""
-    for rows in recording.once(sightings).get("execution", {}).values():
+    for rows in sighted(recording, "execution").values():
         canceled = [(_counts_of(row.shown), row.cited) for row in rows if row.shown.get("status") == "canceled"]
         reads = [(counts.processed, cited) for counts, cited in canceled if counts is not None]
         first = min(reads, key=lambda read: read[0], default=None)
@@ -317,7 +318,7 @@ def _repeated_messages(recording: Trace) -> Iterator[Shown]:
             continue
         chat, following = page.params["chatId"], page.field("nextCursor")
         ids = {row["id"] for row in rows_of(page.response_json, "records")}
-        if ids & pages.get((chat, dict(page.query).get("cursor", "")), set()):
+        if ids & pages.get((chat, page.query_value("cursor") or ""), set()):
             yield _one("page-stability", ["offset"], page)
         if following:
             pages[chat, str(following)] = ids

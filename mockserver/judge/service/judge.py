@@ -15,7 +15,7 @@ from mockserver.contract.clauses import read
 from mockserver.judge.service import answers, campaigns, executions, records, requests, sessions
 from mockserver.judge.service.evidence import tenants
 from mockserver.judge.service.verdicts import Breach, ClauseCheck, Verdicts
-from mockserver.trace.facts import LACKING, Fact
+from mockserver.trace.facts import Fact, why_lacking
 from mockserver.trace.trace import Trace
 
 Verdict = Literal["holds", "broken", "not observed"]
@@ -137,8 +137,8 @@ def _why_not(id: str, trace: Trace, verdicts: Verdicts) -> str:
         return f"excused: the choice {verdicts.excused[id]} allows what was seen"
     needs = {fact for check in CHECKS if id in check.clauses for fact in check.needs}
     needs |= {fact for fact, clauses in UNSHOWN.items() if id in clauses}
-    reasons = [reason for fact, reason in LACKING.items() if fact in needs - trace.knows]
+    reasons = [why_lacking(needs - trace.knows)]
     reasons += [reason for reason, clauses in UNDECIDED.items() if id in clauses]
-    if id.startswith("advice."):
-        reasons.append(_ADVICE)
-    return f"not visible: {reasons[0]}" if reasons else "not met: no call of the recording concerns it"
+    reasons.append(_ADVICE if id.startswith("advice.") else None)
+    why = next(filter(None, reasons), None)
+    return f"not visible: {why}" if why is not None else "not met: no call of the recording concerns it"

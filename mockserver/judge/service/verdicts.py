@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from mockserver.judge.service.evidence import Rows, both, fallen
+from mockserver.judge.service.evidence import Rows, both
 from mockserver.trace.exchange import Cited, Exchange
 from mockserver.trace.facts import Fact
-from mockserver.trace.order import Ranked, precedes
+from mockserver.trace.order import Ranked, precedes, reversal
 from mockserver.trace.sightings import Sighting
 from mockserver.trace.trace import Trace
 
@@ -150,7 +150,7 @@ def one_end(clause: str, ends: Rows) -> Found:
 
 def never_falls(clause: str, rows: Iterable[Ranked], field: str = "", *, comparisons: int = 0) -> Found:
     """Compare the ranks of a field, or of the state: they never fall; else there were so many comparisons."""
-    pair = fallen(rows)
+    pair = reversal(rows)
     if pair is None:
         yield Kept(clause, comparisons)
         return
