@@ -79,7 +79,7 @@ def test_a_session_without_the_option_writes_and_imports_nothing(pytester: pytes
 
         def test_list(mockserver):
             mockserver.call("GET", "/v1/campaigns")
-            assert [] == [name for name in sys.modules if name.startswith("mockserver.coverage") or name == "mockserver.pytest_plugin.coverage"]
+            assert [] == [name for name in sys.modules if name.startswith("mockserver.judge.coverage") or name == "mockserver.pytest_plugin.coverage"]
         """
     )
     result = pytester.runpytest_subprocess()

@@ -18,7 +18,7 @@ _FIELDS: Final = ROOT / "tests" / "contract" / "documented_fields.py"
 FILES: Final = (
     ROOT / "mockserver" / "contract" / "clauses.yaml",
     *sorted((ROOT / "mockserver" / "contract" / "choices").glob("*.py")),
-    ROOT / "mockserver" / "conduct" / "rules.py",
+    *sorted((ROOT / "mockserver" / "judge" / "client").glob("*.py")),
     _FIELDS,
 )
 _LINES: Final = re.compile(r"\bL(\d+)(?:-L?(\d+))?")
