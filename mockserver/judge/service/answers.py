@@ -324,7 +324,8 @@ def judge_answers(shown: Trace, plain: Trace) -> Verdicts:
     verdicts, answers = Verdicts(), _answers(shown)
     texts = answers if plain is shown else _answers(plain)
     for check in CHECKS:
-        verdicts.collect(check.judge(texts if check.scope == "texts" else answers))
+        if check.judge is not None:
+            verdicts.collect(check.judge(texts if check.scope == "texts" else answers))
     return verdicts
 
 

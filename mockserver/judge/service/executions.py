@@ -232,5 +232,9 @@ CHECKS: Final = (
     ClauseCheck((EXECUTION.clause, _DETAIL, "send.completed", "start.response"), lifecycles),
     ClauseCheck((_DETAIL, "send.completed"), instants),
     ClauseCheck(("send.cadence",), rates),
+    ClauseCheck(("send.failures",), needs=frozenset(("send failures",))),
+    ClauseCheck(("send.message",), needs=frozenset(("targets",))),
+    ClauseCheck(("send.failed",), needs=frozenset(("execution failures",))),
+    ClauseCheck(("cancel.queued",), undecided="the document does not limit what is still sent after a cancel"),
 )
 # fmt: on

@@ -271,7 +271,7 @@ def _cancel_of_draft(call: Exchange, rows: Rows) -> Found:
 
 # fmt: off
 CHECKS: Final = (
-    ClauseCheck(("auth.header", "auth.secret-only"), keys, scope="recording"),
+    ClauseCheck(("auth.header", "auth.secret-only"), keys, scope="trace"),
     ClauseCheck(tuple(clause for operation in _CREATIONS for clause in _clauses_of(operation)), bodies),
     ClauseCheck(("filters.operators", "filters.types", "audience.same-filters"), filters),
     ClauseCheck(("filters.schema",), catalog),
@@ -279,5 +279,16 @@ CHECKS: Final = (
     ClauseCheck(("start.missing-variables",), variables),
     ClauseCheck(("templates.items", "templates.common-variables"), templates),
     ClauseCheck(("cancel.no-body", "cancel.draft", "cancel.final"), cancels),
+    ClauseCheck(("base.prefix",), needs=frozenset(("other paths",))),
+    ClauseCheck(("auth.unknown", "auth.any-secret-key", "auth.denied"), needs=frozenset(("owners of keys",))),
+    ClauseCheck(("auth.developers-disabled",), needs=frozenset(("permissions",))),
+    ClauseCheck(("filters.groups-and", "filters.combinator", "filters.no-value", "filters.value2", "filters.dates", "filters.semantics", "audience.all", "audience.platform-free"), needs=frozenset(("audiences",))),
+    ClauseCheck(("media.audio-single", "media.empty", "media.too-many", "media.too-large", "media.format"), needs=frozenset(("files",))),
+    ClauseCheck(("base.invalid-request", "base.input", "auth.public-elsewhere", "auth.precedence", "templates.status"), undecided="the document leaves it open"),
+    ClauseCheck(("base.unknown-path",), undecided="the service may have calls that the document does not contain"),
+    ClauseCheck(("filters.fields", "filters.platform-values", "filters.invalid"), undecided="the filter schema of the service is the authority, and its shape is not documented"),
+    ClauseCheck(("templates.automatic",), undecided="the API does not show which placeholders are automatic"),
+    ClauseCheck(("templates.varn",), undecided="a variable may be one that no text uses"),
+    ClauseCheck(("start.size",), undecided="the volume of a platform is not documented"),
 )
 # fmt: on

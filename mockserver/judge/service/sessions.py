@@ -231,5 +231,8 @@ CHECKS: Final = (
     ClauseCheck(("session.final", "session.completed", "session.coexistence", "events.connected"), entrypoints),
     ClauseCheck(("session.url",), links),
     ClauseCheck(("base.tenant-scope", "events.session-id"), events, needs=TENANTS),
+    ClauseCheck(("session.funnel-step", "session.user-cancels", "session.funnel-checked-late", "session.phone-in-use", "session.return"), needs=frozenset(("end users",))),
+    ClauseCheck(("events.subscribed",), needs=frozenset(("endpoints",))),
+    ClauseCheck(("events.nothing-lost",), needs=frozenset(("every delivery",))),
 )
 # fmt: on

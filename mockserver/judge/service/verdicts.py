@@ -217,16 +217,18 @@ class ClauseCheck(NamedTuple):
 
     Attributes:
         clauses: Their ids.
-        judge: Yields what it finds in a trace.
-        needs: What the trace has to know; else they are not judged.
-        scope: What the judge gets: the trace of each `tenant`, or that of the whole `recording`; of it the `answers` that are the
-            service's word, or the same with the `texts` that stand-ins replace elsewhere.
+        judge: Yields what it finds in a trace; None if no trace shows that they are broken.
+        needs: What the trace has to know; else they are not judged. Without a judge, what it would have to know.
+        scope: What the judge gets: the trace of each `tenant`, or the whole `trace`; of it the `answers` that are the service's
+            word, or the same with the `texts` that stand-ins replace elsewhere.
+        undecided: Why no trace shows that they are broken, if the document decides it; else empty.
     """
 
     clauses: Sequence[str]
-    judge: Callable[[Trace], Found]
+    judge: Callable[[Trace], Found] | None = None
     needs: frozenset[Fact] = frozenset()
-    scope: Literal["tenant", "recording", "answers", "texts"] = "tenant"
+    scope: Literal["tenant", "trace", "answers", "texts"] = "tenant"
+    undecided: str = ""
 
 
 TENANTS: Final[frozenset[Fact]] = frozenset(("tenants",))
