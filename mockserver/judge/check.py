@@ -1,4 +1,4 @@
-"""What every judge has in common: a check, what shows that it is broken, and the finding that a report has of it."""
+"""A rule of conduct, what its judge yields, and the finding that a report has of it."""
 
 from __future__ import annotations
 

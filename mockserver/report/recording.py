@@ -1,7 +1,7 @@
 """
 The report of a recording: what was read, and what it shows of the service, of the client and of the choices.
 
-No text in it is private: the judges read the recording with stand-ins (`masking`), and cite exchanges by their index.
+No text in it is private: the judges read the recording with stand-ins (`masking`), and cite exchanges by their number.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class RecordingReport:
 def lines(report: RecordingReport, parts: Collection[Part] = PARTS) -> Iterator[str]:
     """Yield what was read, and the parts: a single one as a whole, of several what is broken and what is known."""
     is_whole = len(parts) == 1
-    yield from intake_lines(report.recording)
+    yield from _intake_lines(report.recording)
     if "service" in parts:
         yield from service.lines(report.service) if is_whole else service.summary_lines(report.service)
     if "client" in parts:
@@ -119,7 +119,7 @@ def lines(report: RecordingReport, parts: Collection[Part] = PARTS) -> Iterator[
         yield f"masked: {_counted(sum(report.masked.values()), 'value')} ({named}{', ...' if len(fields) > _CITED else ''})"
 
 
-def intake_lines(recording: Trace) -> Iterator[str]:
+def _intake_lines(recording: Trace) -> Iterator[str]:
     """Yield what was read, what was left out, and which answers are not the service's word."""
     operations = {exchange.operation for exchange in recording.exchanges if exchange.operation}
     counts = [

@@ -23,7 +23,7 @@ Kind = Literal["campaign", "execution", "session", "template", "entrypoint", "me
 How = Literal["created", "started", "canceled", "refused", "listed", "read", "event"]
 _ENDED: Final = tuple(status for status in CAMPAIGN.states if status in CAMPAIGN.final)
 _NOT_DRAFT: Final = tuple(status for status in CAMPAIGN.states if status != CAMPAIGN.initial)
-_OF_NO_DRAFT: Final = ("CAMPAIGN_NOT_DRAFT", "CAMPAIGN_ALREADY_PROCESSING")
+OF_NO_DRAFT: Final = ("CAMPAIGN_NOT_DRAFT", "CAMPAIGN_ALREADY_PROCESSING")  # refusals of a start
 _SENT: Final = ("name", "platform", "templateId", "cadence", "filters")  # that a campaign keeps
 
 
@@ -75,7 +75,7 @@ def sightings_of(cited: Cited) -> Iterable[Sighting]:
     reader = READERS.get(cited.operation or "")
     if reader is not None and cited.succeeded:
         return reader(cited, cited.response_json)
-    if cited.operation == "startCampaign" and cited.code in _OF_NO_DRAFT:
+    if cited.operation == "startCampaign" and cited.code in OF_NO_DRAFT:
         return [_of_path(cited, "refused", _NOT_DRAFT)]
     return ()
 

@@ -29,6 +29,7 @@ from mockserver.judge.client.evidence import (
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.facts import LACKING
 from mockserver.trace.records import SeenExecution, SeenTemplate
+from mockserver.trace.sightings import objects_of
 from mockserver.trace.trace import Trace, numbers
 
 _READS: Final = ("listCampaigns", "readCampaign", "readExecution")
@@ -339,8 +340,7 @@ def _listed(trace: Trace, template_id: str, start: Exchange) -> Iterator[set[str
     for read in trace.concerning(template_id):
         is_before = read.operation == "readTemplate" and read.number < start.number
         if is_before and read.client == start.client and read.succeeded:
-            rows = read.field("commonVariables") or []
-            yield {str(row.get("key")) for row in rows if isinstance(row, dict)}
+            yield {str(row.get("key")) for row in objects_of(read.response_json, "commonVariables")}
 
 
 def cancel_and_forget(trace: Trace) -> Iterator[Verdict]:

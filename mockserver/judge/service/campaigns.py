@@ -38,7 +38,7 @@ from mockserver.judge.service.verdicts import (
 )
 from mockserver.trace.exchange import Cited, Exchange
 from mockserver.trace.order import around, instant, precedes, reversal, window
-from mockserver.trace.sightings import Sighting, rows_of, sighted
+from mockserver.trace.sightings import OF_NO_DRAFT, Sighting, rows_of, sighted
 from mockserver.trace.trace import Trace
 
 _FIXED_FIELDS: Final[Mapping[str, str]] = {
@@ -48,8 +48,6 @@ _FIXED_FIELDS: Final[Mapping[str, str]] = {
     "templateId": "campaigns.template",
     "cadence": "campaigns.cadence-kept",
 }
-# Refusals of a start because it has been started already: by another caller, or by a repetition inside of a library.
-_STARTED_BY_ANOTHER: Final = ("CAMPAIGN_NOT_DRAFT", "CAMPAIGN_ALREADY_PROCESSING")
 _NOT_CANCELABLE: Final = ("UNPROCESSABLE_REQUEST", "CAMPAIGN_NOT_DRAFT")
 _LAG: Final = 5 * SECOND  # of the option campaign-first of execution-status-lag
 _WORDS_OF_PAGES: Final = ("cursor", "next", "page", "pagination", "total", "offset", "more")
@@ -244,7 +242,8 @@ def refused_starts(trace: Trace) -> Found:
     """A campaign whose every start was refused has not started."""
     for id, calls in trace.grouped_by("id", "startCampaign"):
         rows = shown_of(trace, "campaign", id)
-        is_left_alone = all(is_refused(call) and call.code not in _STARTED_BY_ANOTHER for call in calls)
+        # One that is no draft was started by another caller, or by a repetition inside of a library.
+        is_left_alone = all(is_refused(call) and call.code not in OF_NO_DRAFT for call in calls)
         if not is_left_alone or first(rows, "created") is None:
             continue
         for row in rows:
