@@ -70,8 +70,6 @@ class Facts:
                 self._owners[id] = {answer.key for answer in answers}
                 if answers:
                     self._first[id] = min(answers, key=lambda answer: answer.ended_at)
-        self._created = _with(self._of("campaign"), "created")
-        self._started = _with(self._of("execution"), "started")
 
     def _of(self, kind: Kind) -> Mapping[str, Sequence[Sighting]]:
         return sighted(self._recording, kind)
@@ -128,25 +126,21 @@ class Facts:
         """Return the id of a campaign's template, which never changes; None if no answer shows it."""
         return first_text(self._of("campaign").get(campaign_id, ()), "templateId")
 
-    def is_created(self, campaign_id: str) -> bool:
-        """Return True if the recording has the call that created a campaign."""
-        return campaign_id in self._created
+    def is_created(self, record_id: str) -> bool:
+        """Return True if the recording has the call that created a campaign, or started an execution."""
+        return self._recording.creating(record_id) is not None
 
     def is_older(self, campaign_id: str, other_id: str) -> bool:
         """Return True if a campaign was shown before the call that created another one."""
-        created = self._created.get(other_id)
+        created = self._recording.creating(other_id)
         return created is not None and self.is_known(campaign_id, created)
-
-    def is_started(self, execution_id: str) -> bool:
-        """Return True if the recording has the start of an execution."""
-        return execution_id in self._started
 
     def has_extra_values(self, execution_id: str) -> bool:
         """Return True if an execution was started with values that its template lacks."""
-        start = self._started.get(execution_id)
+        start = self._recording.creating(execution_id)
         if start is None:
             return False
-        template_id = self.template_of(start.params["id"])
+        template_id = self.template_of(start.params.get("id", ""))
         values = start.sent.get("commonVariables")
         if template_id is None or not isinstance(values, dict):
             return False
@@ -156,12 +150,6 @@ class Facts:
     def has_phone(self, entrypoint_id: str) -> bool:
         """Return True if an answer shows an entrypoint with a number."""
         return any(row.shown.get("displayPhone") for row in self._of("entrypoint").get(entrypoint_id, ()))
-
-
-def _with(records: Mapping[str, Sequence[Sighting]], how: str) -> Mapping[str, Exchange]:
-    """Return the call of each record that did this."""
-    rows = [row for shown in records.values() for row in shown if row.how == how]
-    return {row.id: row.cited for row in rows if isinstance(row.cited, Exchange)}
 
 
 def _template_statuses(row: Sighting) -> frozenset[str | None]:

@@ -97,7 +97,7 @@ def _campaign(row: Sighting, facts: Facts) -> Options:
         return
     yield "detail-fields", _both_or_neither(row.shown, ("description", "filters"), "full", "literal")
     executions = rows_of(row.shown, "executions")
-    if executions and facts.is_started(executions[0]["id"]):
+    if executions and facts.is_created(executions[0]["id"]):
         yield "execution-status-lag", _lags(row.shown, executions[0])
 
 
@@ -124,7 +124,7 @@ def _execution(row: Sighting, facts: Facts) -> Options:
     status, counts = row.shown.get("status"), _counts_of(row.shown)
     if status in ("canceled", "failed") and "completedAt" in row.shown:
         yield "completedAt-on-cancel-fail", ["null" if row.shown["completedAt"] is None else "set"]
-    if counts is None or not facts.is_started(row.id):
+    if counts is None or not facts.is_created(row.id):
         return
     if counts.sent and facts.has_extra_values(row.id):
         yield "common-vars-extra-keys", ["ignore"]
