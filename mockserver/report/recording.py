@@ -23,7 +23,7 @@ from mockserver.report.problem import Problem, call_line, instant_of, problem_li
 from mockserver.report.service import ServiceReport
 from mockserver.trace.exchange import NOT_THE_SERVICE, Exchange
 from mockserver.trace.masking import Masker, salt_of
-from mockserver.trace.trace import LEFT_OUT, Trace
+from mockserver.trace.trace import Trace
 from mockserver.version import REPORT_VERSION
 
 Part = Literal["service", "client", "choices"]
@@ -122,20 +122,21 @@ def lines(report: RecordingReport, parts: Collection[Part] = PARTS) -> Iterator[
 def _intake_lines(recording: Trace) -> Iterator[str]:
     """Yield what was read, what was left out, and which answers are not the service's word."""
     operations = {exchange.operation for exchange in recording.exchanges if exchange.operation}
-    counts = [
-        _counted(len(recording.exchanges), "exchange"),
-        f"of {_counted(len(operations), 'operation')}",
-        *([f"in {_span(recording.span // MILLISECOND)}"] if all(each.is_timed for each in recording.exchanges) else []),
-    ]
-    deliveries = f", {_counted(len(recording.deliveries), 'delivery')}" if recording.deliveries else ""
-    left_out = ", ".join(f"{count} {kind}" for kind, count in recording.left_out.items() if kind in LEFT_OUT)
-    yield f"{', '.join(recording.sources)}: {' '.join(counts)}{deliveries}{f' ({left_out} left out)' if left_out else ''}"
+    line = f"{', '.join(recording.sources)}: {_counted(len(recording.exchanges), 'exchange')}"
+    line += f" of {_counted(len(operations), 'operation')}"
+    if all(exchange.is_timed for exchange in recording.exchanges):
+        line += f" in {_span(recording.span // MILLISECOND)}"
+    if recording.deliveries:
+        line += f", {_counted(len(recording.deliveries), 'delivery')}"
+    if recording.left_out:
+        left_out = ", ".join(f"{count} {kind}" for kind, count in recording.left_out.items())
+        line += f" ({left_out} left out)"
+    yield line
     for kind, count in recording.troubles.items():
-        yield (
-            f"  not judged: {count} answered by {NOT_THE_SERVICE[kind]}"
-            if kind != "no-answer"
-            else f"  {count} without an answer, whose effect is unknown"
-        )
+        if kind == "no-answer":
+            yield f"  {count} without an answer, whose effect is unknown"
+        else:
+            yield f"  not judged: {count} answered by {NOT_THE_SERVICE[kind]}"
 
 
 def _whole_client(report: RecordingReport) -> Iterator[str]:

@@ -31,7 +31,7 @@ NOT_THE_SERVICE: Final[Mapping[str, str]] = MappingProxyType(
         "other-failure": "a failure (5xx) without the error body of the document",
     }
 )
-_NOT_RECEIVED: Final = ("no-answer", "broken-body")
+NOT_RECEIVED: Final = ("no-answer", "broken-body")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +149,7 @@ class Exchange:
     @property
     def was_received(self) -> bool:
         """Return True if the client received the whole answer as it was sent."""
-        return self.status is not None and self.trouble not in _NOT_RECEIVED
+        return self.status is not None and self.trouble not in NOT_RECEIVED
 
     @property
     def succeeded(self) -> bool:

@@ -19,16 +19,6 @@ from mockserver.trace.records import Records
 
 Derived = TypeVar("Derived")
 Slept = Callable[[int, int], Duration]
-# Entries of a recording that are no exchanges with the API.
-LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "other": "of another address",
-        "preflight": "a preflight of a browser",
-        "cached": "a duplicate from the recorder's cache",
-        "redirect": "a redirect before the API",
-        "unfinished": "without a request that can be read",
-    }
-)
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -84,7 +74,9 @@ class Trace:
             it. `never` is for a client whose only way to wait is to advance the sandbox's clock.
         sources: The names of the files, or the address of the service; none of a sandbox.
         prefix: The part of the addresses before `/v1`.
-        left_out: The number of entries of recordings that are no exchanges with the API, by a kind of `LEFT_OUT`.
+        left_out: The number of entries of recordings that are no exchanges with the API, by kind: `other` of another address,
+            `preflight` of a browser, `cached` of the recorder, `redirect` before the API, `unfinished` without a request that
+            can be read.
         read_records: Returns `records`.
 
     Lock: of a sandbox's trace, the caller holds the sandbox's lock, or has made it of a copy, for as long as it is used: indexes

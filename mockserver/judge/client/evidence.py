@@ -172,10 +172,14 @@ def sessions(trace: Trace) -> Iterator[tuple[SeenSession, Exchange]]:
             yield session, created
 
 
+def polls(trace: Trace, session_id: str) -> list[Exchange]:
+    """Return the calls that read a session."""
+    return [call for call in trace.concerning(session_id) if call.operation == "readConnectionSession"]
+
+
 def reads(trace: Trace, session_id: str) -> list[Exchange]:
     """Return the reads of a session whose success its client received."""
-    calls = trace.concerning(session_id)
-    return [call for call in calls if call.operation == "readConnectionSession" and call.succeeded]
+    return [call for call in polls(trace, session_id) if call.succeeded]
 
 
 def is_acknowledged(trace: Trace, session_id: str) -> bool:
