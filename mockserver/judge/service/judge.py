@@ -103,7 +103,7 @@ def _why_not(id: str, trace: Trace, verdicts: Verdicts) -> str:
         return f"excused: the choice {verdicts.excused[id]} allows what was seen"
     checks = [check for check in CHECKS if id in check.clauses]
     needs = {fact for check in checks for fact in check.needs}
-    reasons = [why_lacking(needs - trace.knows), *(check.undecided for check in checks)]
+    reasons = [why_lacking(needs - trace.knows), *(check.unshown for check in checks)]
     reasons.append(_ADVICE if id.startswith("advice.") else None)
     why = next(filter(None, reasons), None)
     return f"not visible: {why}" if why is not None else "not met: no call of the recording concerns it"

@@ -283,5 +283,5 @@ CHECKS: Final = (
     ClauseCheck(tuple(clause for *_, clause in _READS), answers_about_another),
     ClauseCheck(("templates.list", "templates.official"), templates),
     ClauseCheck(("messages.record", "messages.list"), messages),
-    ClauseCheck(("templates.read-only",), undecided="only calls that the document does not contain could show it"),
+    ClauseCheck(("templates.read-only",), unshown="only calls that the document does not contain could show it"),
 )

@@ -231,8 +231,8 @@ CHECKS: Final = (
     ClauseCheck(("session.final", "session.completed", "session.coexistence", "events.connected"), entrypoints),
     ClauseCheck(("session.url",), links),
     ClauseCheck(("base.tenant-scope", "events.session-id"), events, needs=TENANTS),
-    ClauseCheck(("session.funnel-step", "session.user-cancels", "session.funnel-checked-late", "session.phone-in-use", "session.return"), needs=frozenset(("end users",))),
-    ClauseCheck(("events.subscribed",), needs=frozenset(("endpoints",))),
-    ClauseCheck(("events.nothing-lost",), needs=frozenset(("every delivery",))),
+    ClauseCheck(("session.funnel-step", "session.user-cancels", "session.funnel-checked-late", "session.phone-in-use", "session.return"), unshown="a recording does not show what an end user did at the hosted page"),
+    ClauseCheck(("events.subscribed",), unshown="a recording does not show the registered endpoints"),
+    ClauseCheck(("events.nothing-lost",), unshown="a recording may lack deliveries"),
 )
 # fmt: on

@@ -218,17 +218,17 @@ class ClauseCheck(NamedTuple):
     Attributes:
         clauses: Their ids.
         judge: Yields what it finds in a trace; None if no trace shows that they are broken.
-        needs: What the trace has to know; else they are not judged. Without a judge, what it would have to know.
+        needs: What the trace has to know; else they are not judged.
         scope: What the judge gets: the trace of each `tenant`, or the whole `trace`; of it the `answers` that are the service's
             word, or the same with the `texts` that stand-ins replace elsewhere.
-        undecided: Why no trace shows that they are broken, if the document decides it; else empty.
+        unshown: Why no trace shows that they are broken; empty if there is a judge.
     """
 
     clauses: Sequence[str]
     judge: Callable[[Trace], Found] | None = None
     needs: frozenset[Fact] = frozenset()
     scope: Literal["tenant", "trace", "answers", "texts"] = "tenant"
-    undecided: str = ""
+    unshown: str = ""
 
 
 TENANTS: Final[frozenset[Fact]] = frozenset(("tenants",))
