@@ -19,10 +19,9 @@ from mockserver.contract.filters import FIELDS, statements
 from mockserver.contract.limits import CADENCE_MAX_PER_MINUTE
 from mockserver.contract.text import closest_match, whole_number
 from mockserver.core.instants import MINUTE, parse
-from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict
+from mockserver.judge.check import MET, Check, Proof, Verdict, unless_known
 from mockserver.judge.client.evidence import WITH_FILTERS, between
 from mockserver.trace.exchange import Exchange
-from mockserver.trace.facts import LACKING
 from mockserver.trace.records import SeenCampaign, SeenExecution
 from mockserver.trace.sightings import next_cursor
 from mockserver.trace.trace import Trace, numbers
@@ -130,10 +129,9 @@ def cadence_units(trace: Trace) -> Iterator[Verdict]:
     creates = trace.of("createCampaign")
     if creates:
         yield MET
-    proofs = [*_no_whole_cadences(creates), *_odd_cadences(trace)]
-    yield from proofs
-    if not proofs and "settings" not in trace.knows:
-        yield NotAssessable(LACKING["settings"])
+    yield from _no_whole_cadences(creates)
+    yield from _odd_cadences(trace)
+    yield from unless_known("settings", trace)
 
 
 def _no_whole_cadences(creates: Sequence[Exchange]) -> Iterator[Proof]:
