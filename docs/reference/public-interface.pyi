@@ -94,7 +94,6 @@ class DeliveryAttempt:
     endpoint: str
     event_id: str
     fault: str | None
-    happened_at: Instant
     headers: Mapping[str, str]
     is_genuine: bool
     is_lost: bool

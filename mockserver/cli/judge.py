@@ -28,9 +28,6 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--scenario-out", type=Path, metavar="FILE", help="save a scenario with what the recording saw first"
     )
-    command.add_argument(
-        "--questions", action="store_true", help="print the fewest further calls that would show more, as lines of curl"
-    )
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -44,7 +41,6 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     """
     from mockserver.cli.seen_scenario import seeded_scenario
     from mockserver.contract.text import printable
-    from mockserver.judge.choices import questions
     from mockserver.judge.choices.learning import profile
     from mockserver.report.recording import PARTS, RecordingReport, lines
     from mockserver.trace.reading import read_recording
@@ -62,9 +58,6 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         written.append(f"{options.scenario_out} ({count} comment{'s' * (count != 1)} on what could not be known)")
     if options.json:
         print(json.dumps(report.as_json(parts), ensure_ascii=False, indent=2), file=out)
-    elif options.questions:
-        rows = questions.questions(report.choices)
-        print("\n".join(map(printable, questions.lines(rows, report.recording.prefix))), file=out)
     else:
         print("\n".join(map(printable, lines(report, parts))), file=out)
         if written:

@@ -24,7 +24,7 @@ from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.masking import words_of_document
-from mockserver.trace.sightings import Kind, objects_of, sightings
+from mockserver.trace.sightings import Kind, objects_of, sighted
 from mockserver.trace.trace import Trace
 
 _KINDS: Final[tuple[Kind, ...]] = ("campaign", "execution", "session", "template", "entrypoint")
@@ -144,7 +144,7 @@ def _given(recording: Trace, key: str | None, begin: str, comments: list[str]) -
 def _of_key(recording: Trace, kind: Kind, key: str | None) -> Records:
     """Return what successes of one key show; a refusal shows no field."""
     found: dict[str, _Record] = {}
-    for id, rows in recording.once(sightings).get(kind, {}).items():
+    for id, rows in sighted(recording, kind).items():
         own = [row for row in rows if isinstance(row.cited, Exchange) and row.cited.key == key and row.how != "refused"]
         fields: JSON = {}
         for row in reversed(own):

@@ -16,7 +16,7 @@ Rules of the meanings:
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -177,6 +177,14 @@ OTHER_MEANINGS: Mapping[tuple[str, str], Mapping[str, Meaning]] = MappingProxyTy
         ("exists-meaning", "not-null"): {"exists": _exists},
     }
 )
+
+
+def statements(filters: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the readable statements of a body's filters."""
+    for group in filters if isinstance(filters, list | tuple) else ():
+        rows = group.get("statements") if isinstance(group, Mapping) else None
+        if isinstance(rows, list | tuple):
+            yield from (row for row in rows if isinstance(row, Mapping))
 
 
 def catalog() -> dict[str, object]:

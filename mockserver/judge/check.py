@@ -1,12 +1,12 @@
-"""What every judge has in common: a check, what shows that it is broken, and the finding that a report has of it."""
+"""A rule of conduct, what its judge yields, and the finding that a report has of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from mockserver.trace.facts import Fact
+from mockserver.trace.facts import LACKING, Fact
 from mockserver.trace.trace import Trace
 
 Severity = Literal[1, 2, 3]
@@ -32,6 +32,12 @@ class NotAssessable(NamedTuple):
 MET = Met()
 Verdict = Proof | Met | NotAssessable
 Judge = Callable[[Trace], Iterable[Verdict]]
+
+
+def unless_known(fact: Fact, trace: Trace) -> Iterator[NotAssessable]:
+    """Yield why a judge that found no proof has no verdict, if its trace does not know a fact."""
+    if fact not in trace.knows:
+        yield NotAssessable(LACKING[fact])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

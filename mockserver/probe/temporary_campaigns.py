@@ -13,13 +13,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from mockserver._json import JSON
+from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.schemas import ABSENT
 from mockserver.probe.context import RunContext, Unexpected, require_success
 from mockserver.probe.previews import empty_audience, preview
 from mockserver.probe.transport import Stop
 from mockserver.trace.exchange import Exchange
-
-_ENDED = ("completed", "failed", "canceled")
 
 
 class UsableTemplate(NamedTuple):
@@ -130,7 +129,7 @@ def clean_up(context: RunContext) -> None:
     """Cancel the campaigns of the run that have not ended; name those that cannot be canceled in `not_cleaned_up`."""
     for id, name in list(context.campaigns.items()):
         status = _end(context, id)
-        if status not in _ENDED:
+        if status not in CAMPAIGN.final:
             context.not_cleaned_up.append(f"campaign {id} {name!r}, {status}")
     context.campaigns.clear()
 
@@ -139,7 +138,7 @@ def _end(context: RunContext, id: str) -> str:
     """Cancel a campaign that has not ended, and return its status."""
     try:
         status = str(context.call("readCampaign", id).field("status"))
-        if status not in _ENDED and cancel(context, id).succeeded:
+        if status not in CAMPAIGN.final and cancel(context, id).succeeded:
             return "canceled"
         return status
     except Exception as failure:  # noqa: BLE001 - after any failure the next campaign has to be canceled too

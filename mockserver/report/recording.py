@@ -1,7 +1,7 @@
 """
 The report of a recording: what was read, and what it shows of the service, of the client and of the choices.
 
-No text in it is private: the judges read the recording with stand-ins (`masking`), and cite exchanges by their index.
+No text in it is private: the judges read the recording with stand-ins (`masking`), and cite exchanges by their number.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from mockserver._json import JSON
 from mockserver.core.instants import MILLISECOND
 from mockserver.judge.check import Finding
 from mockserver.judge.choices.learning import LearnedChoice, learn
-from mockserver.judge.choices.questions import next_line, questions
 from mockserver.judge.client.judge import ConductResult, judge
 from mockserver.judge.client.rules import RULES
 from mockserver.judge.service.judge import judge_service
@@ -24,7 +23,7 @@ from mockserver.report.problem import Problem, call_line, instant_of, problem_li
 from mockserver.report.service import ServiceReport
 from mockserver.trace.exchange import NOT_THE_SERVICE, Exchange
 from mockserver.trace.masking import Masker, salt_of
-from mockserver.trace.trace import LEFT_OUT, Trace
+from mockserver.trace.trace import Trace
 from mockserver.version import REPORT_VERSION
 
 Part = Literal["service", "client", "choices"]
@@ -101,45 +100,43 @@ class RecordingReport:
             }
         if "choices" in parts:
             rows["choices"] = [choice.as_json() for choice in self.choices]
-            rows["questions"] = [question.as_json() for question in questions(self.choices)]
         return rows | {"masked": self.masked}
 
 
 def lines(report: RecordingReport, parts: Collection[Part] = PARTS) -> Iterator[str]:
     """Yield what was read, and the parts: a single one as a whole, of several what is broken and what is known."""
     is_whole = len(parts) == 1
-    yield from intake_lines(report.recording)
+    yield from _intake_lines(report.recording)
     if "service" in parts:
         yield from service.lines(report.service) if is_whole else service.summary_lines(report.service)
     if "client" in parts:
         yield from _whole_client(report) if is_whole else _client(report)
     if "choices" in parts:
         yield from _choices(report.choices)
-        if rows := questions(report.choices):
-            yield next_line(rows)
     if report.masked:
         fields = sorted(report.masked.items(), key=lambda row: (-row[1], row[0]))
         named = ", ".join(f"{count} of {field}" for field, count in fields[:_CITED])
         yield f"masked: {_counted(sum(report.masked.values()), 'value')} ({named}{', ...' if len(fields) > _CITED else ''})"
 
 
-def intake_lines(recording: Trace) -> Iterator[str]:
+def _intake_lines(recording: Trace) -> Iterator[str]:
     """Yield what was read, what was left out, and which answers are not the service's word."""
     operations = {exchange.operation for exchange in recording.exchanges if exchange.operation}
-    counts = [
-        _counted(len(recording.exchanges), "exchange"),
-        f"of {_counted(len(operations), 'operation')}",
-        *([f"in {_span(recording.span // MILLISECOND)}"] if all(each.is_timed for each in recording.exchanges) else []),
-    ]
-    deliveries = f", {_counted(len(recording.deliveries), 'delivery')}" if recording.deliveries else ""
-    left_out = ", ".join(f"{count} {kind}" for kind, count in recording.left_out.items() if kind in LEFT_OUT)
-    yield f"{', '.join(recording.sources)}: {' '.join(counts)}{deliveries}{f' ({left_out} left out)' if left_out else ''}"
+    line = f"{', '.join(recording.sources)}: {_counted(len(recording.exchanges), 'exchange')}"
+    line += f" of {_counted(len(operations), 'operation')}"
+    if all(exchange.is_timed for exchange in recording.exchanges):
+        line += f" in {_span(recording.span // MILLISECOND)}"
+    if recording.deliveries:
+        line += f", {_counted(len(recording.deliveries), 'delivery')}"
+    if recording.left_out:
+        left_out = ", ".join(f"{count} {kind}" for kind, count in recording.left_out.items())
+        line += f" ({left_out} left out)"
+    yield line
     for kind, count in recording.troubles.items():
-        yield (
-            f"  not judged: {count} answered by {NOT_THE_SERVICE[kind]}"
-            if kind != "no-answer"
-            else f"  {count} without an answer, whose effect is unknown"
-        )
+        if kind == "no-answer":
+            yield f"  {count} without an answer, whose effect is unknown"
+        else:
+            yield f"  not judged: {count} answered by {NOT_THE_SERVICE[kind]}"
 
 
 def _whole_client(report: RecordingReport) -> Iterator[str]:

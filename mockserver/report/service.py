@@ -65,12 +65,12 @@ class ServiceReport:
                 "why": row.why,
                 "exchanges": row.compared,
                 "proofs": [answer_json(breach) for breach in _shown(row) if breach.expected],
-                "contradictions": [self.contradiction_json(breach) for breach in _shown(row) if not breach.expected],
+                "contradictions": [self._contradiction_json(breach) for breach in _shown(row) if not breach.expected],
             }
             for row in self.clauses
         ]
 
-    def contradiction_json(self, row: Breach) -> JSON:
+    def _contradiction_json(self, row: Breach) -> JSON:
         """Return a contradiction with the exchanges and deliveries that show it."""
         return {
             "record": self.hide(row.record),
@@ -97,7 +97,7 @@ class ServiceReport:
         )
 
     def _of_contradiction(self, clause: ClauseResult, row: Breach) -> Problem:
-        shown = self.contradiction_json(row)
+        shown = self._contradiction_json(row)
         record = f"{shown['record']}: " if shown["record"] and not shown["record"].startswith("#") else ""
         names = {"exchange": "#", "delivery": "delivery #"}
         return Problem(

@@ -31,7 +31,7 @@ NOT_THE_SERVICE: Final[Mapping[str, str]] = MappingProxyType(
         "other-failure": "a failure (5xx) without the error body of the document",
     }
 )
-_NOT_RECEIVED: Final = ("no-answer", "broken-body")
+NOT_RECEIVED: Final = ("no-answer", "broken-body")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +149,7 @@ class Exchange:
     @property
     def was_received(self) -> bool:
         """Return True if the client received the whole answer as it was sent."""
-        return self.status is not None and self.trouble not in _NOT_RECEIVED
+        return self.status is not None and self.trouble not in NOT_RECEIVED
 
     @property
     def succeeded(self) -> bool:
@@ -199,6 +199,10 @@ class Exchange:
         """The key that sorts exchanges as clients sent them, not as they arrived."""
         return self.follows, not self.is_given_up, self.number
 
+    def query_value(self, name: str) -> str | None:
+        """Return the last value of a parameter of the query, or None."""
+        return dict(self.query).get(name)
+
     def field(self, name: str) -> Any:
         """Return a field of the JSON object that the client received, or None."""
         answer = self.response_json if self.was_received else None
@@ -220,7 +224,6 @@ class DeliveryAttempt:
         event_id: The id of the event; of a recorded one without an id, its number.
         kind: The kind of the event.
         session_id: The session that the event is about; empty if it names none.
-        happened_at: When the event happened.
         at: When it was sent.
         ended_at: When the receiver's answer was there.
         status: The receiver's answer; None if there was none.
@@ -239,7 +242,6 @@ class DeliveryAttempt:
     event_id: str
     kind: str
     session_id: str
-    happened_at: Instant
     at: Instant
     ended_at: Instant
     status: int | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
@@ -10,16 +11,7 @@ Fact = Literal[
     "tenants",
     "audiences",
     "settings",
-    "permissions",
-    "owners of keys",
-    "end users",
-    "send failures",
-    "execution failures",
-    "targets",
-    "endpoints",
-    "every delivery",
-    "other paths",
-    "files",
+    "templates",
     "genuine",
     "later calls",
     "times",
@@ -33,16 +25,7 @@ LACKING: Final[Mapping[Fact, str]] = MappingProxyType(
         "tenants": "the recording has no keys, which show that calls are of one tenant",
         "audiences": "a recording does not show the chats of an audience",
         "settings": "a recording does not show how many messages a platform sends per minute",
-        "permissions": "a recording does not show the settings of a tenant",
-        "owners of keys": "a recording does not show to whom a key belongs, and recorders mask keys",
-        "end users": "a recording does not show what an end user did at the hosted page",
-        "send failures": "a recording does not show why a send failed",
-        "execution failures": "a recording does not show the failure that cannot be recovered",
-        "targets": "a recording does not show which chats were targets",
-        "endpoints": "a recording does not show the registered endpoints",
-        "every delivery": "a recording may lack deliveries",
-        "other paths": "calls of other paths are left out",
-        "files": "the limits and accepted types are not documented, and recorders leave out the contents of files",
+        "templates": "only a template that was read before the start is compared",
         "genuine": "a recording does not show whether a delivery was genuine",
         "later calls": "a recording may lack the calls that followed",
         "times": "the recording has no times",
@@ -51,4 +34,11 @@ LACKING: Final[Mapping[Fact, str]] = MappingProxyType(
         "visits": "no hosted page was visited",
     }
 )
+
+
+def why_lacking(facts: AbstractSet[Fact]) -> str | None:
+    """Return why a check is not judged whose trace lacks these facts; None for none."""
+    return next((why for fact, why in LACKING.items() if fact in facts), None)
+
+
 OF_A_SANDBOX: Final[frozenset[Fact]] = frozenset(get_args(Fact))

@@ -13,7 +13,7 @@ from mockserver.core.instants import MILLISECOND, Duration
 from mockserver.core.ledger import creating_exchanges
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
-from mockserver.core.state.records import Template
+from mockserver.core.state.records import PageVisit, Template
 from mockserver.core.state.rules import AppliedFault
 from mockserver.core.webhooks.deliveries import LOST
 from mockserver.trace.exchange import DeliveryAttempt, Exchange
@@ -21,7 +21,7 @@ from mockserver.trace.facts import OF_A_SANDBOX, Fact
 from mockserver.trace.records import End, Records, SeenCampaign, SeenExecution, SeenSession, SeenTemplate
 from mockserver.trace.trace import OfSandbox, Slept, Trace
 
-SOURCE = "sandbox"
+_SOURCE = "sandbox"
 _DELAYS = (*deciding("wait"), *deciding("wait after"))
 
 
@@ -35,21 +35,23 @@ def trace_of(run: Run, *, slept: Slept | None = None) -> Trace:
 
     Lock: as of the trace.
     """
-    return _trace(run, run.exchanges, _deliveries(run), slept)
+    return _trace(run, run.exchanges, _deliveries(run), tuple(run.visits), slept)
 
 
 def trace_of_calls(run: Run, entries: Sequence[JournalEntry], *, slept: Slept | None = None) -> Trace:
     """Return the trace of some calls of a sandbox, oldest first, without deliveries and visits."""
-    return _trace(run, entries, (), slept)
+    return _trace(run, entries, (), (), slept)
 
 
 def _trace(
-    run: Run, entries: Sequence[JournalEntry], deliveries: Sequence[DeliveryAttempt], slept: Slept | None
+    run: Run,
+    entries: Sequence[JournalEntry],
+    deliveries: Sequence[DeliveryAttempt],
+    visits: Sequence[PageVisit],
+    slept: Slept | None,
 ) -> Trace:
-    is_whole = entries is run.exchanges
-    visits = tuple(run.visits) if is_whole else ()
     return Trace(
-        exchanges=list(exchanges_of(run, entries)),
+        exchanges=list(_exchanges(run, entries)),
         deliveries=deliveries,
         visits=visits,
         knows=OF_A_SANDBOX.difference(_lacking(deliveries, visits)),
@@ -75,7 +77,7 @@ def _lacking(deliveries: Sequence[DeliveryAttempt], visits: Sequence[object]) ->
         yield "visits"
 
 
-def exchanges_of(run: Run, entries: Sequence[JournalEntry]) -> Iterator[Exchange]:
+def _exchanges(run: Run, entries: Sequence[JournalEntry]) -> Iterator[Exchange]:
     """Yield the calls as their clients received them: an answer that is held, or came after a repetition, is none."""
     arrivals = {
         record.arguments["call"].number: record.exchanges for record in run.commands if record.command == "call"
@@ -114,7 +116,7 @@ def _exchange(entry: JournalEntry, arrived_after: int | None, is_unreceived: boo
         trouble = "no-answer"
     return Exchange(
         number=entry.n,
-        source=SOURCE,
+        source=_SOURCE,
         method=call.method,
         path=f"{call.path}?{urlencode(call.query)}" if call.query else call.path,
         operation=None if call.method in ("HEAD", "OPTIONS") else entry.operation,
@@ -168,12 +170,11 @@ def _deliveries(run: Run) -> list[DeliveryAttempt]:
     return [
         DeliveryAttempt(
             number=number,
-            source=SOURCE,
+            source=_SOURCE,
             endpoint=delivery.webhook_id,
             event_id=delivery.event.id,
             kind=delivery.event.kind,
             session_id=delivery.event.record.id,
-            happened_at=delivery.event.at,
             at=attempt.at,
             ended_at=attempt.at + attempt.duration_ms * MILLISECOND,
             status=attempt.status,
@@ -220,7 +221,6 @@ def _records(run: Run, _trace: Trace) -> Records:
             status=session.status,
             return_url=session.return_url,
             expires_at=session.expires_at,
-            entrypoint_id=session.entrypoint_id,
         )
         for _, session in run.records("session")
     }

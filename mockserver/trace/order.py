@@ -89,14 +89,14 @@ def instant(text: Any) -> Instant | None:
     return parsed[0] if parsed is not None and parsed[1] else None
 
 
-def reversal(rows: Iterable[Ranked]) -> tuple[Ranked, Ranked] | None:
+def reversal(rows: Iterable[Ranked]) -> tuple[Sighting, Sighting] | None:
     """Return the earlier and the later of two sightings between which the rank has fallen; None if it may have risen only."""
     files: dict[str, list[Ranked]] = defaultdict(list)
     for row in rows:
         files[row.sighting.cited.source].append(row)
     for in_file in files.values():
         fallen = _reversal_in_time(in_file, _interval) or _reversal_in_order(in_file)
-        if fallen is not None and precedes(fallen[0].sighting.cited, fallen[1].sighting.cited):
+        if fallen is not None and precedes(fallen[0].cited, fallen[1].cited):
             return fallen
     if len(files) < 2:
         return None
@@ -105,7 +105,7 @@ def reversal(rows: Iterable[Ranked]) -> tuple[Ranked, Ranked] | None:
 
 def _reversal_in_time(
     rows: Sequence[Ranked], interval: Callable[[Cited], Interval | None]
-) -> tuple[Ranked, Ranked] | None:
+) -> tuple[Sighting, Sighting] | None:
     spans = [(interval(row.sighting.cited), row) for row in rows]
     timed = [(span, row) for span, row in spans if span is not None]
     by_end = sorted(timed, key=lambda pair: pair[0][1])
@@ -117,11 +117,11 @@ def _reversal_in_time(
                 highest = by_end[place][1]
             place += 1
         if highest is not None and highest.low > row.high:
-            return highest, row
+            return highest.sighting, row.sighting
     return None
 
 
-def _reversal_in_order(rows: Sequence[Ranked]) -> tuple[Ranked, Ranked] | None:
+def _reversal_in_order(rows: Sequence[Ranked]) -> tuple[Sighting, Sighting] | None:
     """Compare the calls of a source in its order, if that is the order of the calls."""
     highest: Ranked | None = None
     ordered = [row for row in rows if isinstance(row.sighting.cited, Exchange) and row.sighting.cited.is_ordered]
@@ -129,7 +129,7 @@ def _reversal_in_order(rows: Sequence[Ranked]) -> tuple[Ranked, Ranked] | None:
         same_answer = list(group)
         for row in same_answer:
             if highest is not None and highest.low > row.high:
-                return highest, row
+                return highest.sighting, row.sighting
         best = max(same_answer, key=lambda row: row.low)
         highest = best if highest is None or best.low > highest.low else highest
     return None

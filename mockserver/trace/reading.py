@@ -234,7 +234,6 @@ def _delivery(number: int, entry: Entry) -> DeliveryAttempt:
         event_id=next((headers[name] for name in _EVENT_IDS if name in headers), f"#{number}"),
         kind=event["event"],
         session_id=str(event["data"].get("sessionId")),
-        happened_at=at,
         at=at,
         ended_at=at if entry.ended_at is None else entry.ended_at,
         status=entry.status,

@@ -8,7 +8,7 @@ from typing import Final
 
 from mockserver.core.instants import MINUTE, SECOND, Instant, as_shown, retry_after_date
 from mockserver.trace.entries import Entry
-from mockserver.trace.exchange import DeliveryAttempt, Exchange, trouble_of
+from mockserver.trace.exchange import NOT_RECEIVED, DeliveryAttempt, Exchange, trouble_of
 from mockserver.trace.facts import Fact
 from mockserver.trace.seen import records_seen
 from mockserver.trace.trace import Trace
@@ -30,7 +30,7 @@ def recorded_exchange(entry: Entry, number: int, at: Instant) -> Exchange:
     trouble = trouble_of(entry.status, entry.response_headers, entry.response_body, entry.method)
     ended_at = at if entry.ended_at is None else entry.ended_at
     is_timed = entry.sent_at is not None
-    is_lost = trouble in ("no-answer", "broken-body")
+    is_lost = trouble in NOT_RECEIVED
     waited = 0 if is_lost else ended_at - at
     exchange = Exchange(
         number=number,

@@ -63,7 +63,6 @@ class SeenSession:
     status: str
     return_url: str | None
     expires_at: Instant | None
-    entrypoint_id: str | None
 
 
 class Records(NamedTuple):
@@ -79,6 +78,3 @@ class Records(NamedTuple):
     sessions: Mapping[str, SeenSession] = _NONE
     created: Mapping[str, int] = _NONE
     ends: Mapping[str, End] = _NONE
-
-
-NO_RECORDS: Final = Records()

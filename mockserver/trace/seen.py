@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.instants import SECOND, Instant
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.order import instant
 from mockserver.trace.records import Records, SeenCampaign, SeenExecution, SeenSession, SeenTemplate
-from mockserver.trace.sightings import Kind, Sighting, sightings
+from mockserver.trace.sightings import How, Kind, Sighting, objects_of, sighted
 from mockserver.trace.trace import Trace
 
 
 def records_seen(trace: Trace) -> Records:
     """Return the campaigns, executions and sessions whose creation a recording has."""
-    seen = trace.once(sightings)
-    campaigns = {row.id: _campaign(row) for row in _first(seen, "campaign", "created")}
-    started = (row for row in _first(seen, "execution", "started") if row.shown["campaignId"] in campaigns)
-    executions = {row.id: _execution(row, campaigns[row.shown["campaignId"]], trace) for row in started}
-    sessions = {row.id: _session(row, seen["session"][row.id]) for row in _first(seen, "session", "created")}
-    created = {
-        row.id: row.cited.number
-        for kind, how in (("campaign", "created"), ("execution", "started"), ("session", "created"))
-        for row in _first(seen, kind, how)
-    }
-    return Records(campaigns=campaigns, executions=executions, sessions=sessions, created=created)
+    created = _first(trace, "campaign", "created")
+    started = _first(trace, "execution", "started")
+    opened = _first(trace, "session", "created")
+    campaigns = {row.id: _campaign(row) for row in created}
+    known = [row for row in started if row.shown["campaignId"] in campaigns]
+    return Records(
+        campaigns=campaigns,
+        executions={row.id: _execution(row, campaigns[row.shown["campaignId"]], trace) for row in known},
+        sessions={row.id: _session(row, sighted(trace, "session")[row.id]) for row in opened},
+        created={row.id: row.cited.number for row in (*created, *started, *opened)},
+    )
 
 
-def _first(seen: Mapping[Kind, Mapping[str, list[Sighting]]], kind: Any, how: str) -> Iterable[Sighting]:
+def _first(trace: Trace, kind: Kind, how: How) -> Sequence[Sighting]:
     """Return the sighting of the creation of each record of a kind, in the order of their calls."""
-    found = (next((row for row in rows if row.how == how), None) for rows in seen.get(kind, {}).values())
+    found = (next((row for row in rows if row.how == how), None) for rows in sighted(trace, kind).values())
     return sorted(filter(None, found), key=lambda row: row.cited.number)
 
 
@@ -72,30 +71,23 @@ def _manual(trace: Trace, template_id: str, before: Exchange) -> frozenset[str] 
         if read.number < before.number and read.key == before.key and read.params.get("id") == template_id
     )
     latest = next(filter(lambda read: read.succeeded, reads), None)
-    rows = latest.field("commonVariables") if latest is not None else None
     if latest is None:
         return None
-    rows = rows if isinstance(rows, list) else []
-    return frozenset(row["key"] for row in rows if isinstance(row, dict) and isinstance(row.get("key"), str))
+    keys = [row.get("key") for row in objects_of(latest.response_json, "commonVariables")]
+    return frozenset(key for key in keys if isinstance(key, str))
 
 
 def _session(created: Sighting, rows: Iterable[Sighting]) -> SeenSession:
-    """Return a session with the status and the entrypoint that its last read shows."""
+    """Return a session with the status that its last read shows."""
     assert isinstance(created.cited, Exchange)
     return_url = created.cited.sent.get("returnUrl")
-    session = SeenSession(
+    read = [row.status for row in rows if row.how == "read" and row.status is not None]
+    return SeenSession(
         id=created.id,
-        status="pending",
+        status=read[-1] if read else "pending",
         return_url=return_url if isinstance(return_url, str) else None,
         expires_at=_deadline(created.cited, created.shown),
-        entrypoint_id=None,
     )
-    for row in rows:
-        if row.how == "read" and row.status is not None:
-            entrypoint = row.shown.get("entrypoint")
-            id = entrypoint.get("id") if isinstance(entrypoint, dict) else None
-            session = replace(session, status=row.status, entrypoint_id=id if isinstance(id, str) else None)
-    return session
 
 
 def _deadline(created: Exchange, shown: Mapping[str, Any]) -> Instant | None:

@@ -7,7 +7,7 @@ with a failure (5xx), shows nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from types import MappingProxyType
@@ -23,7 +23,7 @@ Kind = Literal["campaign", "execution", "session", "template", "entrypoint", "me
 How = Literal["created", "started", "canceled", "refused", "listed", "read", "event"]
 _ENDED: Final = tuple(status for status in CAMPAIGN.states if status in CAMPAIGN.final)
 _NOT_DRAFT: Final = tuple(status for status in CAMPAIGN.states if status != CAMPAIGN.initial)
-_OF_NO_DRAFT: Final = ("CAMPAIGN_NOT_DRAFT", "CAMPAIGN_ALREADY_PROCESSING")
+OF_NO_DRAFT: Final = ("CAMPAIGN_NOT_DRAFT", "CAMPAIGN_ALREADY_PROCESSING")  # refusals of a start
 _SENT: Final = ("name", "platform", "templateId", "cadence", "filters")  # that a campaign keeps
 
 
@@ -63,6 +63,11 @@ def sightings(trace: Trace) -> Mapping[Kind, Mapping[str, list[Sighting]]]:
     return rows
 
 
+def sighted(trace: Trace, kind: Kind) -> Mapping[str, Sequence[Sighting]]:
+    """Return the sightings of each record of a kind, by its id; see `sightings`."""
+    return trace.once(sightings).get(kind, {})
+
+
 def sightings_of(cited: Cited) -> Iterable[Sighting]:
     """Return what one exchange or delivery shows."""
     if isinstance(cited, DeliveryAttempt):
@@ -70,9 +75,15 @@ def sightings_of(cited: Cited) -> Iterable[Sighting]:
     reader = READERS.get(cited.operation or "")
     if reader is not None and cited.succeeded:
         return reader(cited, cited.response_json)
-    if cited.operation == "startCampaign" and cited.code in _OF_NO_DRAFT:
+    if cited.operation == "startCampaign" and cited.code in OF_NO_DRAFT:
         return [_of_path(cited, "refused", _NOT_DRAFT)]
     return ()
+
+
+def first_text(rows: Iterable[Sighting], field: str) -> str | None:
+    """Return the first text that these sightings show for a field; None if they show none."""
+    values = (row.shown.get(field) for row in rows)
+    return next((value for value in values if isinstance(value, str)), None)
 
 
 def objects_of(value: Any, key: str) -> list[Mapping[str, Any]]:
@@ -84,6 +95,12 @@ def objects_of(value: Any, key: str) -> list[Mapping[str, Any]]:
 def rows_of(value: Any, key: str) -> list[Mapping[str, Any]]:
     """Return those of `objects_of` that have an id."""
     return [row for row in objects_of(value, key) if isinstance(row.get("id"), str)]
+
+
+def next_cursor(page: Exchange) -> str:
+    """Return the cursor of the page after this one, or an empty text."""
+    cursor = page.field("nextCursor")
+    return cursor if isinstance(cursor, str) else ""
 
 
 def sent(exchange: Exchange) -> Mapping[str, Any] | None:

@@ -15,20 +15,10 @@ from mockserver.core.state.journal import Transition
 from mockserver.core.state.records import PageVisit
 from mockserver.trace.exchange import NOT_THE_SERVICE, DeliveryAttempt, Exchange
 from mockserver.trace.facts import Fact
-from mockserver.trace.records import NO_RECORDS, Records
+from mockserver.trace.records import Records
 
 Derived = TypeVar("Derived")
 Slept = Callable[[int, int], Duration]
-# Entries of a recording that are no exchanges with the API.
-LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "other": "of another address",
-        "preflight": "a preflight of a browser",
-        "cached": "a duplicate from the recorder's cache",
-        "redirect": "a redirect before the API",
-        "unfinished": "without a request that can be read",
-    }
-)
 _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
@@ -39,7 +29,7 @@ def never(_earlier: int, _later: int) -> Duration:
 
 def no_records(_trace: Trace) -> Records:
     """Return no records: the trace shows none."""
-    return NO_RECORDS
+    return Records()
 
 
 class OfSandbox(NamedTuple):
@@ -84,7 +74,9 @@ class Trace:
             it. `never` is for a client whose only way to wait is to advance the sandbox's clock.
         sources: The names of the files, or the address of the service; none of a sandbox.
         prefix: The part of the addresses before `/v1`.
-        left_out: The number of entries of recordings that are no exchanges with the API, by a kind of `LEFT_OUT`.
+        left_out: The number of entries of recordings that are no exchanges with the API, by kind: `other` of another address,
+            `preflight` of a browser, `cached` of the recorder, `redirect` before the API, `unfinished` without a request that
+            can be read.
         read_records: Returns `records`.
 
     Lock: of a sandbox's trace, the caller holds the sandbox's lock, or has made it of a copy, for as long as it is used: indexes
@@ -164,10 +156,7 @@ class Trace:
     @cached_property
     def by_key(self) -> Mapping[str | None, Sequence[Exchange]]:
         """The exchanges by their key: each group is what one tenant's clients sent; None has those without a key."""
-        groups: dict[str | None, list[Exchange]] = {}
-        for exchange in self.exchanges:
-            groups.setdefault(exchange.key, []).append(exchange)
-        return groups
+        return grouped((exchange.key, exchange) for exchange in self.exchanges)
 
     @property
     def troubles(self) -> Mapping[str, int]:

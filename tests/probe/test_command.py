@@ -179,8 +179,8 @@ def test_the_report_has_what_was_called_the_service_the_choices_and_what_was_not
     heads = [line.partition(": ")[0] for line in printed if line[0] != " "]
 
     assert printed[0].startswith(f"{sandbox.base_url}: ")
-    assert ["service", "choices", "next question", "masked"] == heads[1:5]
-    assert {"not probed"} == {*heads[5:]}
+    assert ["service", "choices", "masked"] == heads[1:4]
+    assert {"not probed"} == {*heads[4:]}
     assert any(line.endswith("(it needs --public-key)") for line in printed)
 
 

@@ -47,7 +47,7 @@ def test_the_report_has_what_was_read_the_service_the_client_and_the_choices(
     heads = [line.partition(":")[0] for line in text.splitlines() if line[0] != " "]
 
     assert 0 == status
-    assert ["recording.har", "service", "client", "choices", "next question", "masked"] == heads
+    assert ["recording.har", "service", "client", "choices", "masked"] == heads
     assert "recording.har: 2 exchanges of 2 operations in 5 ms (1 other left out)" == text.splitlines()[0]
     assert "dual-status" not in text.partition("choices:")[0]
     assert re.search(r"message-text +reworded  \(#2\)", text)
@@ -141,16 +141,6 @@ def test_the_profile_has_what_is_settled_and_the_rest_as_comments(
     assert f"written: {profile}" == text.splitlines()[-1]
 
 
-def test_questions_are_lines_of_curl_the_safe_ones_first(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, text = report(capsys, "judge", write(tmp_path, LIST, NOT_FOUND), "--questions")
-    comments, calls = text.splitlines()[::2], text.splitlines()[1::2]
-
-    assert "# provider-status-internal, list-order, datetime-spelling, new-enum-values: changes nothing" == comments[0]
-    assert 'curl -s -X GET -H "X-API-Key: $KEY" https://crm.example/api/v1/message-templates' == calls[0]
-    assert "creates a record" not in "".join(comments[:-3])
-    assert {"# ", "cur"} == {comment[:2] for comment in comments} | {call[:3] for call in calls}
-
-
 def test_a_file_that_does_not_exist_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (
         2,
@@ -178,7 +168,7 @@ def test_a_client_is_judged_alone_and_a_severe_finding_is_1(tmp_path: Path, caps
 
 def test_json_of_one_part_has_that_part_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path, LIST)
-    parts = {"service", "client", "choices", "questions"}
+    parts = {"service", "client", "choices"}
     printed = {
         part: json.loads(report(capsys, "judge", file, f"--{part}", "--json")[1]) for part in ("service", "client")
     }

@@ -14,7 +14,7 @@ from mockserver.trace.exchange import DeliveryAttempt
 from tests.recordings.honest import Bent, honest_life
 from tests.recordings.lies import ALLOWED, LIES, UNSHOWN, Lie, Unshown
 
-OF_RECORDS = ("tenant", "recording")
+OF_RECORDS = ("tenant", "trace")
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +67,7 @@ def test_each_lie_is_another_sentence() -> None:
 
 def test_each_clause_of_a_history_has_a_lie() -> None:
     """But for the id of an event: that of another session may be one that is not recorded."""
-    judged = {clause for check in CHECKS if check.scope in OF_RECORDS for clause in check.clauses}
+    checks = [check for check in CHECKS if check.judge is not None and check.scope in OF_RECORDS]
+    judged = {clause for check in checks for clause in check.clauses}
 
     assert {"events.session-id"} == judged - {lie.clause for lie in LIES}

@@ -57,7 +57,8 @@ def test_no_life_under_random_choices_is_contradictory(tmp_path: Path) -> None:
     finally:
         server.close()
 
-    clauses = {clause for check in CHECKS if check.scope == "tenant" for clause in check.clauses}
+    checks = [check for check in CHECKS if check.judge is not None and check.scope == "tenant"]
+    clauses = {clause for check in checks for clause in check.clauses}
     assert set() == clauses - {*compared} - SELDOM
 
 

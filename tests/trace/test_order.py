@@ -46,8 +46,8 @@ def test_an_order_is_said_only_where_it_is_proved(
 
 def test_a_delivery_has_no_order_with_the_calls_of_another_recorder() -> None:
     delivery = DeliveryAttempt(
-        number=1, source="receiver.har", endpoint="", event_id="#1", kind="", session_id="", happened_at=0, at=0,
-        ended_at=0, status=200, headers={}, body=b"",
+        number=1, source="receiver.har", endpoint="", event_id="#1", kind="", session_id="", at=0, ended_at=0,
+        status=200, headers={}, body=b"",
     )  # fmt: skip
 
     assert (None, None) == (precedes(delivery, call(9)), precedes(call(9), delivery))
@@ -68,5 +68,5 @@ def test_a_rank_has_fallen_only_between_two_calls_whose_order_is_proved() -> Non
     fallen = [ranked(1, 0), ranked(2, 2), ranked(3, 1)]
     overlapping = [ranked(2, 2, ended_at=9 * SECOND), ranked(3, 1)]
 
-    assert (fallen[1], fallen[2]) == reversal(fallen)
+    assert (fallen[1].sighting, fallen[2].sighting) == reversal(fallen)
     assert reversal(overlapping) is None

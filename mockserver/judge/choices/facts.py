@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.trace.exchange import Cited, Exchange
 from mockserver.trace.order import precedes
-from mockserver.trace.sightings import Kind, Sighting, objects_of, sightings
+from mockserver.trace.sightings import Kind, Sighting, first_text, objects_of, sighted
 from mockserver.trace.trace import Trace
 
 Alternative = Mapping[str, frozenset[str]]  # options of choices that together fit an answer
@@ -24,6 +24,7 @@ APPROVED, UNAPPROVED = "APPROVED", "PENDING"
 _ANY_TEMPLATE: Final = frozenset({INTERNAL, APPROVED, UNAPPROVED})
 _STATES: Final = frozenset(CAMPAIGN.states)
 _NEVER_RAN: Final = frozenset((CAMPAIGN.initial, "canceled"))
+_KINDS_KEPT: Final[tuple[Kind, ...]] = ("campaign", "session")  # of records that a service never removes
 
 
 class Shown(NamedTuple):
@@ -63,14 +64,15 @@ class Facts:
         self._recording = recording
         self._first: dict[str, Exchange] = {}
         self._owners: dict[str, set[str | None]] = {}
-        for id, rows in (*self._of("campaign").items(), *self._of("session").items()):
-            answers = [row.cited for row in rows if isinstance(row.cited, Exchange)]
-            self._owners[id] = {answer.key for answer in answers}
-            if answers:
-                self._first[id] = min(answers, key=lambda answer: answer.ended_at)
+        for kind in _KINDS_KEPT:
+            for id, rows in self._of(kind).items():
+                answers = [row.cited for row in rows if isinstance(row.cited, Exchange)]
+                self._owners[id] = {answer.key for answer in answers}
+                if answers:
+                    self._first[id] = min(answers, key=lambda answer: answer.ended_at)
 
     def _of(self, kind: Kind) -> Mapping[str, Sequence[Sighting]]:
-        return self._recording.once(sightings).get(kind, {})
+        return sighted(self._recording, kind)
 
     def statuses(self, campaign_id: str, at: Exchange) -> frozenset[str]:
         """Return the statuses that a campaign may have when a call is handled."""
@@ -101,8 +103,7 @@ class Facts:
         for id, rows in self._of("campaign").items():
             if not self.is_own(id, at):
                 continue
-            names = [row.shown.get("name") for row in rows if precedes(row.cited, at)]
-            name = next((name for name in names if isinstance(name, str)), None)
+            name = first_text((row for row in rows if precedes(row.cited, at)), "name")
             if name is not None:
                 yield NamedCampaign(id, name, self.statuses(id, at))
 
@@ -123,8 +124,7 @@ class Facts:
 
     def template_of(self, campaign_id: str) -> str:
         """Return the id of a campaign's template, which never changes; an empty text if no answer shows it."""
-        ids = (row.shown.get("templateId") for row in self._of("campaign").get(campaign_id, ()))
-        return next((id for id in ids if isinstance(id, str)), "")
+        return first_text(self._of("campaign").get(campaign_id, ()), "templateId") or ""
 
     def is_new(self, record_id: str) -> bool:
         """Return True if the recording has the call that created a campaign or started an execution."""

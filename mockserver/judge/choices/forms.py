@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from mockserver._json import JSON, changed
 from mockserver.contract.filters import FIELDS, PART_OPERATORS
+from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.limits import PAGE_LIMIT_DEFAULT
 from mockserver.contract.text import http_date, whole_number
 from mockserver.core.instants import MINUTE, SECOND
@@ -30,7 +31,6 @@ from mockserver.wire.formats import BODY_FORMATS
 from mockserver.wire.serializers import progress
 
 Options = Iterator[tuple[str, Iterable[str]]]
-_ENDED: Final = ("completed", "failed", "canceled")
 _LAG: Final = 5 * SECOND  # of `campaign-first`
 _COMPARED_MAX: Final = 40  # rows of a list, each with each
 _SURELY_SORTED: Final = 10  # rows: by chance once in 3,628,800 lists
@@ -108,7 +108,7 @@ def _lags(campaign: Mapping[str, Any], execution: Mapping[str, Any]) -> list[str
     The last send of n is at least (n - 1) / cadence minutes after the start, by the service's own instants, which may be cut
     to seconds. An execution that completed less than five seconds after that did not lag.
     """
-    if campaign.get("status") in _ENDED and execution.get("status") == "processing":
+    if campaign.get("status") in CAMPAIGN.final and execution.get("status") == "processing":
         return ["campaign-first"]
     counts, cadence = _counts_of(execution), campaign.get("cadence")
     started, ended = instant(execution.get("startedAt")), instant(execution.get("completedAt"))
@@ -227,7 +227,8 @@ def _page(exchange: Exchange, _facts: Facts) -> Options:
         yield "next-cursor-end", _emptiness(answer, "nextCursor")
         return
     count = len(rows_of(answer, "records"))
-    limit = whole_number(dict(exchange.query).get("limit", str(PAGE_LIMIT_DEFAULT)))
+    written = exchange.query_value("limit")
+    limit = PAGE_LIMIT_DEFAULT if written is None else whole_number(written)
     if limit is not None and count < limit:
         yield "short-pages", ["short"]
     elif count == limit != 1:  # half of a limit of 1 is 1
@@ -307,7 +308,7 @@ def _repeated_messages(recording: Trace) -> Iterator[Shown]:
             continue
         chat, following = page.params["chatId"], page.field("nextCursor")
         ids = {row["id"] for row in rows_of(page.response_json, "records")}
-        if ids & pages.get((chat, dict(page.query).get("cursor", "")), set()):
+        if ids & pages.get((chat, page.query_value("cursor") or ""), set()):
             yield _one("page-stability", ["offset"], page)
         if following:
             pages[chat, str(following)] = ids

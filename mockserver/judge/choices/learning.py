@@ -58,7 +58,7 @@ class LearnedChoice(NamedTuple):
         question: What it decides.
         state: `settled` for one option, `set` for several, `contradicted` for none, `not-shown` for all.
         options: Those that remain; none if it is contradicted or not shown.
-        exchanges: Indexes of exchanges that exclude an option, or contradict each other; a few of them.
+        exchanges: Numbers of exchanges that exclude an option, or contradict each other; a few of them.
         deliveries: Likewise of deliveries.
         why: Why it is not shown, or what contradicts it; empty otherwise.
     """

@@ -36,7 +36,7 @@ from mockserver.core.state.sandbox import Clock, KeyOwner, SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.judge.choices.facts import Alternative, Facts, Shown, TemplateFacts
 from mockserver.trace.exchange import Exchange
-from mockserver.trace.sightings import objects_of
+from mockserver.trace.sightings import OF_NO_DRAFT, objects_of
 from mockserver.trace.trace import Trace
 from mockserver.wire.formats import SerializationContext
 from mockserver.wire.request import files_of
@@ -278,7 +278,7 @@ def _starts(exchange: Exchange, facts: Facts, shown: Outcome) -> Iterator[Possib
     template = facts.template(facts.template_of(campaign_id), exchange)
     statuses = facts.statuses(campaign_id, exchange)
     yield from _absent_or_foreign("campaign", campaign_id, exchange, facts)
-    if shown in ("CAMPAIGN_NOT_DRAFT", "CAMPAIGN_ALREADY_PROCESSING"):
+    if shown in OF_NO_DRAFT:
         yield from map(_campaign, sorted(statuses))
     elif "draft" in statuses:
         values = exchange.sent.get("commonVariables")

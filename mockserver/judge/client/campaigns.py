@@ -12,7 +12,7 @@ from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.lifecycles import FINAL
 from mockserver.core import ledger
 from mockserver.core.instants import HOUR, MINUTE, SECOND
-from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict
+from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict, unless_known
 from mockserver.judge.client.evidence import (
     RETRIED,
     between,
@@ -27,8 +27,8 @@ from mockserver.judge.client.evidence import (
     transport_repeats,
 )
 from mockserver.trace.exchange import Exchange
-from mockserver.trace.facts import LACKING
 from mockserver.trace.records import SeenExecution, SeenTemplate
+from mockserver.trace.sightings import objects_of
 from mockserver.trace.trace import Trace, numbers
 
 _READS: Final = ("listCampaigns", "readCampaign", "readExecution")
@@ -115,8 +115,8 @@ def blind_post_retry(trace: Trace) -> Iterator[Verdict]:
 def _unknown_effects(trace: Trace) -> Iterator[NotAssessable]:
     """Yield why nothing was found, if the trace does not show whether a create or a start that failed took effect."""
     writes = trace.of("createCampaign", "startCampaign")
-    if "effects" not in trace.knows and any(not write.is_answered or write.has_failed for write in writes):
-        yield NotAssessable(LACKING["effects"])
+    if any(not write.is_answered or write.has_failed for write in writes):
+        yield from unless_known("effects", trace)
 
 
 class _Creates(NamedTuple):
@@ -318,8 +318,7 @@ def wrong_variable_keys(trace: Trace) -> Iterator[Verdict]:
         if template is not None:
             for start in starts:
                 yield from _wrong_keys(trace, template, start)
-    if "settings" not in trace.knows:
-        yield NotAssessable("only a template that was read before the start is compared")
+    yield from unless_known("templates", trace)
 
 
 def _wrong_keys(trace: Trace, template: SeenTemplate, start: Exchange) -> Iterator[Proof]:
@@ -338,8 +337,7 @@ def _listed(trace: Trace, template_id: str, start: Exchange) -> Iterator[set[str
     for read in trace.concerning(template_id):
         is_before = read.operation == "readTemplate" and read.number < start.number
         if is_before and read.client == start.client and read.succeeded:
-            rows = read.field("commonVariables") or []
-            yield {str(row.get("key")) for row in rows if isinstance(row, dict)}
+            yield {str(row.get("key")) for row in objects_of(read.response_json, "commonVariables")}
 
 
 def cancel_and_forget(trace: Trace) -> Iterator[Verdict]:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from mockserver.core.instants import MILLISECOND, SECOND, Duration, Instant, retry_after, retry_after_date
 from mockserver.trace.exchange import DeliveryAttempt, Exchange
 from mockserver.trace.records import SeenSession
-from mockserver.trace.sightings import sightings
+from mockserver.trace.sightings import sighted
 from mockserver.trace.trace import Trace
 
 OF_ALL_CALLS: Final = (401, 403)  # a refusal of the key or the tenant, whatever the request
@@ -112,11 +112,10 @@ def shown(trace: Trace, campaign_id: str | None, client_of: Exchange | None = No
 
 
 def _shown(trace: Trace) -> Mapping[str | None, Sequence[tuple[int, Any]]]:
-    seen = trace.once(sightings)
     found: dict[str | None, list[tuple[int, Any]]] = {}
-    for id, rows in seen.get("campaign", {}).items():
+    for id, rows in sighted(trace, "campaign").items():
         found[id] = [(row.cited.number, row.status) for row in rows if row.how in ("read", "listed")]
-    for rows in seen.get("execution", {}).values():
+    for rows in sighted(trace, "execution").values():
         for row in rows:
             if row.how == "read":
                 found.setdefault(row.shown["campaignId"], []).append((row.cited.number, row.status))
@@ -171,10 +170,14 @@ def sessions(trace: Trace) -> Iterator[tuple[SeenSession, Exchange]]:
             yield session, created
 
 
+def polls(trace: Trace, session_id: str) -> list[Exchange]:
+    """Return the calls that read a session."""
+    return [call for call in trace.concerning(session_id) if call.operation == "readConnectionSession"]
+
+
 def reads(trace: Trace, session_id: str) -> list[Exchange]:
     """Return the reads of a session whose success its client received."""
-    calls = trace.concerning(session_id)
-    return [call for call in calls if call.operation == "readConnectionSession" and call.succeeded]
+    return [call for call in polls(trace, session_id) if call.succeeded]
 
 
 def is_acknowledged(trace: Trace, session_id: str) -> bool:

@@ -16,7 +16,7 @@ from mockserver.core.instants import MILLISECOND
 from mockserver.judge.check import Check, Finding, Judge, Met, NotAssessable, NotAssessed, Proof
 from mockserver.judge.client.rules import RULES
 from mockserver.trace.exchange import Exchange
-from mockserver.trace.facts import LACKING
+from mockserver.trace.facts import why_lacking
 from mockserver.trace.trace import Trace
 
 _OTHER_RUN: Final = (
@@ -80,13 +80,14 @@ def _obstacle(trace: Trace, rule: Check) -> str | None:
     """Return why a trace cannot show a rule, or None."""
     if rule.judge is None:
         return _OTHER_RUN
-    if not rule.needs <= trace.knows:
-        return next(why for fact, why in LACKING.items() if fact in rule.needs and fact not in trace.knows)
+    lacking = why_lacking(rule.needs - trace.knows)
+    if lacking is not None:
+        return lacking
     if not trace.sources:
         return None  # a sandbox has each body, but for one that was too long to be read
     left_out = trace.once(_left_out)
-    lacking = next((operation for operation in rule.bodies if operation in left_out), None)
-    return f"the recording lacks a body of {lacking}" if lacking is not None else None
+    operation = next((operation for operation in rule.bodies if operation in left_out), None)
+    return f"the recording lacks a body of {operation}" if operation is not None else None
 
 
 def _left_out(trace: Trace) -> AbstractSet[str | None]:

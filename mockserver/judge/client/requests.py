@@ -15,15 +15,15 @@ from typing import Any, Final
 
 from mockserver.contract import schemas
 from mockserver.contract.endpoints import OPERATIONS
-from mockserver.contract.filters import FIELDS
+from mockserver.contract.filters import FIELDS, statements
 from mockserver.contract.limits import CADENCE_MAX_PER_MINUTE
 from mockserver.contract.text import closest_match, whole_number
 from mockserver.core.instants import MINUTE, parse
-from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict
+from mockserver.judge.check import MET, Check, Proof, Verdict, unless_known
 from mockserver.judge.client.evidence import OF_ALL_CALLS, WITH_FILTERS, between
 from mockserver.trace.exchange import TOO_MANY, Exchange
-from mockserver.trace.facts import LACKING
 from mockserver.trace.records import SeenCampaign, SeenExecution
+from mockserver.trace.sightings import next_cursor
 from mockserver.trace.trace import Trace, numbers
 
 _ON_CHANNEL: Final = ("chat.platform", "chat.entrypointId")
@@ -103,14 +103,6 @@ def _may_be_filters(key: str, value: Any) -> bool:
     return bool(closest_match(key.lower(), ("filters",), likeness=0.8)) or any(statements(value))
 
 
-def statements(filters: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the readable statements of a body's filters."""
-    for group in filters if isinstance(filters, list | tuple) else ():
-        rows = group.get("statements") if isinstance(group, Mapping) else None
-        if isinstance(rows, list | tuple):
-            yield from (row for row in rows if isinstance(row, Mapping))
-
-
 def platform_used_as_audience(trace: Trace) -> Iterator[Verdict]:
     if any(start.applied for start in trace.of("startCampaign")):
         yield MET
@@ -139,10 +131,9 @@ def cadence_units(trace: Trace) -> Iterator[Verdict]:
     creates = trace.of("createCampaign")
     if creates:
         yield MET
-    proofs = [*_no_whole_cadences(creates), *_odd_cadences(trace)]
-    yield from proofs
-    if not proofs and "settings" not in trace.knows:
-        yield NotAssessable(LACKING["settings"])
+    yield from _no_whole_cadences(creates)
+    yield from _odd_cadences(trace)
+    yield from unless_known("settings", trace)
 
 
 def _no_whole_cadences(creates: Sequence[Exchange]) -> Iterator[Proof]:
@@ -305,20 +296,10 @@ def _basic(headers: Mapping[str, str]) -> str:
         return ""
 
 
-def next_cursor(page: Exchange) -> str:
-    """Return the cursor of the page after this one, or an empty text."""
-    cursor = page.field("nextCursor")
-    return cursor if isinstance(cursor, str) else ""
-
-
 def page_length(page: Exchange) -> int:
     """Return the number of messages of a page."""
     records = page.field("records")
     return len(records) if isinstance(records, list) else 0
-
-
-def _cursor(page: Exchange) -> str | None:
-    return dict(page.query).get("cursor")
 
 
 def _is_last(page: Exchange) -> bool:
@@ -332,10 +313,10 @@ def page_early_stop(trace: Trace) -> Iterator[Verdict]:
     for chat_id, pages in trace.grouped_by("chatId", "listMessages"):
         last = pages[-1]
         cursor = next_cursor(last)
-        if not last.succeeded or not cursor or any(_cursor(page) == cursor for page in pages):
+        if not last.succeeded or not cursor or any(page.query_value("cursor") == cursor for page in pages):
             continue
-        before = [page for page in pages[:-1] if page.succeeded and next_cursor(page) == _cursor(last)]
-        full = whole_number(dict(last.query).get("limit", ""))
+        before = [page for page in pages[:-1] if page.succeeded and next_cursor(page) == last.query_value("cursor")]
+        full = whole_number(last.query_value("limit") or "")
         if full is None:
             full = max(map(page_length, before), default=0)
         if page_length(last) < full:
@@ -353,10 +334,10 @@ def page_endless(trace: Trace) -> Iterator[Verdict]:
 
 
 def _blank_cursors(chat_id: str, pages: Sequence[Exchange]) -> Iterator[Proof]:
-    blank = [page for page in pages if _is_blank(_cursor(page))]
+    blank = [page for page in pages if _is_blank(page.query_value("cursor"))]
     if blank:
         ends = [page for page in pages if page.number < blank[0].number and _is_last(page)]
-        message = f"{chat_id} was read with the cursor {_cursor(blank[0])!r}"
+        message = f"{chat_id} was read with the cursor {blank[0].query_value('cursor')!r}"
         yield Proof(message, numbers((*ends[-1:], *blank[:2])))
 
 
@@ -368,17 +349,19 @@ def _is_blank(cursor: str | None) -> bool:
 def _same_cursors(chat_id: str, pages: Sequence[Exchange]) -> Iterator[Proof]:
     """A page that is read again by the page before it, as for another user, may be followed again."""
     read = [page for page in pages if page.succeeded]
-    links = [(_cursor(page), next_cursor(page)) for page in read]
+    links = [(page.query_value("cursor"), next_cursor(page)) for page in read]
     returned = Counter(following for own, following in links if following != own)
-    for cursor in dict.fromkeys(map(_cursor, read)):
-        same = [page for page in read if _cursor(page) == cursor]
+    for cursor in dict.fromkeys(page.query_value("cursor") for page in read):
+        same = [page for page in read if page.query_value("cursor") == cursor]
         if cursor and not _is_blank(cursor) and len(same) >= _SAME + max(returned[cursor], 1):
             yield Proof(f"{chat_id} was read {len(same)} times with the same cursor", numbers(same[:3]))
 
 
 def _restarted_lists(chat_id: str, pages: Sequence[Exchange]) -> Iterator[Proof]:
-    ends = [(last, after) for last, after in pairwise(pages) if _cursor(last) and _is_last(last)]
-    again = [first for last, first in ends if _cursor(first) is None and first.succeeded and first.at == last.at]
+    ends = [(last, after) for last, after in pairwise(pages) if last.query_value("cursor") and _is_last(last)]
+    again = [
+        first for last, first in ends if first.query_value("cursor") is None and first.succeeded and first.at == last.at
+    ]
     if len(again) >= _RESTARTED:
         message = f"{chat_id} was read from the first page again immediately after the last, {len(again)} times"
         yield Proof(message, numbers((ends[0][0], *again[:2])))

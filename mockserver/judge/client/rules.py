@@ -100,7 +100,7 @@ PARTS: Final[Mapping[str, tuple[Check, ...]]] = MappingProxyType(
 RULES: Final[Mapping[str, Check]] = MappingProxyType({row.id: row for part in PARTS.values() for row in part})
 
 # The rule that a client breaks if its calls depend on these choices.
-BLAMED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+BLAMED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "match-on-message": ("message-text",),
         "match-on-status": ("dual-status",),

@@ -22,6 +22,7 @@ from mockserver.judge.client.evidence import (
     is_acknowledged,
     is_locked_out,
     plain_attempts,
+    polls,
     reads,
     sessions,
 )
@@ -43,20 +44,22 @@ _SCANNER: Final = re.compile(
 
 
 def reuse_dead_session(trace: Trace) -> Iterator[Verdict]:
-    for polls in poll_sequences(trace, polled=("readConnectionSession",)):
-        final = final_read(trace, polls)
+    for loop in poll_sequences(trace, polled=("readConnectionSession",)):
+        final = final_read(trace, loop)
         if final is None or final.status == "completed":
             continue
         yield MET
         if _is_loop(trace, final):
-            message = f"{polls.id} was {final.status}, and was read {len(final.later)} more times"
+            message = f"{loop.id} was {final.status}, and was read {len(final.later)} more times"
             yield Proof(message, numbers((final.exchange, *final.later[:2])))
         # A POST to a dead link is sent by a tab that was open before.
-        dead = (visit for visit in _visits(trace, polls.id) if visit.method == "GET" and visit.status == 410)
+        dead = (visit for visit in _visits(trace, loop.id) if visit.method == "GET" and visit.status == 410)
         # One visit of a dead link is a user's, who still has it: a client that shows it again has several.
         if sum(visit.at > final.exchange.at for visit in dead) >= 2:
-            message = f"the link of {polls.id} was opened again and again after the client had read that it was {final.status}"
-            yield Proof(message, numbers(filter(None, (trace.creating(polls.id), final.exchange))))
+            message = (
+                f"the link of {loop.id} was opened again and again after the client had read that it was {final.status}"
+            )
+            yield Proof(message, numbers(filter(None, (trace.creating(loop.id), final.exchange))))
 
 
 def _is_loop(trace: Trace, final: FinalRead) -> bool:
@@ -121,11 +124,11 @@ def _may_be_reported(trace: Trace, session: SeenSession) -> bool:
 
 def _is_polled_to_the_end(trace: Trace, session: SeenSession) -> bool:
     """Return True if the next poll would be past the deadline or the run, by the wait before the last one or its Retry-After."""
-    polls = [call for call in trace.concerning(session.id) if call.operation == "readConnectionSession"]
-    if not polls:
+    own = polls(trace, session.id)
+    if not own:
         return False
-    last = polls[-1]
-    usual = min(last.at - polls[-2].at, _LONGEST_POLL) if len(polls) > 1 else 0
+    last = own[-1]
+    usual = min(last.at - own[-2].at, _LONGEST_POLL) if len(own) > 1 else 0
     following = last.at + max(usual, last.requested_wait or 0)
     return following >= trace.now or (session.expires_at is not None and following >= session.expires_at)
 
@@ -153,9 +156,8 @@ def webhook_only(trace: Trace) -> Iterator[Verdict]:
 
 def _has_read(trace: Trace, session: SeenSession) -> bool:
     """Return True if the client has read a session, with success if it completed."""
-    if session.status == "completed":
-        return bool(reads(trace, session.id))
-    return any(call.operation == "readConnectionSession" for call in trace.concerning(session.id))
+    calls = reads if session.status == "completed" else polls
+    return bool(calls(trace, session.id))
 
 
 def id_not_stored_first(trace: Trace) -> Iterator[Verdict]:

@@ -17,12 +17,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mockserver.contract.effects import ALIASES
+from mockserver.contract.filters import statements
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.contract.wire_faults import WIRE_FAULTS
 from mockserver.core.state.journal import Transition
 from mockserver.judge.client.evidence import WITH_FILTERS
 from mockserver.judge.client.judge import chances
-from mockserver.judge.client.requests import statements
 from mockserver.judge.coverage.coverage import Coverage
 from mockserver.judge.coverage.dimensions import DEADLINE, ENDS, answer_item, fault_item, step_item
 from mockserver.trace.exchange import Exchange

@@ -26,7 +26,7 @@ from mockserver.trace.trace import Trace
 Place = tuple[str, ...]
 
 # Lists of values that the document leaves open, by operation; a place is a path of keys, without array indexes.
-OPEN_LISTS: Final[Mapping[str, frozenset[Place]]] = {
+_OPEN_LISTS: Final[Mapping[str, frozenset[Place]]] = {
     "listTemplates": frozenset({("templates", "providerTemplateStatus")}),
     "readTemplate": frozenset({("items", "type")}),
     "readEntrypoint": frozenset({("entrypoint", "platform")}),
@@ -34,8 +34,8 @@ OPEN_LISTS: Final[Mapping[str, frozenset[Place]]] = {
     "listMessages": frozenset({("records", "type"), ("records", "status")}),
 }
 # "Response shape: not shown", and "required fields of a message record: not shown".
-SHAPE_OPEN: Final = frozenset({"readFilterSchema"})
-REQUIRED_OPEN: Final = frozenset({"listMessages"})
+_SHAPE_OPEN: Final = frozenset({"readFilterSchema"})
+_REQUIRED_OPEN: Final = frozenset({"listMessages"})
 _RECORDS: Final[Mapping[str, str]] = {"listMessages": "messages.record"}  # the clause of the records of a list
 
 
@@ -53,11 +53,11 @@ def compare(operation: str, body: Any) -> Shape:
     """Compare the body of a success with the schema of its operation."""
     shape = Shape()
     name = ENDPOINTS[operation].response_schema
-    if operation in SHAPE_OPEN or name is None:
+    if operation in _SHAPE_OPEN or name is None:
         return shape
-    listed_only = _strip(schemas.load(name), body, (), OPEN_LISTS.get(operation, frozenset()), shape)
+    listed_only = _strip(schemas.load(name), body, (), _OPEN_LISTS.get(operation, frozenset()), shape)
     for problem in schemas.check(name, listed_only):
-        if problem.keyword != "required" or operation not in REQUIRED_OPEN:
+        if problem.keyword != "required" or operation not in _REQUIRED_OPEN:
             shape.violations.append(str(problem))
     return shape
 
@@ -86,8 +86,8 @@ def _strip(schema: Any, value: Any, place: Place, open_lists: frozenset[Place], 
     return value
 
 
-ERROR_KEYS: Final = ("statusCode", "code", "message")
-DATE_KEYS: Final = frozenset({"createdAt", "updatedAt", "startedAt", "completedAt"})
+_ERROR_KEYS: Final = ("statusCode", "code", "message")
+_DATE_KEYS: Final = frozenset({"createdAt", "updatedAt", "startedAt", "completedAt"})
 _ISO: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
 _DATE_TIME_FORMATS: Final = {
     "milliseconds": re.compile(_ISO + r"\.\d{3}Z"),
@@ -106,7 +106,7 @@ _SECRET: Final = re.compile(r"(access|refresh|provider|auth\w*)_?(token|code)|se
 _LEFT_OUT: Final = {"content-type": "application/json"}
 
 
-class ShapedAnswer(NamedTuple):
+class _ShapedAnswer(NamedTuple):
     """A success with a JSON object or list, and how its body differs from the schema."""
 
     answer: Exchange
@@ -121,9 +121,9 @@ def _successes(answers: Trace) -> list[Exchange]:
     return [answer for answer in answers.calls if answer.succeeded]
 
 
-def _shaped(answers: Trace) -> Sequence[ShapedAnswer]:
+def _shaped(answers: Trace) -> Sequence[_ShapedAnswer]:
     with_body = [answer for answer in _successes(answers) if isinstance(answer.response_json, dict | list)]
-    return [ShapedAnswer(answer, compare(answer.operation or "", answer.response_json)) for answer in with_body]
+    return [_ShapedAnswer(answer, compare(answer.operation or "", answer.response_json)) for answer in with_body]
 
 
 def error_body(answers: Trace) -> Found:
@@ -222,7 +222,7 @@ def date_time_format(answers: Trace) -> Found:
 def _date_times(value: Any) -> Iterator[tuple[str, str]]:
     """Yield the key and text of each date-time in a JSON value."""
     for key, member in _members(value):
-        if isinstance(member, str) and (key in DATE_KEYS or key == "expiresAt"):
+        if isinstance(member, str) and (key in _DATE_KEYS or key == "expiresAt"):
             yield key, member
 
 
@@ -260,7 +260,7 @@ def error_keys(answers: Trace) -> Found:
     if errors and not shaped:  # what every error has may be in every response
         everywhere = set.intersection(*(set(answer.response_json) for answer in errors)) - _ERROR_DETAILS
     for answer in errors:
-        extras = set(answer.response_json) - set(ERROR_KEYS) - everywhere
+        extras = set(answer.response_json) - set(_ERROR_KEYS) - everywhere
         foreign = sorted(extras - _ERROR_DETAILS)
         yield answered("base.error-body", not foreign, answer, f"no {', '.join(foreign)}")
         options = ["details" if extras else "none"]
@@ -324,7 +324,8 @@ def judge_answers(shown: Trace, plain: Trace) -> Verdicts:
     verdicts, answers = Verdicts(), _answers(shown)
     texts = answers if plain is shown else _answers(plain)
     for check in CHECKS:
-        verdicts.collect(check.judge(texts if check.scope == "texts" else answers))
+        if check.judge is not None:
+            verdicts.collect(check.judge(texts if check.scope == "texts" else answers))
     return verdicts
 
 

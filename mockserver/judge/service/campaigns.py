@@ -16,12 +16,10 @@ from mockserver.judge.service.evidence import (
     both,
     described,
     ends,
-    fallen,
     first,
     is_refused,
     is_repetition,
     ranked,
-    records,
     shown_of,
 )
 from mockserver.judge.service.verdicts import (
@@ -39,8 +37,8 @@ from mockserver.judge.service.verdicts import (
     one_end,
 )
 from mockserver.trace.exchange import Cited, Exchange
-from mockserver.trace.order import around, instant, precedes, window
-from mockserver.trace.sightings import Sighting, rows_of
+from mockserver.trace.order import around, instant, precedes, reversal, window
+from mockserver.trace.sightings import OF_NO_DRAFT, Sighting, rows_of, sighted
 from mockserver.trace.trace import Trace
 
 _FIXED_FIELDS: Final[Mapping[str, str]] = {
@@ -50,8 +48,6 @@ _FIXED_FIELDS: Final[Mapping[str, str]] = {
     "templateId": "campaigns.template",
     "cadence": "campaigns.cadence-kept",
 }
-# Refusals of a start because it has been started already: by another caller, or by a repetition inside of a library.
-_STARTED_BY_ANOTHER: Final = ("CAMPAIGN_NOT_DRAFT", "CAMPAIGN_ALREADY_PROCESSING")
 _NOT_CANCELABLE: Final = ("UNPROCESSABLE_REQUEST", "CAMPAIGN_NOT_DRAFT")
 _LAG: Final = 5 * SECOND  # of the option campaign-first of execution-status-lag
 _WORDS_OF_PAGES: Final = ("cursor", "next", "page", "pagination", "total", "offset", "more")
@@ -64,7 +60,7 @@ _TAKEN: Final = "CAMPAIGN_NAME_ALREADY_EXISTS"
 def lifecycles(trace: Trace) -> Found:
     """No campaign steps back, none has two ends, and a start succeeds once, from a draft."""
     cancels = dict(trace.grouped_by("id", "cancelCampaign"))
-    for id, rows in records(trace, "campaign").items():
+    for id, rows in sighted(trace, "campaign").items():
         final = ends(rows, CAMPAIGN)
         yield from _one_way(rows)
         yield from one_end(CAMPAIGN.clause, final)
@@ -76,7 +72,7 @@ def lifecycles(trace: Trace) -> Found:
 def _one_way(rows: Rows) -> Found:
     for row in rows:
         yield Kept(_clause_of(row))
-    pair = fallen(ranked(rows, CAMPAIGN))
+    pair = reversal(ranked(rows, CAMPAIGN))
     if pair is not None:
         earlier, later = pair
         clause = "start.not-draft" if later.how == "started" else _clause_of(earlier)
@@ -132,7 +128,7 @@ def _refused_cancels(cancels: Sequence[Exchange], running: Rows) -> Found:
 
 def fixed_fields(trace: Trace) -> Found:
     """What a campaign was created with reads back, and no call changes it."""
-    for rows in records(trace, "campaign").values():
+    for rows in sighted(trace, "campaign").values():
         for field, clause in _FIXED_FIELDS.items():
             yield from fixed(clause, field, rows, UNCHANGED, is_private=field in ("name", "description"))
 
@@ -140,7 +136,7 @@ def fixed_fields(trace: Trace) -> Found:
 def names(trace: Trace) -> Found:
     """No two campaigns have one name, unless the first has freed it by its end; a name that is refused is in the list."""
     by_name: dict[str, list[Rows]] = defaultdict(list)
-    for rows in records(trace, "campaign").values():
+    for rows in sighted(trace, "campaign").values():
         for name in dict.fromkeys(_name(row) for row in rows):
             if name is not None:
                 by_name[name].append(rows)
@@ -224,7 +220,7 @@ def lists(trace: Trace) -> Found:
         yield Excused("campaigns.list", "list-pagination")
     was_there = [
         next((row for row in rows if row.how not in ("canceled", "refused")), None)
-        for rows in records(trace, "campaign").values()
+        for rows in sighted(trace, "campaign").values()
     ]
     for listing in whole:
         present = {row["id"] for row in rows_of(listing.response_json, "campaigns")}
@@ -246,7 +242,8 @@ def refused_starts(trace: Trace) -> Found:
     """A campaign whose every start was refused has not started."""
     for id, calls in trace.grouped_by("id", "startCampaign"):
         rows = shown_of(trace, "campaign", id)
-        is_left_alone = all(is_refused(call) and call.code not in _STARTED_BY_ANOTHER for call in calls)
+        # One that is no draft was started by another caller, or by a repetition inside of a library.
+        is_left_alone = all(is_refused(call) and call.code not in OF_NO_DRAFT for call in calls)
         if not is_left_alone or first(rows, "created") is None:
             continue
         for row in rows:

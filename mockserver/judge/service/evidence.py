@@ -9,9 +9,9 @@ from typing import Any, Final
 
 from mockserver.contract.lifecycles import Lifecycle
 from mockserver.trace.exchange import Cited, Exchange
-from mockserver.trace.order import Ranked, around, precedes, reversal
+from mockserver.trace.order import Ranked, around, precedes
 from mockserver.trace.recorded import names_tenant
-from mockserver.trace.sightings import Kind, Sighting, sightings, sightings_of
+from mockserver.trace.sightings import Kind, Sighting, sighted, sightings_of
 from mockserver.trace.trace import Trace
 
 Rows = Sequence[Sighting]
@@ -36,14 +36,9 @@ def tenants(trace: Trace) -> Iterator[Trace]:
         yield replace(trace, exchanges=exchanges, deliveries=deliveries, knows=knows)
 
 
-def records(trace: Trace, kind: Kind) -> Mapping[str, Rows]:
-    """Return the sightings of each record of a kind, by its id: those of the answers in order, then those of the events."""
-    return trace.once(sightings).get(kind, {})
-
-
 def shown_of(trace: Trace, kind: Kind, id: Any) -> Rows:
     """Return the sightings of one record; none if the id is no text, or unknown."""
-    return records(trace, kind).get(id, ()) if isinstance(id, str) else ()
+    return sighted(trace, kind).get(id, ()) if isinstance(id, str) else ()
 
 
 def first(rows: Iterable[Sighting], how: str) -> Sighting | None:
@@ -79,12 +74,6 @@ def ranked(rows: Rows, lifecycle: Lifecycle) -> list[Ranked]:
     ranks = {state: place for place, state in enumerate(ongoing)} | dict.fromkeys(final, len(ongoing))
     known = [(row, [ranks[status] for status in row.statuses if status in ranks]) for row in rows]
     return [Ranked(row, min(values), max(values)) for row, values in known if values]
-
-
-def fallen(rows: Iterable[Ranked]) -> tuple[Sighting, Sighting] | None:
-    """Return the earlier and the later of two sightings between which a rank has fallen; None if it may have risen only."""
-    pair = reversal(rows)
-    return None if pair is None else (pair[0].sighting, pair[1].sighting)
 
 
 def described(row: Sighting) -> str:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from mockserver.contract.lifecycles import CAMPAIGN, EXECUTION
 from mockserver.core.instants import MINUTE, SECOND, Instant
-from mockserver.judge.service.evidence import Rows, before, date_of, described, ends, first, ranked, records, shown_of
+from mockserver.judge.service.evidence import Rows, before, date_of, described, ends, first, ranked, shown_of
 from mockserver.judge.service.verdicts import (
     ONE_CLOCK,
     ClauseCheck,
@@ -21,7 +21,7 @@ from mockserver.judge.service.verdicts import (
     one_end,
 )
 from mockserver.trace.order import Interval, Ranked, instant, window
-from mockserver.trace.sightings import Sighting, rows_of
+from mockserver.trace.sightings import Sighting, rows_of, sighted
 from mockserver.trace.trace import Trace
 
 _EVENLY: Final = f"the sends are spread evenly to five seconds, and the service's clock did not go back; {ONE_CLOCK}"
@@ -57,7 +57,7 @@ def _counts(rows: Rows) -> Iterator[_Counts]:
 
 def counts(trace: Trace) -> Found:
     """The target is fixed, counts never fall nor exceed it, and what is completed is done."""
-    for rows in records(trace, "execution").values():
+    for rows in sighted(trace, "execution").values():
         yield from fixed("start.audience-fixed", "targetCount", rows)
         seen = list(_counts(rows))
         for one in seen:
@@ -94,7 +94,7 @@ def _progress(one: _Counts) -> Found:
 
 def lifecycles(trace: Trace) -> Found:
     """An execution ends once, as its campaign does, and has one campaign."""
-    for id, rows in records(trace, "execution").items():
+    for id, rows in sighted(trace, "execution").items():
         in_ranks = ranked(rows, EXECUTION)
         yield from never_falls(EXECUTION.clause, in_ranks, comparisons=len(in_ranks) - 1)
         final = ends(rows, EXECUTION)
@@ -131,7 +131,7 @@ def _in_detail(id: str, rows: Rows, detail: Sighting) -> Found:
 
 def instants(trace: Trace) -> Found:
     """startedAt and completedAt are fixed, in order, not of the future, and completedAt is null while it runs."""
-    for rows in records(trace, "execution").values():
+    for rows in sighted(trace, "execution").values():
         ended = [row for row in rows if "completedAt" in row.shown]
         yield from fixed(_DETAIL, "startedAt", rows)
         yield from fixed(_DETAIL, "completedAt", [row for row in ended if row.shown["completedAt"] is not None])
@@ -175,7 +175,7 @@ def _as_started(begun: Sighting, shown: Sighting) -> Found:
 
 def rates(trace: Trace) -> Found:
     """Never more than the cadence is sent per minute, by the service's own instants."""
-    for rows in records(trace, "execution").values():
+    for rows in sighted(trace, "execution").values():
         campaign = shown_of(trace, "campaign", rows[0].shown.get("campaignId"))
         cadence = next((row.shown["cadence"] for row in campaign if type(row.shown.get("cadence")) is int), None)
         if cadence is not None:
@@ -232,5 +232,9 @@ CHECKS: Final = (
     ClauseCheck((EXECUTION.clause, _DETAIL, "send.completed", "start.response"), lifecycles),
     ClauseCheck((_DETAIL, "send.completed"), instants),
     ClauseCheck(("send.cadence",), rates),
+    ClauseCheck(("send.failures",), unshown="a recording does not show why a send failed"),
+    ClauseCheck(("send.message",), unshown="a recording does not show which chats were targets"),
+    ClauseCheck(("send.failed",), unshown="a recording does not show the failure that cannot be recovered"),
+    ClauseCheck(("cancel.queued",), unshown="the document does not limit what is still sent after a cancel"),
 )
 # fmt: on

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from mockserver.judge.service.campaigns import listed_once
-from mockserver.judge.service.evidence import Rows, before, described, is_repetition, records, shown_of
+from mockserver.judge.service.evidence import Rows, before, described, is_repetition, shown_of
 from mockserver.judge.service.sessions import deadline
 from mockserver.judge.service.verdicts import (
     ONE_ANSWER,
@@ -26,7 +26,7 @@ from mockserver.judge.service.verdicts import (
 )
 from mockserver.trace.exchange import Cited, Exchange
 from mockserver.trace.order import Ranked, instant, precedes, window
-from mockserver.trace.sightings import Kind, Sighting, rows_of, sightings_of
+from mockserver.trace.sightings import Kind, Sighting, next_cursor, rows_of, sighted, sightings_of
 from mockserver.trace.trace import Trace
 
 _STILL: Final = "no message arrived or left between the answers: the newest one is the same before and after"
@@ -169,7 +169,7 @@ def templates(trace: Trace) -> Found:
     for listing in trace.of("listTemplates"):
         if listing.succeeded:
             yield from listed_once("templates.list", listing, "templates")
-    for rows in records(trace, "template").values():
+    for rows in sighted(trace, "template").values():
         yield from fixed("templates.list", "createdAt", rows)
         updates = [(row, instant(row.shown.get("updatedAt"))) for row in rows]
         dated = [Ranked(row, at, at) for row, at in updates if at is not None]
@@ -183,7 +183,7 @@ def templates(trace: Trace) -> Found:
 
 def messages(trace: Trace) -> Found:
     """A chat's messages are listed newest first, page by page, each once."""
-    for rows in records(trace, "message").values():
+    for rows in sighted(trace, "message").values():
         yield from fixed("messages.record", "createdAt", rows)
         yield from fixed("messages.list", "chat", rows)
     for chat, calls in trace.grouped_by("chatId", "listMessages"):
@@ -213,24 +213,20 @@ def _newest_first(chat: str, rows: Sequence[_Row]) -> Found:
             yield judged("messages.list", at >= later, values, page, other, assumption=assumption, record=chat)
 
 
-def _cursor(page: Exchange) -> str | None:
-    return dict(page.query).get("cursor")
-
-
 def _chains(pages: Sequence[Exchange]) -> list[list[Exchange]]:
     """Return the pages that were read one after the other, each with the cursor of the one before it."""
     waiting: dict[str, list[Exchange]] = {}
     chains: list[list[Exchange]] = []
     for page in pages:
-        cursor = _cursor(page)
+        cursor = page.query_value("cursor")
         chain = [] if cursor is None else waiting.pop(cursor, None)
         if chain is None or (chain and not precedes(chain[-1], page)):
             continue
         if not chain:
             chains.append(chain)
         chain.append(page)
-        following = page.field("nextCursor")
-        if isinstance(following, str) and following:
+        following = next_cursor(page)
+        if following:
             waiting[following] = chain
     return [chain for chain in chains if len(chain) > 1]
 
@@ -256,7 +252,7 @@ def _chain(chat: str, chain: Sequence[Exchange], pages: Sequence[Exchange]) -> F
 def _is_still(chain: Sequence[Exchange], pages: Sequence[Exchange]) -> bool:
     """Return True if the newest message is the same in a first page before and in one after the others."""
     newest = _newest(chain[0])
-    later = [page for page in pages if _cursor(page) is None and precedes(chain[-1], page)]
+    later = [page for page in pages if page.query_value("cursor") is None and precedes(chain[-1], page)]
     return newest is not None and newest in map(_newest, later)
 
 
@@ -287,4 +283,5 @@ CHECKS: Final = (
     ClauseCheck(tuple(clause for *_, clause in _READS), answers_about_another),
     ClauseCheck(("templates.list", "templates.official"), templates),
     ClauseCheck(("messages.record", "messages.list"), messages),
+    ClauseCheck(("templates.read-only",), unshown="only calls that the document does not contain could show it"),
 )

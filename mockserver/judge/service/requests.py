@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 
 from mockserver.contract import schemas
 from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, FIELD_CLAUSES
-from mockserver.contract.filters import FIELDS, OPERATORS, FieldType
+from mockserver.contract.filters import FIELDS, OPERATORS, FieldType, statements
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.text import whole_number
-from mockserver.judge.service.evidence import Rows, before, ends, is_refused, records, shown_around, shown_of
+from mockserver.judge.service.evidence import Rows, before, ends, is_refused, shown_around, shown_of
 from mockserver.judge.service.verdicts import TENANTS, UNCHANGED, ClauseCheck, Excused, Found, Kept, breach, judged
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.recorded import names_tenant
-from mockserver.trace.sightings import Sighting, rows_of, sent
+from mockserver.trace.sightings import Sighting, first_text, objects_of, rows_of, sent, sighted
 from mockserver.trace.trace import Trace
 
 _TABLES: Final = "the service's own filter schema has the fields and operators of the document"
@@ -117,7 +117,7 @@ def _outcome(call: Exchange) -> str:
 def _accepted_filters(call: Exchange, groups: Sequence[Any]) -> Found:
     names = {name for operators in OPERATORS.values() for name in operators}
     answer = f"answered with {call.status}"
-    for row in (row for group in _dicts(groups) for row in _dicts(group.get("statements"))):
+    for row in statements(groups):
         field, name = FIELDS.get(str(row.get("field"))), row.get("operator")
         if field is None or not isinstance(name, str) or name not in names:
             continue
@@ -130,10 +130,6 @@ def _accepted_filters(call: Exchange, groups: Sequence[Any]) -> Found:
         fits = isinstance(operands, list) and all(_fits(field.type, value) for value in operands)
         values = f"a value of another type than {field.type} for {field.name} {name}", answer
         yield judged("filters.types", fits, values, call, assumption=_TABLES)
-
-
-def _dicts(rows: Any) -> list[Mapping[str, Any]]:
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
 def _fits(kind: FieldType, value: Any) -> bool:
@@ -216,19 +212,18 @@ def variables(trace: Trace) -> Found:
 
 def _template_reads(trace: Trace, start: Exchange) -> list[Sighting]:
     """Return what reads show of the template of the campaign that a call starts."""
-    ids = [row.shown.get("templateId") for row in shown_of(trace, "campaign", start.params.get("id"))]
-    id = next((id for id in ids if isinstance(id, str)), None)
+    id = first_text(shown_of(trace, "campaign", start.params.get("id")), "templateId")
     return [row for row in shown_of(trace, "template", id) if row.how == "read"]
 
 
 def _required(detail: Sighting) -> list[str]:
     """Return the keys of the required variables of a template."""
-    return [str(row.get("key")) for row in _dicts(detail.shown.get("commonVariables")) if row.get("required") is True]
+    return [str(row.get("key")) for row in objects_of(detail.shown, "commonVariables") if row.get("required") is True]
 
 
 def templates(trace: Trace) -> Found:
     """The items of a template are in order from 0, and its variables are called varN, each once."""
-    for rows in records(trace, "template").values():
+    for rows in sighted(trace, "template").values():
         for row in rows:
             if row.how == "read":
                 yield from _template(row)
@@ -239,7 +234,7 @@ def _template(row: Sighting) -> Found:
     if orders and all(type(order) is int for order in orders):
         is_kept = 0 in orders and len(orders) == len({*orders})
         yield judged("templates.items", is_kept, ("an order from 0 on", f"orders {orders}"), row)
-    keys = [variable.get("key") for variable in _dicts(row.shown.get("commonVariables"))]
+    keys = [variable.get("key") for variable in objects_of(row.shown, "commonVariables")]
     for key in keys:
         prefix, number = str(key)[:3], str(key)[3:]
         is_key = prefix == "var" and whole_number(number) is not None and not number.startswith("0")
@@ -276,7 +271,7 @@ def _cancel_of_draft(call: Exchange, rows: Rows) -> Found:
 
 # fmt: off
 CHECKS: Final = (
-    ClauseCheck(("auth.header", "auth.secret-only"), keys, scope="recording"),
+    ClauseCheck(("auth.header", "auth.secret-only"), keys, scope="trace"),
     ClauseCheck(tuple(clause for operation in _CREATIONS for clause in _clauses_of(operation)), bodies),
     ClauseCheck(("filters.operators", "filters.types", "audience.same-filters"), filters),
     ClauseCheck(("filters.schema",), catalog),
@@ -284,5 +279,16 @@ CHECKS: Final = (
     ClauseCheck(("start.missing-variables",), variables),
     ClauseCheck(("templates.items", "templates.common-variables"), templates),
     ClauseCheck(("cancel.no-body", "cancel.draft", "cancel.final"), cancels),
+    ClauseCheck(("base.prefix",), unshown="calls of other paths are left out"),
+    ClauseCheck(("auth.unknown", "auth.any-secret-key", "auth.denied"), unshown="a recording does not show to whom a key belongs, and recorders mask keys"),
+    ClauseCheck(("auth.developers-disabled",), unshown="a recording does not show the settings of a tenant"),
+    ClauseCheck(("filters.groups-and", "filters.combinator", "filters.no-value", "filters.value2", "filters.dates", "filters.semantics", "audience.all", "audience.platform-free"), unshown="a recording does not show the chats of an audience"),
+    ClauseCheck(("media.audio-single", "media.empty", "media.too-many", "media.too-large", "media.format"), unshown="the limits and accepted types are not documented, and recorders leave out the contents of files"),
+    ClauseCheck(("base.invalid-request", "base.input", "auth.public-elsewhere", "auth.precedence", "templates.status"), unshown="the document leaves it open"),
+    ClauseCheck(("base.unknown-path",), unshown="the service may have calls that the document does not contain"),
+    ClauseCheck(("filters.fields", "filters.platform-values", "filters.invalid"), unshown="the filter schema of the service is the authority, and its shape is not documented"),
+    ClauseCheck(("templates.automatic",), unshown="the API does not show which placeholders are automatic"),
+    ClauseCheck(("templates.varn",), unshown="a variable may be one that no text uses"),
+    ClauseCheck(("start.size",), unshown="the volume of a platform is not documented"),
 )
 # fmt: on

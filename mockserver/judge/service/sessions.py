@@ -9,7 +9,7 @@ from typing import Any, Final
 from mockserver.contract.lifecycles import SESSION
 from mockserver.contract.limits import SESSION_LIFETIME
 from mockserver.core.instants import MINUTE, SECOND, Instant
-from mockserver.judge.service.evidence import Rows, both, date_of, described, ends, fallen, first, ranked, records
+from mockserver.judge.service.evidence import Rows, both, date_of, described, ends, first, ranked
 from mockserver.judge.service.verdicts import (
     ONE_CLOCK,
     TENANTS,
@@ -23,8 +23,8 @@ from mockserver.judge.service.verdicts import (
     judged,
 )
 from mockserver.trace.exchange import DeliveryAttempt
-from mockserver.trace.order import SKEW, instant, window
-from mockserver.trace.sightings import Sighting
+from mockserver.trace.order import SKEW, instant, reversal, window
+from mockserver.trace.sightings import Sighting, sighted
 from mockserver.trace.trace import Trace
 
 _LIFETIME: Final = SESSION_LIFETIME // timedelta(microseconds=1)
@@ -50,9 +50,9 @@ _OF_NUMBER: Final = (
 
 def lifecycles(trace: Trace) -> Found:
     """A session ends once, for one reason, and what has ended is never pending again."""
-    for rows in records(trace, "session").values():
+    for rows in sighted(trace, "session").values():
         in_ranks = ranked(rows, SESSION)
-        pair = fallen(in_ranks)
+        pair = reversal(in_ranks)
         if pair is None:
             yield Kept("session.final", len(in_ranks) - 1)
         else:
@@ -97,7 +97,7 @@ def _one_answer(row: Sighting) -> Found:
 
 def deadlines(trace: Trace) -> Found:
     """A session expires at expiresAt, which is twenty minutes after its creation: not before, and not much later."""
-    for rows in records(trace, "session").values():
+    for rows in sighted(trace, "session").values():
         created = first(rows, "created")
         expires = deadline(created)
         if created is None or expires is None:
@@ -158,7 +158,7 @@ def _read_by_deadline(created: Sighting, rows: Rows, expires: Instant) -> Found:
 def entrypoints(trace: Trace) -> Found:
     """The entrypoint of a session is the same in every answer and event, its own, and mirrors the session's creation."""
     owners: dict[str, Sighting] = {}
-    for rows in records(trace, "session").values():
+    for rows in sighted(trace, "session").values():
         shown = [row for row in rows if isinstance(row.shown.get("entrypoint"), dict)]
         completed = [row for row in shown if row.status == "completed"]
         for field in _OF_NUMBER:
@@ -200,7 +200,7 @@ def _mirrors(created: Sighting, row: Sighting) -> Found:
 def links(trace: Trace) -> Found:
     """Each session has a url of its own, which is not its id."""
     owners: dict[str, Sighting] = {}
-    for id, rows in records(trace, "session").items():
+    for id, rows in sighted(trace, "session").items():
         for row in rows:
             url = row.shown.get("url")
             if not isinstance(url, str):
@@ -214,7 +214,7 @@ def links(trace: Trace) -> Found:
 
 def events(trace: Trace) -> Found:
     """The events of one tenant name one tenant."""
-    rows = [row for rows in records(trace, "session").values() for row in rows if row.how == "event"]
+    rows = [row for rows in sighted(trace, "session").values() for row in rows if row.how == "event"]
     named = [(row, row.shown.get("tenantId")) for row in rows]
     known = [(row, name) for row, name in named if isinstance(name, str)]
     for row, name in known[1:]:
@@ -231,5 +231,8 @@ CHECKS: Final = (
     ClauseCheck(("session.final", "session.completed", "session.coexistence", "events.connected"), entrypoints),
     ClauseCheck(("session.url",), links),
     ClauseCheck(("base.tenant-scope", "events.session-id"), events, needs=TENANTS),
+    ClauseCheck(("session.funnel-step", "session.user-cancels", "session.funnel-checked-late", "session.phone-in-use", "session.return"), unshown="a recording does not show what an end user did at the hosted page"),
+    ClauseCheck(("events.subscribed",), unshown="a recording does not show the registered endpoints"),
+    ClauseCheck(("events.nothing-lost",), unshown="a recording may lack deliveries"),
 )
 # fmt: on

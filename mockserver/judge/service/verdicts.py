@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
-from mockserver.judge.service.evidence import Rows, both, fallen
+from mockserver.judge.service.evidence import Rows, both
 from mockserver.trace.exchange import Cited, Exchange
 from mockserver.trace.facts import Fact
-from mockserver.trace.order import Ranked, precedes
+from mockserver.trace.order import Ranked, precedes, reversal
 from mockserver.trace.sightings import Sighting
 from mockserver.trace.trace import Trace
 
@@ -150,7 +150,7 @@ def one_end(clause: str, ends: Rows) -> Found:
 
 def never_falls(clause: str, rows: Iterable[Ranked], field: str = "", *, comparisons: int = 0) -> Found:
     """Compare the ranks of a field, or of the state: they never fall; else there were so many comparisons."""
-    pair = fallen(rows)
+    pair = reversal(rows)
     if pair is None:
         yield Kept(clause, comparisons)
         return
@@ -217,16 +217,18 @@ class ClauseCheck(NamedTuple):
 
     Attributes:
         clauses: Their ids.
-        judge: Yields what it finds in a trace.
+        judge: Yields what it finds in a trace; None if no trace shows that they are broken.
         needs: What the trace has to know; else they are not judged.
-        scope: What the judge gets: the trace of each `tenant`, or that of the whole `recording`; of it the `answers` that are the
-            service's word, or the same with the `texts` that stand-ins replace elsewhere.
+        scope: What the judge gets: the trace of each `tenant`, or the whole `trace`; of it the `answers` that are the service's
+            word, or the same with the `texts` that stand-ins replace elsewhere.
+        unshown: Why no trace shows that they are broken; empty if there is a judge.
     """
 
     clauses: Sequence[str]
-    judge: Callable[[Trace], Found]
+    judge: Callable[[Trace], Found] | None = None
     needs: frozenset[Fact] = frozenset()
-    scope: Literal["tenant", "recording", "answers", "texts"] = "tenant"
+    scope: Literal["tenant", "trace", "answers", "texts"] = "tenant"
+    unshown: str = ""
 
 
 TENANTS: Final[frozenset[Fact]] = frozenset(("tenants",))

@@ -16,10 +16,11 @@ from mockserver.core import ledger
 from mockserver.core.instants import SECOND
 from mockserver.judge.check import Proof, cited_calls
 from mockserver.judge.client.evidence import is_early
-from mockserver.judge.client.requests import next_cursor, page_length, places_of_keys
+from mockserver.judge.client.requests import page_length, places_of_keys
 from mockserver.judge.client.rules import RULES
 from mockserver.testing.machine.example_log import ExampleLog
 from mockserver.trace.exchange import TOO_MANY, Exchange
+from mockserver.trace.sightings import next_cursor
 from mockserver.trace.trace import Trace, numbers
 
 Check = Callable[[ExampleLog], Iterator[str]]
