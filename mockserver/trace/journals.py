@@ -15,12 +15,13 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 from mockserver._json import View
+from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import UNREADABLE
 from mockserver.core.instants import SECOND, Instant, as_shown, parse
 from mockserver.trace.entries import Entry, RecordingError, joined, start_instant
 from mockserver.version import SCENARIO_VERSION, VERSION
 
-_ADVANCE_MAX_S: Final = 10**11
+_ADVANCE_MAX: Final = 10**11 * SECOND
 
 
 def journal_entries(rows: Sequence[Any], file: Path) -> Iterator[Entry]:
@@ -79,23 +80,25 @@ def _json_bytes(value: Any) -> bytes:
 
 
 def replay_entries(document: View, file: Path) -> Iterator[Entry]:
-    """Yield the calls of a replay document, at the instants that its commands give."""
+    """Yield the calls of a replay document, at the instants that its commands give; without one after a command that gives none."""
     if document.get("version", SCENARIO_VERSION) != SCENARIO_VERSION:
         got = f"{file.name}: got version {document['version']!r:.40} of a replay document"
         raise RecordingError(f"{got}; expected {SCENARIO_VERSION}, which mockserver {VERSION} reads")
     clock = document.get("clock")
-    now = start_instant(clock.get("freeze") if isinstance(clock, Mapping) else None, file.name)
+    now: Instant | None = start_instant(clock.get("freeze") if isinstance(clock, Mapping) else None, file.name)
     for number, row in enumerate(document["calls"], 1):
         place = f"{file.name}, call {number}"
         if not isinstance(row, Mapping):
             raise RecordingError(f"{place}: got {type(row).__name__}; expected a call or a command")
         if "at" in row:
-            now = max(now, start_instant(row["at"], place))
+            at = start_instant(row["at"], place)
+            now = at if now is None else max(now, at)
         if "call" not in row:
             now = _moved(now, row)
             continue
         method, _, path = str(row["call"]).partition(" ")
         answer = row.get("answer") or {}
+        shown = None if now is None else as_shown(now)
         yield Entry(
             method=method,
             url=path,
@@ -103,23 +106,27 @@ def replay_entries(document: View, file: Path) -> Iterator[Entry]:
             request_body=None if "cut" in row else _sent(row),
             status=answer.get("status"),
             response_body=None if "bytes" in answer or "cut" in answer else _body(answer),
-            sent_at=as_shown(now),
-            ended_at=as_shown(now),
+            sent_at=shown,
+            ended_at=shown,
             is_ordered=True,
         )
 
 
-def _moved(now: Instant, row: View) -> Instant:
-    """Return the instant after a command; only `advance` and `set_clock` move the clock, the latter also back."""
+def _moved(now: Instant | None, row: View) -> Instant | None:
+    """
+    Return the instant after a command, None if the document does not show it; only `advance` and `set_clock` move the clock,
+    the latter also back.
+    """
     arguments = row.get("with")
     if row.get("do") not in ("advance", "set_clock") or not isinstance(arguments, Mapping):
         return now
-    by = arguments.get("by")
-    if isinstance(by, int | float) and 0 <= by <= _ADVANCE_MAX_S:
-        microseconds: int = round(by * SECOND)
-        return now + microseconds
+    if "by" in arguments:
+        by = parse_duration(arguments["by"])
+        return None if now is None or by is None or by > _ADVANCE_MAX else now + by
     to = parse(str(arguments.get("to", arguments.get("freeze"))))
-    return to[0] if to is not None else now
+    if to is not None:
+        return to[0]
+    return None if row["do"] == "advance" else now  # until the next timer, or until none is left
 
 
 def _request_headers(row: View) -> View:

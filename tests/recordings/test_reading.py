@@ -8,6 +8,7 @@ import hashlib
 import json
 import sys
 import tracemalloc
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -233,6 +234,35 @@ def test_a_journal_and_a_replay_document_are_recordings_in_their_order(mockserve
     ]
     assert precedes(journal[1], journal[2])
     assert "Olá" == journal[0].request_json["name"]
+
+
+@pytest.mark.parametrize("length", ["2m", "PT2M", 120, timedelta(minutes=2)])
+def test_a_replay_document_has_the_times_of_every_length_of_an_advance(
+    mockserver: Sandbox, tmp_path: Path, length: str | float | timedelta
+) -> None:
+    mockserver.freeze("2026-03-01T12:00:00Z")
+    mockserver.call("GET", "/v1/campaigns")
+    mockserver.advance(length)
+    mockserver.call("GET", "/v1/campaigns")
+    file = tmp_path / "replay.json"
+    file.write_text(json.dumps(mockserver.log.replay_document()), encoding="utf-8")
+
+    first, second = read_recording(file).exchanges
+
+    assert 120_000_000 == second.sent_at - first.sent_at
+
+
+def test_a_replay_document_has_no_times_after_an_advance_to_the_next_timer(mockserver: Sandbox, tmp_path: Path) -> None:
+    mockserver.freeze("2026-03-01T12:00:00Z")
+    mockserver.call("GET", "/v1/campaigns")
+    mockserver.advance(until="idle")
+    mockserver.call("GET", "/v1/campaigns")
+    file = tmp_path / "replay.json"
+    file.write_text(json.dumps(mockserver.log.replay_document()), encoding="utf-8")
+    recording = read_recording(file)
+
+    assert [True, False] == [exchange.is_timed for exchange in recording.exchanges]
+    assert "times" not in recording.knows
 
 
 CASSETTE = """
