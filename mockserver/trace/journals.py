@@ -18,7 +18,7 @@ from mockserver._json import View
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import UNREADABLE
 from mockserver.core.instants import SECOND, Instant, as_shown, parse
-from mockserver.trace.entries import Entry, RecordingError, joined, start_instant
+from mockserver.trace.entries import Entry, RecordingError, answer_status, joined, start_instant
 from mockserver.version import SCENARIO_VERSION, VERSION
 
 _ADVANCE_MAX: Final = 10**11 * SECOND
@@ -31,9 +31,9 @@ def journal_entries(rows: Sequence[Any], file: Path) -> Iterator[Entry]:
         request = row.get("request") if isinstance(row, Mapping) else None
         if not isinstance(request, Mapping) or not isinstance(request.get("path"), str):
             raise RecordingError(f"{place}: got no request; expected an exchange of a sandbox's journal")
-        query = urlencode(request.get("query") or {})
+        query = urlencode(_members(request, "query", place))
         response = row.get("response")
-        effects = (row.get("fault") or {}).get("effects", ())
+        effects = _members(row, "fault", place).get("effects", ())
         if not isinstance(response, Mapping) or not UNREADABLE.isdisjoint(effects):
             response = {}
         given_up = row.get("givenUp")
@@ -41,15 +41,27 @@ def journal_entries(rows: Sequence[Any], file: Path) -> Iterator[Entry]:
         yield Entry(
             method=str(request.get("method")),
             url=request["path"] + (f"?{query}" if query else ""),
-            request_headers=_with_owner(joined((request.get("headers") or {}).items()), row.get("tenantId")),
+            request_headers=_with_owner(_headers(request, place), row.get("tenantId")),
             request_body=_body(request),
-            status=response.get("status"),
-            response_headers=joined((response.get("headers") or {}).items()),
+            status=answer_status(response.get("status"), place),
+            response_headers=_headers(response, place),
             response_body=_body(response),
             sent_at=as_shown(start_instant(sent, place)),
             ended_at=as_shown(start_instant(ended, place)),
             is_ordered=not given_up,
         )
+
+
+def _members(row: View, name: str, place: str) -> View:
+    """Return an object that is a member, an empty one if there is none."""
+    value = row.get(name) or {}
+    if not isinstance(value, Mapping):
+        raise RecordingError(f"{place}: got {name} of type {type(value).__name__}; expected an object")
+    return value
+
+
+def _headers(row: View, place: str) -> View:
+    return joined((name, str(value)) for name, value in _members(row, "headers", place).items())
 
 
 def _place_as_sent(numbered: tuple[int, Any]) -> tuple[int, bool]:
@@ -97,14 +109,14 @@ def replay_entries(document: View, file: Path) -> Iterator[Entry]:
             now = _moved(now, row)
             continue
         method, _, path = str(row["call"]).partition(" ")
-        answer = row.get("answer") or {}
+        answer = _members(row, "answer", place)
         shown = None if now is None else as_shown(now)
         yield Entry(
             method=method,
             url=path,
-            request_headers=_request_headers(row),
+            request_headers=_request_headers(row, place),
             request_body=None if "cut" in row else _sent(row),
-            status=answer.get("status"),
+            status=answer_status(answer.get("status"), place),
             response_body=None if "bytes" in answer or "cut" in answer else _body(answer),
             sent_at=shown,
             ended_at=shown,
@@ -129,8 +141,8 @@ def _moved(now: Instant | None, row: View) -> Instant | None:
     return None if row["do"] == "advance" else now  # until the next timer, or until none is left
 
 
-def _request_headers(row: View) -> View:
-    headers = dict(joined((row.get("headers") or {}).items()))
+def _request_headers(row: View, place: str) -> View:
+    headers = dict(_headers(row, place))
     if "json" in row:
         headers.setdefault("content-type", "application/json")
     role = row.get("key", "secret")

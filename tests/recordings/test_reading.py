@@ -236,6 +236,20 @@ def test_a_journal_and_a_replay_document_are_recordings_in_their_order(mockserve
     assert "Olá" == journal[0].request_json["name"]
 
 
+def test_a_header_of_a_journal_that_is_no_text_is_read_as_one(mockserver: Sandbox, tmp_path: Path) -> None:
+    mockserver.call("GET", "/v1/campaigns")
+    journal = json.loads(json.dumps(mockserver.log.journal))
+    journal["exchanges"][0]["request"]["headers"]["x-api-key"] = 7
+    journal["exchanges"][0]["response"]["headers"]["Date"] = None
+    file = tmp_path / "journal.json"
+    file.write_text(json.dumps(journal), encoding="utf-8")
+
+    (exchange,) = read_recording(file).exchanges
+
+    assert {"x-api-key"} <= exchange.request_headers.keys()
+    assert "None" == exchange.response_headers["date"]
+
+
 @pytest.mark.parametrize("length", ["2m", "PT2M", 120, timedelta(minutes=2)])
 def test_a_replay_document_has_the_times_of_every_length_of_an_advance(
     mockserver: Sandbox, tmp_path: Path, length: str | float | timedelta
@@ -452,8 +466,11 @@ GO_VCR = '{"version": 2, "interactions": [{"request": {"method": "GET", "url": "
         (json.dumps(har(entry("GET /logo.png", 200, "png"))), "without a call of this API; its addresses begin with https://crm.example"),
         (json.dumps(har()), "without a call of this API"),
         (json.dumps(har(BODILESS)), "without the bodies of answers"),
-        ('{"exchanges": [{"at": "2026-03-01T12:00:00Z", "request": {"path": "/v1/campaigns", "headers": 1}}]}', "another shape"),
-        ('{"calls": [{"call": "GET /v1/campaigns", "answer": 1}], "clock": {"freeze": "2026-03-01T12:00:00Z"}}', "another shape"),
+        ('{"exchanges": [{"at": "2026-03-01T12:00:00Z", "request": {"path": "/v1/campaigns", "headers": 1}}]}', "exchange 1: got headers of type int; expected an object"),
+        ('{"exchanges": [{"at": "2026-03-01T12:00:00Z", "request": {"path": "/v1/campaigns"}, "response": {"status": [200]}}]}', "exchange 1: got the status [200]; expected a number"),
+        ('{"exchanges": [{"at": "2026-03-01T12:00:00Z", "givenUp": true, "request": {"path": "/v1/campaigns"}}]}', "expected an export as its tool wrote it"),
+        ('{"calls": [{"call": "GET /v1/campaigns", "answer": 1}], "clock": {"freeze": "2026-03-01T12:00:00Z"}}', "call 1: got answer of type int; expected an object"),
+        ('{"calls": [{"call": "GET /v1/campaigns", "answer": {"status": "200"}}], "clock": {"freeze": "2026-03-01T12:00:00Z"}}', "call 1: got the status '200'; expected a number"),
         ('{"interactions": [{}]}', "interaction 1: got no request with a response"),
         (GO_VCR, "interaction 1: got a request of method, url and a response of code, body; expected method, uri and status code"),
         ("a: !!python/object:betamax.Cassette {}", "YAML has the tag tag:yaml.org,2002:python/object:betamax.Cassette, an object"),
