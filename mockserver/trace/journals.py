@@ -22,6 +22,8 @@ from mockserver.trace.entries import Entry, RecordingError, answer_status, joine
 from mockserver.version import SCENARIO_VERSION, VERSION
 
 _ADVANCE_MAX: Final = 10**11 * SECOND
+# What a replay document has for the address of the sandbox, and an address in its place, since an answer has URIs.
+_BASE_URL: Final = (b"{base_url}", b"http://mockserver.test")
 
 
 def journal_entries(rows: Sequence[Any], file: Path) -> Iterator[Entry]:
@@ -110,14 +112,15 @@ def replay_entries(document: View, file: Path) -> Iterator[Entry]:
             continue
         method, _, path = str(row["call"]).partition(" ")
         answer = _members(row, "answer", place)
+        is_cut = "bytes" in answer or "cut" in answer or "cutFromBytes" in answer
         shown = None if now is None else as_shown(now)
         yield Entry(
             method=method,
             url=path,
             request_headers=_request_headers(row, place),
-            request_body=None if "cut" in row else _sent(row),
+            request_body=None if "cut" in row else _sent(row).replace(*_BASE_URL),
             status=answer_status(answer.get("status"), place),
-            response_body=None if "bytes" in answer or "cut" in answer else _body(answer),
+            response_body=None if is_cut else (_body(answer) or b"").replace(*_BASE_URL),
             sent_at=shown,
             ended_at=shown,
             is_ordered=True,

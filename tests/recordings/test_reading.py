@@ -16,6 +16,7 @@ from ruamel.yaml import YAML
 
 from mockserver import Sandbox
 from mockserver._json import JSON
+from mockserver.judge.service.judge import judge_service
 from mockserver.trace.entries import RecordingError
 from mockserver.trace.order import precedes
 from mockserver.trace.reading import read_recording
@@ -234,6 +235,16 @@ def test_a_journal_and_a_replay_document_are_recordings_in_their_order(mockserve
     ]
     assert precedes(journal[1], journal[2])
     assert "Olá" == journal[0].request_json["name"]
+
+
+def test_the_address_of_the_sandbox_in_a_replay_document_is_a_uri(mockserver: Sandbox, tmp_path: Path) -> None:
+    mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
+    file = tmp_path / "replay.json"
+    file.write_text(json.dumps(mockserver.log.replay_document()), encoding="utf-8")
+    recording = read_recording(file)
+
+    assert recording.exchanges[0].response_json["url"].startswith("http://mockserver.test/connect/")
+    assert [] == [clause.id for clause in judge_service(recording) if clause.verdict == "broken"]
 
 
 def test_a_header_of_a_journal_that_is_no_text_is_read_as_one(mockserver: Sandbox, tmp_path: Path) -> None:
