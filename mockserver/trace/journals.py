@@ -22,6 +22,8 @@ from mockserver.trace.entries import Entry, RecordingError, answer_status, joine
 from mockserver.version import SCENARIO_VERSION, VERSION
 
 _ADVANCE_MAX: Final = 10**11 * SECOND
+# Effects of rules that let time pass at a call, which the call's entry does not show.
+_TAKE_TIME: Final = frozenset(("delay", "delay-after", "dribble", "advance"))
 # What a replay document has for the address of the sandbox, and an address in its place, since an answer has URIs.
 _BASE_URL: Final = (b"{base_url}", b"http://mockserver.test")
 
@@ -94,12 +96,17 @@ def _json_bytes(value: Any) -> bytes:
 
 
 def replay_entries(document: View, file: Path) -> Iterator[Entry]:
-    """Yield the calls of a replay document, at the instants that its commands give; without one after a command that gives none."""
+    """
+    Yield the calls of a replay document, at the instants that its entries or its commands give.
+
+    A call has no instant if neither does, as after `advance` until nothing is due, or under a rule that delays calls.
+    """
     if document.get("version", SCENARIO_VERSION) != SCENARIO_VERSION:
         got = f"{file.name}: got version {document['version']!r:.40} of a replay document"
         raise RecordingError(f"{got}; expected {SCENARIO_VERSION}, which mockserver {VERSION} reads")
     clock = document.get("clock")
     now: Instant | None = start_instant(clock.get("freeze") if isinstance(clock, Mapping) else None, file.name)
+    takes_time = _takes_time({"script": document.get("script")})
     for number, row in enumerate(document["calls"], 1):
         place = f"{file.name}, call {number}"
         if not isinstance(row, Mapping):
@@ -109,11 +116,12 @@ def replay_entries(document: View, file: Path) -> Iterator[Entry]:
             now = at if now is None else max(now, at)
         if "call" not in row:
             now = _moved(now, row)
+            takes_time |= row.get("do") == "apply_scenario" and _takes_time(row.get("with"))
             continue
         method, _, path = str(row["call"]).partition(" ")
         answer = _members(row, "answer", place)
         is_cut = "bytes" in answer or "cut" in answer or "cutFromBytes" in answer
-        shown = None if now is None else as_shown(now)
+        shown = None if now is None or (takes_time and "at" not in row) else as_shown(now)
         yield Entry(
             method=method,
             url=path,
@@ -125,6 +133,16 @@ def replay_entries(document: View, file: Path) -> Iterator[Entry]:
             ended_at=shown,
             is_ordered=True,
         )
+
+
+def _takes_time(scenario: Any) -> bool:
+    """Return True if a rule of a scenario takes time at a call, or may: of one of the library only the name is shown."""
+    if not isinstance(scenario, Mapping):
+        return False
+    script = scenario.get("script")
+    rules = [rule for rule in script if isinstance(rule, Mapping)] if isinstance(script, list) else []
+    effects = [rule["do"] for rule in rules if isinstance(rule.get("do"), Mapping)]
+    return "name" in scenario or any(not _TAKE_TIME.isdisjoint(effect) for effect in effects)
 
 
 def _moved(now: Instant | None, row: View) -> Instant | None:

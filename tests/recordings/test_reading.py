@@ -237,6 +237,22 @@ def test_a_journal_and_a_replay_document_are_recordings_in_their_order(mockserve
     assert "Olá" == journal[0].request_json["name"]
 
 
+@pytest.mark.parametrize(
+    "effect", [{"delay": "12s"}, {"delay-after": "12s"}, {"dribble": {"chunks": 2, "over": "12s"}}]
+)
+def test_a_replay_document_has_no_times_under_a_rule_that_takes_time(
+    mockserver: Sandbox, tmp_path: Path, effect: JSON
+) -> None:
+    mockserver.freeze("2026-03-01T12:00:00Z")
+    mockserver.call("GET", "/v1/campaigns")
+    mockserver.apply({"script": [{"on": "listCampaigns", "do": effect}]})
+    mockserver.call("GET", "/v1/campaigns")
+    file = tmp_path / "replay.json"
+    file.write_text(json.dumps(mockserver.log.replay_document()), encoding="utf-8")
+
+    assert [True, False] == [exchange.is_timed for exchange in read_recording(file).exchanges]
+
+
 def test_the_address_of_the_sandbox_in_a_replay_document_is_a_uri(mockserver: Sandbox, tmp_path: Path) -> None:
     mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
     file = tmp_path / "replay.json"
