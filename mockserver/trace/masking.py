@@ -26,6 +26,7 @@ from mockserver.contract.filters import FIELDS
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import json_value, whole_number
 from mockserver.core.instants import MILLISECOND, parse
+from mockserver.core.operations.file_types import is_text
 from mockserver.core.redaction import is_secret_name, keys_in, replace_keys
 from mockserver.trace.exchange import DeliveryAttempt, Exchange
 from mockserver.trace.trace import Trace
@@ -51,7 +52,7 @@ _FORM = re.compile(
 )
 _NUMBER = re.compile(r"[+-]?\d{1,7}(?:\.\d+)?")
 _QUOTED_MIN_CHARS = 3  # of a private text that a sentence may quote; a shorter one is part of other words
-_FILE_HEAD_BYTES = 16  # shows the type of a file, and nothing in it
+_FILE_HEAD_BYTES = 16  # shows the type of a binary file, and nothing in it
 
 
 class Masker:
@@ -137,7 +138,7 @@ class Masker:
             return _blank(body)
 
     def _part(self, part: bytes) -> bytes:
-        """Return a part of an upload: names of files with stand-ins, contents without all but their beginning."""
+        """Return a part of an upload: names of files with stand-ins, contents without all but the beginning of a binary one."""
         head, gap, content = part.partition(b"\r\n\r\n")
         named = re.sub(rb'(filename="?)([^";\r\n]*)', self._file_name, head)
         if not gap:
@@ -186,7 +187,7 @@ class Masker:
             return text
         if text not in self._stand_ins:
             self._stand_ins[text] = self._unlike_others(text)
-            self.counts[field or "text"] += 1
+            self.counts[self.words(field) or "text"] += 1
         return self._stand_ins[text]
 
     def words(self, text: str) -> str:
@@ -249,8 +250,10 @@ def _is_of_table(statement: Mapping[str, Any]) -> bool:
 
 
 def _blank(content: bytes) -> bytes:
-    """Return as many bytes, of which only the first show the type of the file."""
-    return content[:_FILE_HEAD_BYTES] + bytes(max(0, len(content) - _FILE_HEAD_BYTES))
+    """Return as many bytes, of which only the first show the type of the file; those of a text would show the text."""
+    head = content[:_FILE_HEAD_BYTES]
+    shown = b"" if is_text(head) else head
+    return shown + bytes(len(content) - len(shown))
 
 
 @cache

@@ -293,7 +293,8 @@ def _entries(file: Path) -> Iterator[Entry]:
     except (LookupError, TypeError, AttributeError, OverflowError, binascii.Error) as failure:
         problem = f"{type(failure).__name__}: {brief(str(failure), 80)}"
         raise RecordingError(
-            f"got {file.name}, in which an entry has another shape than its format ({problem})"
+            f"got {file.name}, in which an entry has another shape than its format ({problem}); "
+            "expected an export as its tool wrote it"
         ) from None
 
 

@@ -8,6 +8,7 @@ import hashlib
 import json
 import sys
 import tracemalloc
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from ruamel.yaml import YAML
 
 from mockserver import Sandbox
 from mockserver._json import JSON
+from mockserver.judge.service.judge import judge_service
 from mockserver.trace.entries import RecordingError
 from mockserver.trace.order import precedes
 from mockserver.trace.reading import read_recording
@@ -234,6 +236,75 @@ def test_a_journal_and_a_replay_document_are_recordings_in_their_order(mockserve
     assert "Olá" == journal[0].request_json["name"]
 
 
+@pytest.mark.parametrize(
+    "effect", [{"delay": "12s"}, {"delay-after": "12s"}, {"dribble": {"chunks": 2, "over": "12s"}}]
+)
+def test_a_replay_document_has_no_times_under_a_rule_that_takes_time(
+    mockserver: Sandbox, tmp_path: Path, effect: JSON
+) -> None:
+    mockserver.freeze("2026-03-01T12:00:00Z")
+    mockserver.call("GET", "/v1/campaigns")
+    mockserver.apply({"script": [{"on": "listCampaigns", "do": effect}]})
+    mockserver.call("GET", "/v1/campaigns")
+    file = tmp_path / "replay.json"
+    file.write_text(json.dumps(mockserver.log.replay_document()), encoding="utf-8")
+
+    assert [True, False] == [exchange.is_timed for exchange in read_recording(file).exchanges]
+
+
+def test_the_address_of_the_sandbox_in_a_replay_document_is_a_uri(mockserver: Sandbox, tmp_path: Path) -> None:
+    mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
+    file = tmp_path / "replay.json"
+    file.write_text(json.dumps(mockserver.log.replay_document()), encoding="utf-8")
+    recording = read_recording(file)
+
+    assert recording.exchanges[0].response_json["url"].startswith("http://mockserver.test/connect/")
+    assert [] == [clause.id for clause in judge_service(recording) if clause.verdict == "broken"]
+
+
+def test_a_header_of_a_journal_that_is_no_text_is_read_as_one(mockserver: Sandbox, tmp_path: Path) -> None:
+    mockserver.call("GET", "/v1/campaigns")
+    journal = json.loads(json.dumps(mockserver.log.journal))
+    journal["exchanges"][0]["request"]["headers"]["x-api-key"] = 7
+    journal["exchanges"][0]["response"]["headers"]["Date"] = None
+    file = tmp_path / "journal.json"
+    file.write_text(json.dumps(journal), encoding="utf-8")
+
+    (exchange,) = read_recording(file).exchanges
+
+    assert {"x-api-key"} <= exchange.request_headers.keys()
+    assert "None" == exchange.response_headers["date"]
+
+
+@pytest.mark.parametrize("length", ["2m", "PT2M", 120, timedelta(minutes=2)])
+def test_a_replay_document_has_the_times_of_every_length_of_an_advance(
+    mockserver: Sandbox, tmp_path: Path, length: str | float | timedelta
+) -> None:
+    mockserver.freeze("2026-03-01T12:00:00Z")
+    mockserver.call("GET", "/v1/campaigns")
+    mockserver.advance(length)
+    mockserver.call("GET", "/v1/campaigns")
+    file = tmp_path / "replay.json"
+    file.write_text(json.dumps(mockserver.log.replay_document()), encoding="utf-8")
+
+    first, second = read_recording(file).exchanges
+
+    assert 120_000_000 == second.sent_at - first.sent_at
+
+
+def test_a_replay_document_has_no_times_after_an_advance_to_the_next_timer(mockserver: Sandbox, tmp_path: Path) -> None:
+    mockserver.freeze("2026-03-01T12:00:00Z")
+    mockserver.call("GET", "/v1/campaigns")
+    mockserver.advance(until="idle")
+    mockserver.call("GET", "/v1/campaigns")
+    file = tmp_path / "replay.json"
+    file.write_text(json.dumps(mockserver.log.replay_document()), encoding="utf-8")
+    recording = read_recording(file)
+
+    assert [True, False] == [exchange.is_timed for exchange in recording.exchanges]
+    assert "times" not in recording.knows
+
+
 CASSETTE = """
 interactions:
 - request:
@@ -420,8 +491,11 @@ GO_VCR = '{"version": 2, "interactions": [{"request": {"method": "GET", "url": "
         (json.dumps(har(entry("GET /logo.png", 200, "png"))), "without a call of this API; its addresses begin with https://crm.example"),
         (json.dumps(har()), "without a call of this API"),
         (json.dumps(har(BODILESS)), "without the bodies of answers"),
-        ('{"exchanges": [{"at": "2026-03-01T12:00:00Z", "request": {"path": "/v1/campaigns", "headers": 1}}]}', "another shape"),
-        ('{"calls": [{"call": "GET /v1/campaigns", "answer": 1}], "clock": {"freeze": "2026-03-01T12:00:00Z"}}', "another shape"),
+        ('{"exchanges": [{"at": "2026-03-01T12:00:00Z", "request": {"path": "/v1/campaigns", "headers": 1}}]}', "exchange 1: got headers of type int; expected an object"),
+        ('{"exchanges": [{"at": "2026-03-01T12:00:00Z", "request": {"path": "/v1/campaigns"}, "response": {"status": [200]}}]}', "exchange 1: got the status [200]; expected a number"),
+        ('{"exchanges": [{"at": "2026-03-01T12:00:00Z", "givenUp": true, "request": {"path": "/v1/campaigns"}}]}', "expected an export as its tool wrote it"),
+        ('{"calls": [{"call": "GET /v1/campaigns", "answer": 1}], "clock": {"freeze": "2026-03-01T12:00:00Z"}}', "call 1: got answer of type int; expected an object"),
+        ('{"calls": [{"call": "GET /v1/campaigns", "answer": {"status": "200"}}], "clock": {"freeze": "2026-03-01T12:00:00Z"}}', "call 1: got the status '200'; expected a number"),
         ('{"interactions": [{}]}', "interaction 1: got no request with a response"),
         (GO_VCR, "interaction 1: got a request of method, url and a response of code, body; expected method, uri and status code"),
         ("a: !!python/object:betamax.Cassette {}", "YAML has the tag tag:yaml.org,2002:python/object:betamax.Cassette, an object"),

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import requests
 
 from mockserver import MockServer, Sandbox, cli
+from mockserver.core.state.journal import COMMANDS_MAX
 from mockserver.scenario import documents
 from mockserver.testing.report.replay import replay
 from tests.clients.operations import SESSIONS
@@ -148,6 +150,24 @@ def test_a_number_that_no_double_represents_is_replayed_exactly(
 
     assert (400, 200) == (refused.status, document.status)
     assert replayed == [each.label.rpartition(", ")[2] for each in replay(document.json()) if each.differences]
+
+
+def test_each_entry_has_its_instant_if_the_first_commands_are_missing(sandbox: Sandbox) -> None:
+    """Without them the waits between the first calls would be missing too."""
+    for _ in range(3):
+        sandbox.call("GET", "/v1/campaigns")
+        sandbox.advance("20s")
+    for _ in range(COMMANDS_MAX):
+        sandbox.advance(1)
+    sandbox.call("GET", "/v1/campaigns")
+
+    document = sandbox.log.replay_document()
+
+    times = [entry["at"] for entry in document["calls"] if "call" in entry]
+    assert [exchange["at"] for exchange in sandbox.log.journal["exchanges"]] == [
+        datetime.fromisoformat(time).isoformat(timespec="milliseconds").replace("+00:00", "Z") for time in times
+    ]
+    assert [] == [entry for entry in replay(document) if entry.differences]
 
 
 def test_a_query_that_the_document_does_not_take_is_named(made: Made) -> None:

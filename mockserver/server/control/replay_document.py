@@ -3,7 +3,8 @@ The document that repeats a run: the sandbox's configuration, and then every cal
 
 1. It contains no key: a call has the role of its key's owner, and keys follow from the seed again. Credentials that decide
    nothing but a rule's condition are masked in the condition as in the calls.
-2. If the clock followed the process's, each entry has its instant; else that follows from the entries before it.
+2. If the clock followed the process's, or the first commands are missing, each entry has its instant; else that follows from
+   the entries before it.
 3. An address of the sandbox itself is written `{base_url}`, since the next sandbox has another.
 """
 
@@ -109,8 +110,10 @@ def _addresses(snapshot: HostedSnapshot) -> tuple[str, ...]:
 
 def _entries(sandbox: SandboxState, hidden: _Hidden, was_frozen: bool) -> Iterator[JSON]:
     """Yield calls and commands in their order; a call that a rule deferred is at the place where it arrived."""
-    timed = not was_frozen or any("follow" in step.arguments for step in sandbox.journal.commands)
-    for entry, exchange in _in_order(sandbox.journal):
+    journal = sandbox.journal
+    follows = not was_frozen or any("follow" in step.arguments for step in journal.commands)
+    timed = follows or journal.dropped_commands > 0
+    for entry, exchange in _in_order(journal):
         at = {"at": format_exact(entry.at)} if timed else {}
         if isinstance(entry, JournalEntry):
             yield {**at, **_call(sandbox, hidden, entry.call, entry), "answer": _answer(hidden, entry)}
