@@ -16,14 +16,14 @@ from urllib.parse import urlencode
 
 from mockserver._json import View
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.effects import UNREADABLE
+from mockserver.contract.effects import UNREADABLE, WAITING
 from mockserver.core.instants import SECOND, Instant, as_shown, parse
 from mockserver.trace.entries import Entry, RecordingError, answer_status, joined, start_instant
 from mockserver.version import SCENARIO_VERSION, VERSION
 
 _ADVANCE_MAX: Final = 10**11 * SECOND
 # Effects of rules that let time pass at a call, which the call's entry does not show.
-_TAKE_TIME: Final = frozenset(("delay", "delay-after", "dribble", "advance"))
+_TAKE_TIME: Final = WAITING | {"advance"}
 # What a replay document has for the address of the sandbox, and an address in its place, since an answer has URIs.
 _BASE_URL: Final = (b"{base_url}", b"http://mockserver.test")
 

@@ -27,6 +27,7 @@ from mockserver.judge.client.evidence import (
     transport_repeats,
 )
 from mockserver.trace.exchange import Exchange
+from mockserver.trace.facts import LACKING
 from mockserver.trace.records import SeenExecution, SeenTemplate
 from mockserver.trace.sightings import objects_of
 from mockserver.trace.trace import Trace, numbers
@@ -114,9 +115,11 @@ def blind_post_retry(trace: Trace) -> Iterator[Verdict]:
 
 def _unknown_effects(trace: Trace) -> Iterator[NotAssessable]:
     """Yield why nothing was found, if the trace does not show whether a create or a start that failed took effect."""
+    if "effects" in trace.knows:
+        return
     writes = trace.of("createCampaign", "startCampaign")
     if any(not write.is_answered or write.has_failed for write in writes):
-        yield from unless_known("effects", trace)
+        yield NotAssessable(LACKING["effects"])
 
 
 class _Creates(NamedTuple):

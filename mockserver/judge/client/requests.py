@@ -264,11 +264,12 @@ def _body_text(call: Exchange) -> str:
 
 def _may_misplace_key(call: Exchange) -> bool:
     """Return False for most calls, in which no place but X-API-Key has the beginning of a key: each call is judged."""
-    if "?" in call.path or "sk_" in call.path or b"sk_" in (call.request_body or b"") or _basic(call.request_headers):
+    headers = call.request_headers
+    if "?" in call.path or "sk_" in call.path or "authorization" in headers or b"sk_" in (call.request_body or b""):
         return True
-    whole = "\n".join(call.request_headers.values())
+    whole = "\n".join(headers.values())
     first = whole.find("sk_")  # mostly the only one, that of X-API-Key
-    return first >= 0 and ("sk_" in whole[first + 3 :] or "sk_" not in call.request_headers.get("x-api-key", ""))
+    return first >= 0 and ("sk_" in whole[first + 3 :] or "sk_" not in headers.get("x-api-key", ""))
 
 
 def places_of_keys(call: Exchange, contains_key: Callable[[str], object]) -> Iterator[str]:

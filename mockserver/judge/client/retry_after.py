@@ -40,11 +40,14 @@ _STEPS_MAX = 10_000  # of the search through one group: through a long one fewer
 
 
 def ignore_retry_after(trace: Trace) -> Iterator[Verdict]:
+    limited = list(filter(_is_limited, trace.calls))
+    if not limited:
+        return
+    yield MET
     is_unmeasured = is_over = False
-    equal = _equal_to_limited(trace)
+    equal = _equal_to(limited, trace)
     excused = _excused(trace, equal)
-    for first in filter(_is_limited, trace.calls):
-        yield MET
+    for first in limited:
         same = equal[_key(first)]
         again = list(islice(sent_after(first, same), 2))
         if not again or may_be_of_another_user(trace, again[0]):
@@ -100,10 +103,10 @@ def _key(call: Exchange) -> object:
     return call.client, call.request
 
 
-def _equal_to_limited(trace: Trace) -> Mapping[object, Sequence[Exchange]]:
+def _equal_to(limited: Sequence[Exchange], trace: Trace) -> Mapping[object, Sequence[Exchange]]:
     """Return the calls that are equal to one that the client received a 429 for, in order, by what they have in common."""
-    equal: dict[object, list[Exchange]] = {_key(call): [] for call in trace.calls if _is_limited(call)}
-    for call in trace.calls if equal else ():
+    equal: dict[object, list[Exchange]] = {_key(call): [] for call in limited}
+    for call in trace.calls:
         same = equal.get(_key(call))
         if same is not None:
             same.append(call)
