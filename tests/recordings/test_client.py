@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -198,3 +199,23 @@ def test_only_the_start_that_took_effect_is_compared_with_the_template_that_was_
             row["startedDateTime"] = f"2026-03-01T12:00:0{second}.000Z"
         result = judge(read_recording(write(tmp_path, *rows)))
         assert rules == [finding.rule for finding in result.findings]
+
+
+@pytest.mark.parametrize("form", ["har", "journal", "replay"])
+def test_two_programs_of_one_tenant_are_told_apart_in_each_form_of_recording(
+    mockserver: Sandbox, form: str, tmp_path: Path
+) -> None:
+    one, other = ({"User-Agent": f"program/{number}"} for number in (1, 2))
+    body = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
+    created = mockserver.call("POST", "/v1/campaigns", json=body, headers=one).json()
+    mockserver.on("startCampaign").nth(1).drop("after")
+    for agent in (one, other):
+        with suppress(OSError):
+            mockserver.call("POST", f"/v1/campaigns/{created['campaignId']}/start", headers=agent)
+        mockserver.advance("10s")
+    file = tmp_path / f"{form}.json"
+    documents = {"har": mockserver.log.har, "replay": mockserver.log.replay_document}
+    document = documents[form]() if form in documents else mockserver.log.journal
+    file.write_text(json.dumps(document), encoding="utf-8")
+
+    assert [] == [finding.rule for finding in judge(read_recording(file)).findings]

@@ -14,6 +14,7 @@ import base64
 import json
 import re
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -63,7 +64,10 @@ def document(snapshot: HostedSnapshot, name: str = "replay") -> JSON:
         seed_data = extra_seed_data
     elif extra_seed_data:
         first = [{"do": "apply_scenario", "with": {"given": hide.value(without_secrets(extra_seed_data))}}]
-    calls = [*first, *_entries(state, _Hidden(hide, _addresses(snapshot)), initial.clock.frozen)]
+    calls = [
+        *first,
+        *_entries(state, _Hidden(hide, _addresses(snapshot), _omitted(state.journal)), initial.clock.frozen),
+    ]
     journal = state.journal
     dropped = journal.dropped_commands + journal.last_exchange - len(journal.exchanges)
     summary = _summary(dropped, sum("cut" in entry for entry in calls))
@@ -92,14 +96,21 @@ def _summary(dropped: int, cut: int) -> str:
 
 
 class _Hidden(NamedTuple):
-    """What an entry does not show: keys, and the addresses of the sandbox."""
+    """What an entry does not show: keys, the addresses of the sandbox, and headers that every client library sends."""
 
     keys: Redactor
     addresses: tuple[str, ...]
+    headers: AbstractSet[str]
 
     def of(self, call: Call) -> tuple[str, ...]:
         """Return the addresses, with the one that the call was sent to."""
         return (call.base_url, *self.addresses)
+
+
+def _omitted(journal: Journal) -> AbstractSet[str]:
+    """Return the headers that entries leave out; what tells several programs apart stays."""
+    agents = {exchange.call.headers.get("user-agent") for exchange in journal.exchanges}
+    return _OMITTED if len(agents) < 2 else _OMITTED - {"user-agent"}
 
 
 def _addresses(snapshot: HostedSnapshot) -> tuple[str, ...]:
@@ -150,7 +161,7 @@ def _call(sandbox: SandboxState, hidden: _Hidden, call: Call, exchange: JournalE
     query = f"?{hide.parameters(urlencode(call.query))}" if call.query else ""
     tenant_id, value = (None, None) if exchange is None else (exchange.tenant_id, exchange.body)
     role = _role(sandbox.owner_at(call.key, tenant_id)) if "x-api-key" in call.headers else "none"
-    headers = {name: value for name, value in call.headers.items() if name not in _OMITTED}
+    headers = {name: value for name, value in call.headers.items() if name not in hidden.headers}
     if call.excess is not None:
         return {"call": f"{hide.text(call.method)} {hide.text(call.path)[:100]}", "cut": True}
     is_cut = call.cut_from_bytes is not None or call.body_failure is not None
