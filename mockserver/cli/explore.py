@@ -11,10 +11,9 @@ import json
 import math
 import re
 import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from mockserver._commands import command_line
 from mockserver._files import write_whole
 from mockserver.cli.lifetime import stop_signals
+from mockserver.cli.terminal import fit, progress
 
 if TYPE_CHECKING:
     from mockserver.cli.command_runs import CommandRuns
@@ -126,7 +126,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     _write(report, options, runs)
     incomplete = () if is_complete else ("", f"no further run began after {options.seconds:g} s")
     unexplored = ("", _UNEXPLORED.format(runs.own_sandboxes)) if runs.own_sandboxes > 1 else ()
-    print(report.text(as_documents=True, then=(*incomplete, *unexplored, *runs.outputs_of(report))), file=out)
+    text = report.text(as_documents=True, then=(*incomplete, *unexplored, *runs.outputs_of(report)))
+    print(fit(text, out), file=out)
     if report.ended is not None:
         return INTERRUPTED
     return 1 if report.failed else 0
@@ -143,7 +144,7 @@ def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Name
         raise ValueError(wrong.replace("now", "--freeze", 1))
     end = math.inf if options.seconds is None else time.monotonic() + options.seconds
     placements = exploration.placements()
-    with _stopped_by_signals(), _progress() as show, MockServer() as server:
+    with _stopped_by_signals(), progress() as show, MockServer() as server:
         while time.monotonic() < end:
             placement = next(placements, None)
             if placement is None:
@@ -166,15 +167,6 @@ def _create(
     sandbox = server._create_as_client(config, now)
     exploration.prepare(sandbox, placement)
     return sandbox
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Show how far the exploration is on a terminal, and clear it at the end."""
-    is_terminal = sys.stderr.isatty()
-    yield lambda text: print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True) if is_terminal else None
-    if is_terminal:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _command(options: argparse.Namespace) -> list[str]:

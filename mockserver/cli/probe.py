@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from mockserver._files import write_whole
+from mockserver.cli.terminal import fit
 from mockserver.contract.text import json_value
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if options.json:
         print(json.dumps(report.as_json(_PARTS) | probed.as_json(), ensure_ascii=False, indent=2), file=out)
     else:
-        print("\n".join(map(printable, [*lines(report, _PARTS), *_run_lines(probed)])), file=out)
+        text = "\n".join(map(printable, [*lines(report, _PARTS), *_run_lines(probed)]))
+        print(fit(text, out), file=out)
     if probed.stopped:
         return 2
     return 1 if report.service.broken else 0
