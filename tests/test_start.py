@@ -45,6 +45,9 @@ class Output:
     def flush(self):
         pass
 
+    def isatty(self):
+        return False
+
 def ask(url):
     host, port = url.removeprefix("http://").split(":")
     with socket.socket() as client:  # not `create_connection`, which looks the host up

@@ -11,9 +11,10 @@ import io
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple, NoReturn, TextIO
 
 from mockserver._collision import find_collision
@@ -79,6 +80,30 @@ _COMMANDS: Final = (  # in the order of the help
     _Command("judge", "judge", "run", "add_options", "judge the service and the client in a recording of calls, such as a HAR, and learn how the service behaves"),
     _Command("probe", "probe", "run", "add_options", "call a service through its public API, and judge its answers as those of a recording"),
 )
+
+# The command lines at the end of the help of a command.
+_EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
+    "serve": ("mockserver serve --port 8080 --profile guide", "mockserver serve --freeze 2026-03-01T12:00:00Z"),
+    "play": ("mockserver play campaign-canceled-by-another",),
+    "health": ("mockserver health --port 8080",),
+    "replay-calls": ("mockserver replay-calls failure.json",),
+    "open": ("mockserver open failure.json --at 2",),
+    "report": ('mockserver report http://127.0.0.1:5055 --failure "expected a campaign"',),
+    "scenarios": ("mockserver scenarios", "mockserver scenarios campaign-canceled-by-another"),
+    "choices": ("mockserver choices dual-status",),
+    "clauses": ("mockserver clauses start.not-draft", "mockserver clauses --conduct"),
+    "coverage": ("mockserver coverage report --operations used", "mockserver coverage html -o coverage.html"),
+    "coverage report": ("mockserver coverage report --operations used", "mockserver coverage report --fail-under operations=5"),
+    "coverage html": ("mockserver coverage html -o coverage.html",),
+    "coverage markdown": ("mockserver coverage markdown",),
+    "coverage combine": ("mockserver coverage combine test-1.json test-2.json -o suite.json",),
+    "openapi": ("mockserver openapi --json", "mockserver openapi --profile guide --openapi 3.0"),
+    "docs": ("mockserver docs", "mockserver docs faults"),
+    "skill": ("mockserver skill --write skills/mockserver",),
+    "explore": ("mockserver explore --scenario demo --faults drop-before,drop-after -- npm test",),
+    "judge": ("mockserver judge calls.har", "mockserver judge calls.har --scenario-out seen.yaml"),
+    "probe": ("mockserver probe https://crm.example/api --key sk_tenant --allow-writes",),
+})
 # fmt: on
 
 
@@ -190,9 +215,14 @@ class _Parser(argparse.ArgumentParser):
         super().__init__(*args, **options)
 
     def format_help(self) -> str:
-        """Return the help as wide as the terminal."""
+        """Return the help as wide as the terminal, with the examples of the command, which are not wrapped."""
         self.formatter_class = argparse.HelpFormatter
-        return super().format_help()
+        examples = _EXAMPLES.get(self.prog.removeprefix("mockserver "), ())
+        if not examples:
+            return super().format_help()
+        title = "example" if len(examples) == 1 else "examples"
+        lines = "".join(f"  {example}\n" for example in examples)
+        return f"{super().format_help()}\n{title}:\n{lines}"
 
     def option_names(self) -> list[str]:
         return [name for action in self._actions for name in action.option_strings]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from mockserver._files import write_whole
+from mockserver.cli.terminal import fit
 
 if TYPE_CHECKING:
     from mockserver.judge.coverage.coverage import Coverage
@@ -58,13 +59,14 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     least = render.thresholds(options.fail_under) if options.form == "report" and options.fail_under else {}
     coverage = _coverage(options.source, options.token)
     text = _rendered(coverage, options)
-    if options.output is None:
-        out.write(text)
-    else:
+    is_for_reading = options.form == "report" and not options.json
+    if options.output is not None:
         write_whole(options.output, text)
+    else:
+        out.write(fit(text, out) if is_for_reading else text)
     missed = render.shortfalls(coverage, least)
     for line in missed:
-        print(line, file=out)
+        print(fit(line, out), file=out)
     return 1 if missed else 0
 
 
@@ -102,6 +104,5 @@ def _rendered(coverage: Coverage, options: argparse.Namespace) -> str:
         return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     named = None if options.operations is None else render.operations_named(options.operations, coverage)
     as_requests = options.as_requests or _is_url(options.source)
-    return (
-        "\n".join((*render.table(coverage, named), "", *render.gaps(coverage, named, as_requests=as_requests))) + "\n"
-    )
+    lines = (*render.table(coverage, named), "", *render.gaps(coverage, named, as_requests=as_requests))
+    return "\n".join(lines) + "\n"

@@ -11,10 +11,9 @@ import json
 import math
 import re
 import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from mockserver._commands import command_line
 from mockserver._files import write_whole
 from mockserver.cli.lifetime import stop_signals
+from mockserver.cli.terminal import fit, progress
 
 if TYPE_CHECKING:
     from mockserver.cli.command_runs import CommandRuns
@@ -41,49 +41,61 @@ _UNEXPLORED: Final = (
 _CURE: Final = "POST /_mock/clock/advance in place of its sleep, or --clock-speed SECONDS"
 
 # fmt: off
-_OPTIONS: Final[tuple[tuple[str, dict[str, Any]], ...]] = (
-    ("--scenario", {"metavar": "NAME|FILE",
-        "help": "initial state of each sandbox (default: empty)"}),
-    ("--freeze", {"metavar": "INSTANT",
-        "help": "instant at which each sandbox begins, such as 2026-03-01T12:00:00Z (default: the present)"}),
-    ("--clock-speed", {"type": float, "metavar": "SECONDS",
-        "help": "let the sandbox's clock run, by so many seconds in each real second, for a command that sleeps (default: the clock is frozen)"}),
-    ("--faults", {"metavar": "NAMES",
-        "help": "faults, acts of others and faults of deliveries, separated by commas (default: all)"}),
-    ("--operations", {"metavar": "NAMES",
-        "help": "operations at whose calls they happen (default: all)"}),
-    ("--choices", {"metavar": "NAMES",
-        "help": "choices whose options are tried, `none` for none (default: those that the clean run reads)"}),
-    ("--runs", {"type": int, "default": 1000, "metavar": "RUNS",
-        "help": "most runs for single placements, which put one fault, act or choice at one place; of more, each fault is tried at the first calls of each operation (default: %(default)s)"}),
-    ("--pairs", {"type": int, "default": 0, "metavar": "RUNS",
-        "help": "runs for pairs of faults (default: %(default)s)"}),
-    ("--seconds", {"type": float, "metavar": "SECONDS",
-        "help": "real time after which no further run begins (default: no limit)"}),
-    ("--response-delay", {"type": float, "default": 1.0, "metavar": "SECONDS",
-        "help": "real time by which the response of one read is delayed, to see whether the client has a timeout; 0 for none (default: %(default)g)"}),
-    ("--timeout", {"type": float, "default": 60.0, "metavar": "SECONDS",
-        "help": "real time after which a run is ended (default: %(default)g)"}),
-    ("--reported-exit", {"metavar": "STATUSES",
-        "help": "exit statuses, separated by commas, with which a command reports a failure (default: each but 0 is a crash)"}),
-    ("--reported-output", {"metavar": "PATTERN",
-        "help": "regular expression; if it is in the output of a command that fails, the command reports a failure"}),
-    ("--strict", {"action": "store_true",
-        "help": "fail for findings with the verdict `crashed` too"}),
-    ("--json", {"type": Path, "metavar": "FILE",
-        "help": "write the report to FILE"}),
-    ("--html", {"type": Path, "metavar": "FILE",
-        "help": "write the report to FILE as a page"}),
-    ("--failures-dir", {"metavar": "FOLDER",
-        "help": "folder for the documents of findings, `off` for none (default: .mockserver/failures)"}),
-)
+_OPTIONS: Final[Mapping[str, tuple[tuple[str, dict[str, Any]], ...]]] = {  # by their group in the help
+    "sandbox of each run": (
+        ("--scenario", {"metavar": "NAME|FILE",
+            "help": "initial state of each sandbox (default: empty)"}),
+        ("--freeze", {"metavar": "INSTANT",
+            "help": "instant at which each sandbox begins, such as 2026-03-01T12:00:00Z (default: the present)"}),
+        ("--clock-speed", {"type": float, "metavar": "SECONDS",
+            "help": "let the sandbox's clock run, by so many seconds in each real second, for a command that sleeps (default: the clock is frozen)"}),
+    ),
+    "what is tried": (
+        ("--faults", {"metavar": "NAMES",
+            "help": "faults, acts of others and faults of deliveries, separated by commas (default: all)"}),
+        ("--operations", {"metavar": "NAMES",
+            "help": "operations at whose calls they happen (default: all)"}),
+        ("--choices", {"metavar": "NAMES",
+            "help": "choices whose options are tried, `none` for none (default: those that the clean run reads)"}),
+        ("--response-delay", {"type": float, "default": 1.0, "metavar": "SECONDS",
+            "help": "real time by which the response of one read is delayed, to see whether the client has a timeout; 0 for none (default: %(default)g)"}),
+    ),
+    "how much is tried": (
+        ("--runs", {"type": int, "default": 1000, "metavar": "RUNS",
+            "help": "most runs for single placements, which put one fault, act or choice at one place; of more, each fault is tried at the first calls of each operation (default: %(default)s)"}),
+        ("--pairs", {"type": int, "default": 0, "metavar": "RUNS",
+            "help": "runs for pairs of faults (default: %(default)s)"}),
+        ("--seconds", {"type": float, "metavar": "SECONDS",
+            "help": "real time after which no further run begins (default: no limit)"}),
+        ("--timeout", {"type": float, "default": 60.0, "metavar": "SECONDS",
+            "help": "real time after which a run is ended (default: %(default)g)"}),
+    ),
+    "what fails": (
+        ("--reported-exit", {"metavar": "STATUSES",
+            "help": "exit statuses, separated by commas, with which a command reports a failure (default: each but 0 is a crash)"}),
+        ("--reported-output", {"metavar": "PATTERN",
+            "help": "regular expression; if it is in the output of a command that fails, the command reports a failure"}),
+        ("--strict", {"action": "store_true",
+            "help": "fail for findings with the verdict `crashed` too"}),
+    ),
+    "files": (
+        ("--json", {"type": Path, "metavar": "FILE",
+            "help": "write the report to FILE"}),
+        ("--html", {"type": Path, "metavar": "FILE",
+            "help": "write the report to FILE as a page"}),
+        ("--failures-dir", {"metavar": "FOLDER",
+            "help": "folder for the documents of findings, `off` for none (default: .mockserver/failures)"}),
+    ),
+}
 # fmt: on
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver explore`."""
-    for name, settings in _OPTIONS:
-        command.add_argument(name, **settings)
+    for title, rows in _OPTIONS.items():
+        group = command.add_argument_group(title)
+        for name, settings in rows:
+            group.add_argument(name, **settings)
     help_text = "after `--`: the command, which gets MOCKSERVER_URL, MOCKSERVER_KEY, MOCKSERVER_PUBLIC_KEY and MOCKSERVER_SERVER"
     command.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND ...", help=help_text)
 
@@ -126,7 +138,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     _write(report, options, runs)
     incomplete = () if is_complete else ("", f"no further run began after {options.seconds:g} s")
     unexplored = ("", _UNEXPLORED.format(runs.own_sandboxes)) if runs.own_sandboxes > 1 else ()
-    print(report.text(as_documents=True, then=(*incomplete, *unexplored, *runs.outputs_of(report))), file=out)
+    text = report.text(as_documents=True, then=(*incomplete, *unexplored, *runs.outputs_of(report)))
+    print(fit(text, out), file=out)
     if report.ended is not None:
         return INTERRUPTED
     return 1 if report.failed else 0
@@ -143,7 +156,7 @@ def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Name
         raise ValueError(wrong.replace("now", "--freeze", 1))
     end = math.inf if options.seconds is None else time.monotonic() + options.seconds
     placements = exploration.placements()
-    with _stopped_by_signals(), _progress() as show, MockServer() as server:
+    with _stopped_by_signals(), progress() as show, MockServer() as server:
         while time.monotonic() < end:
             placement = next(placements, None)
             if placement is None:
@@ -166,15 +179,6 @@ def _create(
     sandbox = server._create_as_client(config, now)
     exploration.prepare(sandbox, placement)
     return sandbox
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """Show how far the exploration is on a terminal, and clear it at the end."""
-    is_terminal = sys.stderr.isatty()
-    yield lambda text: print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True) if is_terminal else None
-    if is_terminal:
-        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
 def _command(options: argparse.Namespace) -> list[str]:

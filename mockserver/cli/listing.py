@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TextIO
+
+from mockserver.cli.terminal import columns, fit
 
 _FORMATS: Final = {
     "schema": "print the JSON Schema of a scenario document",
@@ -95,7 +98,7 @@ def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
     document = load_scenario(options.scenario)
     created = SandboxHost().create(SandboxConfig(document)).created.ids
     if not options.json:
-        PlayLog(lambda line: print(line, file=out)).print_scenario(document, created)
+        PlayLog(lambda line: print(fit(line, out), file=out), columns(out)).print_scenario(document, created)
         return 0
     summary = {"name": document.get("scenario"), "summary": document.get("summary", "")}
     summary |= {
@@ -189,7 +192,7 @@ def _print(options: argparse.Namespace, out: TextIO, rows: list[Any], text: Call
         print(json.dumps(rows, ensure_ascii=False, indent=2), file=out)
         return
     for row in rows:
-        print(text(row), file=out)
+        print(fit(text(row), out), file=out)
 
 
 def replay(options: argparse.Namespace, out: TextIO) -> int:
@@ -197,7 +200,12 @@ def replay(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.scenario.documents import read
     from mockserver.testing.report.replay import print_replay
 
-    return print_replay(read(options.file), out, options.json)
+    if options.json:
+        return print_replay(read(options.file), out, as_json=True)
+    text = io.StringIO()
+    status = print_replay(read(options.file), text, as_json=False)
+    out.write(fit(text.getvalue(), out))
+    return status
 
 
 def report(options: argparse.Namespace, out: TextIO) -> int:
@@ -217,5 +225,8 @@ def report(options: argparse.Namespace, out: TextIO) -> int:
         raise OSError(
             f"got {options.url}, which does not respond ({failure.strerror or failure}); expected {expected}"
         ) from None
-    print(json.dumps(view, ensure_ascii=False, indent=2) if options.json else view["text"].rstrip("\n"), file=out)
+    if options.json:
+        print(json.dumps(view, ensure_ascii=False, indent=2), file=out)
+    else:
+        print(fit(view["text"].rstrip("\n"), out), file=out)
     return 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from mockserver.cli import serve as serving
 from mockserver.cli import settings
+from mockserver.cli.terminal import fit
 
 if TYPE_CHECKING:
     from mockserver.server.hosting.host import HostedSandbox, SandboxHost
@@ -35,7 +36,9 @@ def open_file(options: argparse.Namespace, out: TextIO) -> int:
         texts.extend(lines)
         return hosted
 
-    return serving.serve(options, out, lambda _: print("", *texts, sep="\n", file=out, flush=True), create=create)
+    return serving.serve(
+        options, out, lambda _: print(fit("\n".join(["", *texts]), out), file=out, flush=True), create=create
+    )
 
 
 def _repeat_trace(host: SandboxHost, file: Path, at: int | None) -> tuple[HostedSandbox, list[str]]:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from mockserver._files import write_whole
+from mockserver.cli.terminal import fit
 from mockserver.contract.text import json_value
 
 if TYPE_CHECKING:
@@ -28,35 +29,38 @@ _PARTS: Final[tuple[Part, ...]] = ("service", "choices")  # the client is the ru
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver probe`."""
     command.add_argument("url", metavar="URL", help="base url of the service, such as https://crm.example/api")
-    command.add_argument(
+    keys = command.add_argument_group("keys")
+    allowed = command.add_argument_group("what the run may do")
+    output = command.add_argument_group("output")
+    keys.add_argument(
         "--key", help=f"secret key of a tenant; the variable {KEY_VARIABLE} is used if this option is absent"
     )
-    command.add_argument("--public-key", default="", metavar="KEY", help="public key of the same tenant")
-    command.add_argument("--other-key", default="", metavar="KEY", help="secret key of another tenant")
-    command.add_argument("--chat", default="", metavar="ID", help="chat whose messages the run may read")
-    command.add_argument("--form", default="", metavar="ID", help="form whose embed policy the run may read")
-    command.add_argument(
+    keys.add_argument("--public-key", default="", metavar="KEY", help="public key of the same tenant")
+    keys.add_argument("--other-key", default="", metavar="KEY", help="secret key of another tenant")
+    allowed.add_argument("--chat", default="", metavar="ID", help="chat whose messages the run may read")
+    allowed.add_argument("--form", default="", metavar="ID", help="form whose embed policy the run may read")
+    allowed.add_argument(
         "--entrypoint",
         default="",
         metavar="ID",
         help="entrypoint that the run may read, preferably with a phone number",
     )
-    command.add_argument(
+    allowed.add_argument(
         "--allow-writes", action="store_true", help="create drafts and cancel them; create sessions, which expire"
     )
-    command.add_argument(
+    allowed.add_argument(
         "--allow-sends",
         action="store_true",
         help="also start drafts, only with an empty audience; requires --allow-writes",
     )
-    command.add_argument(
+    output.add_argument(
         "--profile-out",
         type=Path,
         metavar="FILE",
         help="save the settled choices, for `mockserver serve --profile FILE`",
     )
-    command.add_argument("--rate", type=float, default=10, help="maximum of calls per second (default: %(default)s)")
-    command.add_argument("--json", action="store_true", help="print the report as JSON")
+    allowed.add_argument("--rate", type=float, default=10, help="maximum of calls per second (default: %(default)s)")
+    output.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
 def run(options: argparse.Namespace, out: TextIO) -> int:
@@ -86,7 +90,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     if options.json:
         print(json.dumps(report.as_json(_PARTS) | probed.as_json(), ensure_ascii=False, indent=2), file=out)
     else:
-        print("\n".join(map(printable, [*lines(report, _PARTS), *_run_lines(probed)])), file=out)
+        text = "\n".join(map(printable, [*lines(report, _PARTS), *_run_lines(probed)]))
+        print(fit(text, out), file=out)
     if probed.stopped:
         return 2
     return 1 if report.service.broken else 0

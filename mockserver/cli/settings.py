@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
@@ -175,6 +176,16 @@ SETTINGS: Final[tuple[Setting, ...]] = (
     Setting(name="log-format", read=_log_format, default="text", help="format of the log on standard error, one line per call: text, json or off (default: text); with json the "
             "start line is JSON too", metavar="FORMAT"),
 )
+_GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({  # of the help, by their titles
+    "data and behaviour": ("scenario", "choose", "profile", "freeze", "seed", "strict", "no-reason-header"),
+    "address": ("host", "port", "public-url", "behind-proxy", "shard"),
+    "access": ("allow-host", "token", "token-file", "allow-webhook-host", "cors"),
+    "sandboxes": ("max-sandboxes", "idle", "age", "memory", "journal-max-entries", "journal-max-bytes"),
+    "connections": ("head-timeout", "min-body-rate", "max-connections", "max-bodies"),
+    "start and end": ("ready-file", "exit-with-parent", "drain"),
+    "files and log": ("failures-dir", "coverage", "log-format"),
+})
+_UNGROUPED_MAX: Final = 8
 _EPILOG: Final = "An option can be an environment variable instead: MOCKSERVER_PORT is --port, MOCKSERVER_ALLOW_HOST is --allow-host."
 SCENARIO: Final = Setting(name="scenario", read=str, default="demo", help="data and rules at the start (default: demo)", metavar="NAME|FILE")
 # fmt: on
@@ -183,6 +194,10 @@ SCENARIO: Final = Setting(name="scenario", read=str, default="demo", help="data 
 def add_options(command: argparse.ArgumentParser, *settings: Setting) -> None:
     """Add settings as options of a command; `resolve` completes what it parses."""
     command.epilog = _EPILOG
+    groups: dict[str, Any] = {}
+    if len(settings) > _UNGROUPED_MAX:
+        for title, names in _GROUPS.items():
+            groups |= dict.fromkeys(names, command.add_argument_group(title))
     for setting in settings:
         own: dict[str, Any] = {"help": setting.help, "default": None}
         if setting.form == "flag":
@@ -191,7 +206,7 @@ def add_options(command: argparse.ArgumentParser, *settings: Setting) -> None:
             own["type"] = _argument(setting)
             own |= {"metavar": setting.metavar} if setting.metavar else {}
             own |= {"action": "append"} if setting.form == "many" else {}
-        command.add_argument(f"--{setting.name}", **own)
+        groups.get(setting.name, command).add_argument(f"--{setting.name}", **own)
 
 
 def _argument(setting: Setting) -> Callable[[str], Any]:
