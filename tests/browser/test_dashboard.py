@@ -613,6 +613,23 @@ def test_a_refused_action_shows_why_and_changes_nothing(sandbox: Sandbox, tab: C
     assert "by--go" == page.evaluate("document.activeElement.id")
 
 
+def test_an_action_that_removes_what_its_page_shows_can_be_undone_there(
+    sandbox: Sandbox, tab: Callable[..., Tab]
+) -> None:
+    campaign = sandbox.call("POST", "/v1/campaigns", json=CAMPAIGN).json()["campaignId"]
+    own = tab()
+    page = own.open(f"objects/{campaign}")
+    page.locator("#more--title").click()
+    own.press("Reset the sandbox")
+    refused = page.locator("h1").inner_text()
+    page.locator("#undo--title").click()
+    page.locator("#undo-1").click()
+    page.locator("#status", has_text="Undo").wait_for()
+
+    assert f"Refused: GET /_mock/objects/{campaign}" == refused
+    assert "Refused" not in page.locator("h1").inner_text()
+
+
 def test_a_resend_is_seen_to_arrive(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
     received: list[Any] = []
     sandbox.receive_webhooks(lambda request: received.append(request) or 204)

@@ -28,6 +28,7 @@ ORIGIN = "http://127.0.0.1:5055"
 NOON = "2026-03-01T12:00:00Z"
 SHARED = ("events", "conduct", "choices", "scenarios", "sandboxes")
 TOKEN = "let-me-in"
+KEY = "sk_live_0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture
@@ -139,6 +140,59 @@ def test_an_address_of_nothing_is_a_page_with_the_reason(host: SandboxHost, path
     assert (404, True) == (response.status, is_page(response))
     assert "MOCK_NOT_FOUND" in response.body.decode()
     assert [] == [view for view in VIEWS if f'href="/_mock/{view}"' not in response.body.decode()]
+
+
+def heading(response: HttpResponse) -> str:
+    match = re.search(r"<h1>(.*?)</h1>", response.body.decode(), re.DOTALL)
+    assert match is not None
+    return re.sub(r"<[^>]+>", "", match[1])
+
+
+@pytest.mark.parametrize("path", ["/_mock/calls/x", "/_mock/objects/none", "/_mock/nothing"])
+def test_the_page_of_a_refusal_has_the_bar_with_undo(host: SandboxHost, path: str) -> None:
+    moved = {"accept": "*/*", "x_mock_request": "page", "x_mock_undo": "advance%20by%2020m"}
+    send(host, "POST", "/_mock/clock/advance", b'{"by": "20m"}', **moved)
+    text = send(host, "GET", path).body.decode()
+
+    assert '<time id="now" datetime="2026-03-01T12:20:00.000Z">' in text
+    assert 'id="next--go"' in text
+    assert 'data-label="undo: advance by 20m"' in text
+
+
+def test_the_page_of_a_refusal_begins_with_what_was_refused_and_why(host: SandboxHost) -> None:
+    page = send(host, "GET", "/_mock/calls/x")
+
+    assert "Refused: GET /_mock/calls/x" == heading(page)
+    assert re.search(r"</h1>\n<p>call: got &#39;x&#39;; expected", page.body.decode())
+
+
+@pytest.mark.parametrize(
+    ("path", "referer", "back"),
+    [
+        ("/_mock/calls/x", f"{ORIGIN}/_mock/objects?text=a", "/_mock/objects"),
+        ("/_mock/calls/x", f"{ORIGIN}/_mock/calls/x", "/_mock/calls"),
+        ("/_mock/calls/x", "https://evil.example/_mock/calls", "/_mock/calls"),
+        ("/_mock/calls/x", "", "/_mock/calls"),
+        ("/_mock/nothing", f"{ORIGIN}/v1/campaigns", "/_mock/"),
+        ("/_mock/nothing", f"{ORIGIN}/_mock/objects/{KEY}", "/_mock/"),
+    ],
+)
+def test_the_page_of_a_refusal_leads_back_to_the_page_before_it(
+    host: SandboxHost, path: str, referer: str, back: str
+) -> None:
+    text = send(host, "GET", path, referer=referer).body.decode()
+
+    assert f'<a href="{back}">Back to the page</a>' in text
+
+
+def test_no_page_of_a_refusal_shows_a_key_of_its_address(host: SandboxHost) -> None:
+    key = default(host).tenant.secret_key
+
+    assert key not in send(host, "GET", f"/_mock/objects/{key}").body.decode()
+
+
+def test_a_refusal_of_a_rebound_name_has_no_bar(host: SandboxHost) -> None:
+    assert b'id="bar"' not in send(host, "GET", "/_mock/calls", host="evil.example").body
 
 
 def test_a_row_has_its_date_only_if_the_row_above_has_another(host: SandboxHost) -> None:

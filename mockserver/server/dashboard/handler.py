@@ -49,6 +49,7 @@ _VIEWS: Final[Mapping[str, View]] = MappingProxyType(
 )
 _TITLES: Final = {"conduct": "Conduct and ledger", "sandboxes": "Sandboxes"}
 _FORM_FIELDS_MAX: Final = 10
+_PATH_CHARS: Final = 100  # of the path that was refused
 
 
 def respond(plane: Plane, request: HttpRequest) -> HttpResponse | None:
@@ -133,9 +134,42 @@ def _redirect(location: str, headers: tuple[tuple[str, str], ...]) -> HttpRespon
 
 
 def _refusal(plane: Plane, request: HttpRequest, base: str, refusal: ControlError) -> HttpResponse:
-    frame = _frame(plane, request, base, "")
-    context = {**frame, "bar": None, "title": f"{refusal.status} {refusal.code}", "message": refusal.message}
+    """Return the page of a refusal: what was refused and why, the way back, and the bar."""
+    path = request.target.partition("?")[0]
+    refused = {
+        "request": f"{request.method} {plane.redactor().brief(path, _PATH_CHARS)}",
+        "message": refusal.message,
+        "code": f"{refusal.status} {refusal.code}",
+        "back": _way_back(plane, request, base),
+    }
+    title = "Refused" if refusal.status < 500 else "Failed"
+    own = {"title": title, "counted": "", "refused": refused}
+    context = {**_frame(plane, request, base, ""), **_bar(plane), **own}
     return _html(refusal.status, environment.render("refusal.html", context), refusal.headers)
+
+
+def _bar(plane: Plane) -> JSON:
+    """Return the bar for the page of a refusal; none if the request may not read the sandbox, or the bar fails too."""
+    try:
+        plane.check()
+        return overview.bar(plane) if plane.sandbox_id is not None else {"bar": None}
+    except Exception:  # noqa: BLE001 - the page reports the first failure
+        return {"bar": None}
+
+
+def _way_back(plane: Plane, request: HttpRequest, base: str) -> str:
+    """Return the path of the page that led here; else that of the view that was asked for, or of the first page."""
+    address, root = urlsplit(request.base_url), base + paths.ROOT
+    former = request.headers.get("referer", "").removeprefix(f"{address.scheme}://{address.netloc}").partition("?")[0]
+    is_own = former == base + request.target
+    if not is_own and _is_of_pages(former, root) and plane.redactor().text(former) == former:
+        return former
+    page = page_path(request.target)
+    return f"{root}{page.view}" if page is not None and page.item else root
+
+
+def _is_of_pages(path: str, root: str) -> bool:
+    return path.startswith(root) and all("!" <= char <= "~" and char != "\\" for char in path)
 
 
 def _sign_in_form(base: str, next_path: str, *, is_again: bool) -> HttpResponse:
@@ -156,7 +190,7 @@ def _sign_in(plane: Plane, request: HttpRequest, base: str) -> HttpResponse:
         cleared = (f"{name}=; Path={root}; Max-Age=0; {attributes}" for name in plane.cookie_names())
         return _redirect(root, tuple(("Set-Cookie", cookie) for cookie in cleared))
     next_path = form.get("next", "")
-    if not next_path.startswith(root) or any(not "!" <= char <= "~" or char == "\\" for char in next_path):
+    if not _is_of_pages(next_path, root):
         next_path = root
     cookie = plane.cookie_for(form.get("token", "").strip())
     if cookie is None:
