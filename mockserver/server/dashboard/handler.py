@@ -18,7 +18,8 @@ from mockserver._json import JSON
 from mockserver.server.dashboard import behaviour, calls, environment, events, objects, overview, paths, timeline
 from mockserver.server.dashboard.paths import PagePath, page_path
 from mockserver.server.dashboard.plane import Plane
-from mockserver.server.errors import ControlError, log_failure
+from mockserver.server.errors import STATUSES, ControlError, log_failure
+from mockserver.server.hosting.absences import Absence
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
 
@@ -49,6 +50,7 @@ _VIEWS: Final[Mapping[str, View]] = MappingProxyType(
 )
 _TITLES: Final = {"conduct": "Conduct and ledger", "sandboxes": "Sandboxes"}
 _FORM_FIELDS_MAX: Final = 10
+_OPEN_MAX: Final = 50  # sandboxes on the page of one that is not open
 _PATH_CHARS: Final = 100  # of the path that was refused
 
 
@@ -88,6 +90,19 @@ def respond(plane: Plane, request: HttpRequest) -> HttpResponse | None:
 def unknown_page(plane: Plane, request: HttpRequest, message: str) -> HttpResponse:
     """Return the page for a browser at a path that no command has."""
     return _refusal(plane, request, urlsplit(request.base_url).path, ControlError("MOCK_NOT_FOUND", message))
+
+
+def page_of_no_sandbox(plane: Plane, request: HttpRequest, absence: Absence) -> HttpResponse:
+    """Return the page of a closed or an unknown sandbox: what it was, and what is open for a browser that may list it."""
+    try:
+        rows = plane.read("listSandboxes")["sandboxes"][::-1]
+    except ControlError:  # a page of another site, or a token that opens one sandbox
+        rows = None
+    frame = _frame(plane, request, urlsplit(request.base_url).path, "")
+    status = STATUSES[absence.code]
+    title = "Sandbox closed" if status == 410 else "No such sandbox"
+    own = {"bar": None, "title": title, "absence": absence, "is_closed": status == 410, "rows": rows, "most": _OPEN_MAX}
+    return _html(status, environment.render("no_sandbox.html", {**frame, **own}))
 
 
 def _page(plane: Plane, request: HttpRequest, base: str, page: PagePath) -> HttpResponse:
