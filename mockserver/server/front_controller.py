@@ -9,10 +9,9 @@ a wrong base path gets the documented error and an entry in the journal.
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import quote
 
@@ -23,9 +22,10 @@ from mockserver.server.dashboard import paths
 from mockserver.server.errors import STATUSES
 from mockserver.server.exchange import NO_TIMEOUT, ClientWait, handle_api_request
 from mockserver.server.hosted_page import handler
+from mockserver.server.hosting import absences
+from mockserver.server.hosting.absences import Absence
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.log_lines import LogContext, command_line
-from mockserver.server.hosting.usage import OF_A_RUN
 from mockserver.wire import browsing, cross_origin, formats
 from mockserver.wire.request import SANDBOXES, HttpRequest, parse_call
 from mockserver.wire.response import (
@@ -43,7 +43,6 @@ if TYPE_CHECKING:
 
 Response = HttpResponse | NoResponse
 After = Callable[[], None]
-_ID = r"(?:sandbox|shard)_[0-9a-f_]{1,40}"
 
 
 class ServerPart(NamedTuple):
@@ -345,38 +344,46 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> Ht
             'with its path: urljoin(baseUrl, "/v1/...") drops that',
         )
     sandbox_id, slash, rest = request.target[len(SANDBOXES) :].partition("/")
-    is_closed, shard = sandbox_id in host.closed, host.shard
-    if not is_closed and shard is not None and shard.ended_before(sandbox_id):  # so has its token
-        reason = f"sandbox {sandbox_id!r} has ended with its process: shard {shard.number} was restarted"
-        return _refusal("MOCK_SANDBOX_CLOSED", f"{reason}; create another sandbox", limit="restart")
+    closing, shard = host.closed.get(sandbox_id), host.shard
     below = request._replace(target=slash + rest, base_url=request.base_url + SANDBOXES + sandbox_id)
     part = _part(below)
-    if part.is_control and not access.is_open_to(host, sandbox_id, below):
+    has_restarted = closing is None and shard is not None and shard.ended_before(sandbox_id)  # so has its token
+    if part.is_control and not has_restarted and not access.is_open_to(host, sandbox_id, below):
         return _control(host, None, below, is_page=part is DASHBOARD)
-    if is_closed:
-        # A call that arrives after the end of its sandbox; the limit that has ended it is named.
+    if closing is not None:
         if not handler.is_static_asset(request.target):
             host.note_late_call(sandbox_id)
-        ended = host.closed.ended.get(sandbox_id)
-        if ended is None:
-            reason = f"sandbox {sandbox_id!r} is closed; this call arrived after its test had ended"
-            return _refusal("MOCK_SANDBOX_CLOSED", reason)
-        by = "a bound of its test" if ended.limit == OF_A_RUN else f"the server's limit {ended.limit}"
-        reason = f"sandbox {sandbox_id!r} is closed: {by} has ended it, since {ended.reason}"
-        return _refusal("MOCK_SANDBOX_CLOSED", reason, limit=ended.limit)
-    # Another text may contain a key, and to ask each sandbox for its keys would wait for the lock of each.
-    got = (
-        repr(sandbox_id)
-        if re.fullmatch(_ID, sandbox_id)
-        else f"{len(sandbox_id)} characters that are no id of a sandbox"
-    )
-    return _refusal(
-        "MOCK_NOT_FOUND",
-        f"sandbox: got {got}; expected one that GET /_mock/sandboxes lists, or create one with POST /_mock/sandboxes",
-    )
+        absence = absences.closed(sandbox_id, closing, Redactor(host.tokens()))
+    elif shard is not None and has_restarted:
+        absence = absences.restarted(sandbox_id, shard.number)
+    else:
+        absence = absences.unknown(sandbox_id)
+    has_page = closing is None or not closing.had_own_port  # a port of its own serves no asset of a page any more
+    if has_page and _is_visit(below, part):
+        return _page_of_none(host, request, absence)
+    details = {"limit": absence.limit} if absence.limit else {}
+    return _refusal(absence.code, absence.message, details=details)
 
 
-def _refusal(code: str, message: str, *, status: int = 0, **details: str) -> HttpResponse:
+def _is_visit(request: HttpRequest, part: ServerPart) -> bool:
+    """Return True if a browser shows the answer as a page; Java's clients name text/html too when they call the API."""
+    if part is DASHBOARD:  # with the forms that take the token and sign out
+        return paths.names_html(request)
+    return paths.is_lost(request) and (part is not API or browsing.destination(request.headers) == "document")
+
+
+def _page_of_none(host: SandboxHost, request: HttpRequest, absence: Absence) -> HttpResponse:
+    """Return the page for a browser at a sandbox that is closed or unknown; it is a page of the server itself."""
+    own = "" if host.shard is None else SANDBOXES + host.shard.name
+    at_server = request._replace(base_url=request.base_url + own)
+    dashboard, page_access = _dashboard(host, None, at_server)
+    page: HttpResponse = dashboard.page_of_no_sandbox(page_access, at_server, absence)
+    return page
+
+
+def _refusal(
+    code: str, message: str, *, status: int = 0, details: Mapping[str, str] = MappingProxyType({})
+) -> HttpResponse:
     """Return a refusal of the server itself; `status` is that of a code whose status depends on the request."""
     status = status or STATUSES[code]
     body = json.dumps({"statusCode": status, "code": code, "message": message, **details}).encode()

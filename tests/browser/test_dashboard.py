@@ -186,6 +186,29 @@ def test_every_view_is_without_a_violation_and_fits(
     assert [] == [url for url in own.requested if not url.startswith(own.base.rpartition("/sandboxes/")[0])]
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width_px", [390, 820, 1440])
+def test_the_pages_without_a_sandbox_and_of_a_refusal_are_without_a_violation_and_fit(
+    server: MockServer, sandbox: Sandbox, tab: Callable[..., Tab], width_px: int, scheme: str
+) -> None:
+    labels = {"test": f"checkout::test_{'of_a_long_name_' * 6}"}
+    created = requests.post(f"{server.url}/_mock/sandboxes", json={"labels": labels}, timeout=60).json()
+    requests.delete(f"{server.url}/_mock/sandboxes/{created['sandboxId']}", timeout=60)
+    pages = [
+        f"{created['baseUrl']}/_mock/",
+        f"{server.url}/sandboxes/sandbox_99/_mock/",
+        f"{sandbox.base_url}/_mock/calls/9",
+    ]
+    own = tab(color_scheme=scheme, viewport={"width": width_px, "height": 844})
+    broken = {}
+    for url in pages:
+        own.page.goto(url)
+        wide = own.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        broken[url] = [*violations(own.page), *([f"{wide} px too wide"] if wide > 0 else [])]
+
+    assert {} == {url: lines for url, lines in broken.items() if lines}
+
+
 def test_the_newest_axe_core_of_npm_finds_no_violation_either(
     sandbox: Sandbox, tab: Callable[..., Tab], axe_of_npm: str
 ) -> None:
@@ -611,6 +634,34 @@ def test_a_refused_action_shows_why_and_changes_nothing(sandbox: Sandbox, tab: C
     assert "Not done: by: got 'soon'" in page.locator("#status").inner_text()
     assert before == sandbox.call("GET", "/_mock/state").body
     assert "by--go" == page.evaluate("document.activeElement.id")
+
+
+def test_an_action_that_removes_what_its_page_shows_can_be_undone_there(
+    sandbox: Sandbox, tab: Callable[..., Tab]
+) -> None:
+    campaign = sandbox.call("POST", "/v1/campaigns", json=CAMPAIGN).json()["campaignId"]
+    own = tab()
+    page = own.open(f"objects/{campaign}")
+    page.locator("#more--title").click()
+    own.press("Reset the sandbox")
+    refused = page.locator("h1").inner_text()
+    page.locator("#undo--title").click()
+    page.locator("#undo-1").click()
+    page.locator("#status", has_text="Undo").wait_for()
+
+    assert f"Refused: GET /_mock/objects/{campaign}" == refused
+    assert "Refused" not in page.locator("h1").inner_text()
+
+
+def test_an_action_on_a_closed_sandbox_ends_at_the_page_that_names_its_end(
+    sandbox: Sandbox, tab: Callable[..., Tab]
+) -> None:
+    page = tab().open()
+    sandbox.close()
+    page.get_by_role("button", name="Go").first.click()
+    page.locator("h1", has_text=f"{sandbox.id} was closed on").wait_for()
+
+    assert "Its test or another client has closed it." in page.locator("main").inner_text()
 
 
 def test_a_resend_is_seen_to_arrive(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from freezegun import freeze_time
 
 from mockserver.cli import serve
 from mockserver.server import app as flask_app
@@ -20,6 +21,7 @@ from mockserver.server.dashboard import handler
 from mockserver.server.dashboard.paths import VIEWS
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.hosting.usage import Ended
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
 
@@ -28,6 +30,7 @@ ORIGIN = "http://127.0.0.1:5055"
 NOON = "2026-03-01T12:00:00Z"
 SHARED = ("events", "conduct", "choices", "scenarios", "sandboxes")
 TOKEN = "let-me-in"
+KEY = "sk_live_0123456789abcdef0123456789abcdef"
 
 
 @pytest.fixture
@@ -139,6 +142,197 @@ def test_an_address_of_nothing_is_a_page_with_the_reason(host: SandboxHost, path
     assert (404, True) == (response.status, is_page(response))
     assert "MOCK_NOT_FOUND" in response.body.decode()
     assert [] == [view for view in VIEWS if f'href="/_mock/{view}"' not in response.body.decode()]
+
+
+def labelled(host: SandboxHost, **labels: str) -> HostedSandbox:
+    return host.create(SandboxConfig(labels=labels, clock={"freeze": NOON}))
+
+
+def heading(response: HttpResponse) -> str:
+    match = re.search(r"<h1>(.*?)</h1>", response.body.decode(), re.DOTALL)
+    assert match is not None
+    return re.sub(r"<[^>]+>", "", match[1])
+
+
+@freeze_time("2026-05-04T10:20:30Z")
+def test_a_closed_sandbox_is_a_page_with_what_it_was_since_when_and_why_and_what_is_open(host: SandboxHost) -> None:
+    closed, other = labelled(host, test="checkout"), labelled(host, test="<b>login</b>")
+    host.close(closed.id, ended_by=Ended("idle", "it had no call for 30m (--idle)"))
+    page = send(host, "GET", f"{closed.prefix}/_mock/calls")
+
+    assert (410, True) == (page.status, is_page(page))
+    assert f"test:checkout ({closed.id}) was closed on 2026-05-04 at 10:20:30.000 UTC" == heading(page)
+    text = page.body.decode()
+    assert "<p>The server&#39;s limit idle has ended it, since it had no call for 30m (--idle).</p>" in text
+    assert f'<a href="{ORIGIN}{other.prefix}/_mock/">{other.id}</a> <bdi>test:&lt;b&gt;login&lt;/b&gt;</bdi>' in text
+    assert f'<a href="{ORIGIN}/_mock/">{DEFAULT_ID}</a>' in text
+    assert 'href="/_mock/page/style.css"' in text
+
+
+@freeze_time("2026-05-04T10:20:30Z")
+def test_a_sandbox_that_a_client_has_closed_has_its_id_if_it_has_no_label(host: SandboxHost) -> None:
+    closed = host.create(SandboxConfig())
+    host.close(closed.id)
+    page = send(host, "GET", f"{closed.prefix}/_mock/")
+
+    assert f"{closed.id} was closed on 2026-05-04 at 10:20:30.000 UTC" == heading(page)
+    assert "<p>Its test or another client has closed it.</p>" in page.body.decode()
+
+
+@pytest.mark.parametrize(
+    ("asked", "first"),
+    [
+        ("sandbox_99", "sandbox_99 is no sandbox of this server"),
+        (KEY, "What was asked for is no sandbox of this server"),
+    ],
+)
+def test_an_unknown_sandbox_is_a_page_with_what_was_asked_for_and_what_is_open(
+    host: SandboxHost, asked: str, first: str
+) -> None:
+    page = send(host, "GET", f"/sandboxes/{asked}/_mock/")
+
+    assert (404, True, first) == (page.status, is_page(page), heading(page))
+    assert f'<a href="{ORIGIN}/_mock/">{DEFAULT_ID}</a>' in page.body.decode()
+    assert KEY not in page.body.decode()
+
+
+def test_where_nothing_is_open_the_page_of_a_closed_sandbox_shows_how_to_create_one() -> None:
+    host = SandboxHost()
+    closed = host.create(SandboxConfig())
+    host.close(closed.id)
+
+    assert f"POST {ORIGIN}/_mock/sandboxes" in send(host, "GET", f"{closed.prefix}/_mock/").body.decode()
+
+
+@pytest.mark.parametrize("accept", ["", "*/*", "application/json", "text/html;q=0"])
+@pytest.mark.parametrize(
+    "path", ["/", "/_mock/", "/_mock/calls", "/_mock/state", "/connect/x", "/media/x", "/v1/campaigns"]
+)
+def test_a_program_gets_json_at_a_closed_and_at_an_unknown_sandbox(host: SandboxHost, path: str, accept: str) -> None:
+    closed = labelled(host, test="checkout")
+    host.close(closed.id)
+    gone = send(host, "GET", closed.prefix + path, accept=accept)
+    unknown = send(host, "GET", f"/sandboxes/sandbox_99{path}", accept=accept)
+
+    assert (410, "MOCK_SANDBOX_CLOSED") == (gone.status, gone.json()["code"])
+    assert f"sandbox '{closed.id}' is closed; this call arrived after its test had ended" == gone.json()["message"]
+    assert (404, "MOCK_NOT_FOUND") == (unknown.status, unknown.json()["code"])
+
+
+@pytest.mark.parametrize("path", ["", "/", "/_mock/state", "/connect/x", "/media/x", "/v1/campaigns"])
+def test_every_address_of_a_closed_sandbox_is_a_page_for_a_browser(host: SandboxHost, path: str) -> None:
+    closed = host.create(SandboxConfig())
+    host.close(closed.id)
+
+    assert is_page(send(host, "GET", closed.prefix + path, sec_fetch_dest="document"))
+
+
+def test_a_client_that_names_html_and_is_no_browser_gets_json_for_a_call_of_the_api(host: SandboxHost) -> None:
+    closed = host.create(SandboxConfig())
+    host.close(closed.id)
+    java = "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"
+
+    assert "MOCK_SANDBOX_CLOSED" == send(host, "GET", f"{closed.prefix}/v1/campaigns", accept=java).json()["code"]
+
+
+def test_the_page_of_a_closed_sandbox_is_behind_the_token_and_lists_what_that_opens(host: SandboxHost) -> None:
+    closed = labelled(host, test="checkout")
+    own = host.sandbox_token(closed.id)
+    host.token = TOKEN
+    host.close(closed.id)
+    asked = send(host, "GET", f"{closed.prefix}/_mock/")
+    with_own = send(host, "GET", f"{closed.prefix}/_mock/", authorization=f"Bearer {own}")
+    with_servers = send(host, "GET", f"{closed.prefix}/_mock/", authorization=f"Bearer {TOKEN}")
+    hosted_page = send(host, "GET", f"{closed.prefix}/connect/x")
+
+    assert (401, True) == (asked.status, is_page(asked))
+    assert [410, 410, 410] == [page.status for page in (with_own, with_servers, hosted_page)]
+    assert ["checkout" in page.body.decode() for page in (with_own, with_servers, hosted_page)] == [False, True, False]
+    assert ["Open now" in page.body.decode() for page in (with_own, with_servers, hosted_page)] == [False, True, False]
+    assert [] == [page for page in (with_own, with_servers) if own in page.body.decode() or TOKEN in page.body.decode()]
+
+
+def test_a_rebound_name_reads_neither_labels_nor_what_is_open(host: SandboxHost) -> None:
+    closed = labelled(host, test="checkout")
+    host.close(closed.id)
+    text = send(host, "GET", f"{closed.prefix}/_mock/", host="evil.example").body.decode()
+
+    assert closed.id in text
+    assert "checkout" not in text
+    assert "Open now" not in text
+
+
+def test_the_form_that_signs_out_of_a_closed_sandbox_ends_at_its_page(host: SandboxHost) -> None:
+    closed = host.create(SandboxConfig())
+    host.close(closed.id)
+    page = send(host, "POST", f"{closed.prefix}/_mock/", b"leave=1", content_type="application/x-www-form-urlencoded")
+
+    assert (410, True) == (page.status, is_page(page))
+
+
+def test_a_label_that_is_a_key_is_masked_on_the_page_of_its_sandbox(host: SandboxHost) -> None:
+    closed = labelled(host, test=KEY)
+    host.close(closed.id)
+
+    assert KEY not in send(host, "GET", f"{closed.prefix}/_mock/").body.decode()
+
+
+def test_the_port_of_one_closed_sandbox_lists_no_other(host: SandboxHost) -> None:
+    alone = host.create(SandboxConfig())
+    alone.own_origin = ORIGIN
+    host.close(alone.id)
+    request = HttpRequest.create("GET", "/_mock/", {"host": "127.0.0.1:5055", "accept": BROWSER}, b"", ORIGIN)
+    response, _ = front_controller.handle_request(host, request, alone)
+
+    assert isinstance(response, HttpResponse)
+    assert "MOCK_SANDBOX_CLOSED" == response.json()["code"]
+
+
+@pytest.mark.parametrize("path", ["/_mock/calls/x", "/_mock/objects/none", "/_mock/nothing"])
+def test_the_page_of_a_refusal_has_the_bar_with_undo(host: SandboxHost, path: str) -> None:
+    moved = {"accept": "*/*", "x_mock_request": "page", "x_mock_undo": "advance%20by%2020m"}
+    send(host, "POST", "/_mock/clock/advance", b'{"by": "20m"}', **moved)
+    text = send(host, "GET", path).body.decode()
+
+    assert '<time id="now" datetime="2026-03-01T12:20:00.000Z">' in text
+    assert 'id="next--go"' in text
+    assert 'data-label="undo: advance by 20m"' in text
+
+
+def test_the_page_of_a_refusal_begins_with_what_was_refused_and_why(host: SandboxHost) -> None:
+    page = send(host, "GET", "/_mock/calls/x")
+
+    assert "Refused: GET /_mock/calls/x" == heading(page)
+    assert re.search(r"</h1>\n<p>call: got &#39;x&#39;; expected", page.body.decode())
+
+
+@pytest.mark.parametrize(
+    ("path", "referer", "back"),
+    [
+        ("/_mock/calls/x", f"{ORIGIN}/_mock/objects?text=a", "/_mock/objects"),
+        ("/_mock/calls/x", f"{ORIGIN}/_mock/calls/x", "/_mock/calls"),
+        ("/_mock/calls/x", "https://evil.example/_mock/calls", "/_mock/calls"),
+        ("/_mock/calls/x", "", "/_mock/calls"),
+        ("/_mock/nothing", f"{ORIGIN}/v1/campaigns", "/_mock/"),
+        ("/_mock/nothing", f"{ORIGIN}/_mock/objects/{KEY}", "/_mock/"),
+    ],
+)
+def test_the_page_of_a_refusal_leads_back_to_the_page_before_it(
+    host: SandboxHost, path: str, referer: str, back: str
+) -> None:
+    text = send(host, "GET", path, referer=referer).body.decode()
+
+    assert f'<a href="{back}">Back to the page</a>' in text
+
+
+def test_no_page_of_a_refusal_shows_a_key_of_its_address(host: SandboxHost) -> None:
+    key = default(host).tenant.secret_key
+
+    assert key not in send(host, "GET", f"/_mock/objects/{key}").body.decode()
+
+
+def test_a_refusal_of_a_rebound_name_has_no_bar(host: SandboxHost) -> None:
+    assert b'id="bar"' not in send(host, "GET", "/_mock/calls", host="evil.example").body
 
 
 def test_a_row_has_its_date_only_if_the_row_above_has_another(host: SandboxHost) -> None:

@@ -29,9 +29,9 @@ def host_of(shard: Shard | None) -> SandboxHost:
 
 
 def asking(host: SandboxHost) -> Ask:
-    def ask(method: str, path: str, body: bytes = b"") -> Any:
+    def ask(method: str, path: str, body: bytes = b"", **headers: str) -> Any:
         base = "http://127.0.0.1"
-        return handle_request(host, HttpRequest.create(method, path, {"host": "127.0.0.1"}, body, base))[0]
+        return handle_request(host, HttpRequest.create(method, path, {"host": "127.0.0.1", **headers}, body, base))[0]
 
     return ask
 
@@ -67,6 +67,20 @@ def test_a_sandbox_of_a_former_run_is_gone_and_one_that_never_was_is_unknown() -
     assert "shard 1 was restarted" in gone.json()["message"]
     assert 404 == ask("GET", "/sandboxes/sandbox_0_1_0123456789ab/v1/campaigns").status  # of another shard
     assert 404 == ask("GET", "/sandboxes/unknown/v1/campaigns").status
+
+
+def test_a_browser_at_a_sandbox_of_a_former_run_gets_a_page_of_that_shard() -> None:
+    former = created(host_of(Shard(1, 2)))["sandboxId"]
+    ask = asking(host_of(Shard(1, 2, "1")))
+
+    page = ask("GET", f"/sandboxes/{former}/_mock/", accept="text/html")
+
+    style = "/sandboxes/shard_1/_mock/page/style.css"
+    assert 410 == page.status
+    assert f"<h1>{former} is closed</h1>" in page.body.decode()
+    assert "<p>It has ended with its process: shard 1 was restarted.</p>" in page.body.decode()
+    assert f'href="{style}"' in page.body.decode()
+    assert 200 == ask("GET", style).status
 
 
 def test_a_sandbox_that_a_later_run_has_closed_has_not_ended_by_the_restart() -> None:

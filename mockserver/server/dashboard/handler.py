@@ -18,7 +18,8 @@ from mockserver._json import JSON
 from mockserver.server.dashboard import behaviour, calls, environment, events, objects, overview, paths, timeline
 from mockserver.server.dashboard.paths import PagePath, page_path
 from mockserver.server.dashboard.plane import Plane
-from mockserver.server.errors import ControlError, log_failure
+from mockserver.server.errors import STATUSES, ControlError, log_failure
+from mockserver.server.hosting.absences import Absence
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
 
@@ -49,6 +50,8 @@ _VIEWS: Final[Mapping[str, View]] = MappingProxyType(
 )
 _TITLES: Final = {"conduct": "Conduct and ledger", "sandboxes": "Sandboxes"}
 _FORM_FIELDS_MAX: Final = 10
+_OPEN_MAX: Final = 50  # sandboxes on the page of one that is not open
+_PATH_CHARS: Final = 100  # of the path that was refused
 
 
 def respond(plane: Plane, request: HttpRequest) -> HttpResponse | None:
@@ -87,6 +90,19 @@ def respond(plane: Plane, request: HttpRequest) -> HttpResponse | None:
 def unknown_page(plane: Plane, request: HttpRequest, message: str) -> HttpResponse:
     """Return the page for a browser at a path that no command has."""
     return _refusal(plane, request, urlsplit(request.base_url).path, ControlError("MOCK_NOT_FOUND", message))
+
+
+def page_of_no_sandbox(plane: Plane, request: HttpRequest, absence: Absence) -> HttpResponse:
+    """Return the page of a closed or an unknown sandbox: what it was, and what is open for a browser that may list it."""
+    try:
+        rows = plane.read("listSandboxes")["sandboxes"][::-1]
+    except ControlError:  # a page of another site, or a token that opens one sandbox
+        rows = None
+    frame = _frame(plane, request, urlsplit(request.base_url).path, "")
+    status = STATUSES[absence.code]
+    title = "Sandbox closed" if status == 410 else "No such sandbox"
+    own = {"bar": None, "title": title, "absence": absence, "is_closed": status == 410, "rows": rows, "most": _OPEN_MAX}
+    return _html(status, environment.render("no_sandbox.html", {**frame, **own}))
 
 
 def _page(plane: Plane, request: HttpRequest, base: str, page: PagePath) -> HttpResponse:
@@ -133,9 +149,42 @@ def _redirect(location: str, headers: tuple[tuple[str, str], ...]) -> HttpRespon
 
 
 def _refusal(plane: Plane, request: HttpRequest, base: str, refusal: ControlError) -> HttpResponse:
-    frame = _frame(plane, request, base, "")
-    context = {**frame, "bar": None, "title": f"{refusal.status} {refusal.code}", "message": refusal.message}
+    """Return the page of a refusal: what was refused and why, the way back, and the bar."""
+    path = request.target.partition("?")[0]
+    refused = {
+        "request": f"{request.method} {plane.redactor().brief(path, _PATH_CHARS)}",
+        "message": refusal.message,
+        "code": f"{refusal.status} {refusal.code}",
+        "back": _way_back(plane, request, base),
+    }
+    title = "Refused" if refusal.status < 500 else "Failed"
+    own = {"title": title, "counted": "", "refused": refused}
+    context = {**_frame(plane, request, base, ""), **_bar(plane), **own}
     return _html(refusal.status, environment.render("refusal.html", context), refusal.headers)
+
+
+def _bar(plane: Plane) -> JSON:
+    """Return the bar for the page of a refusal; none if the request may not read the sandbox, or the bar fails too."""
+    try:
+        plane.check()
+        return overview.bar(plane) if plane.sandbox_id is not None else {"bar": None}
+    except Exception:  # noqa: BLE001 - the page reports the first failure
+        return {"bar": None}
+
+
+def _way_back(plane: Plane, request: HttpRequest, base: str) -> str:
+    """Return the path of the page that led here; else that of the view that was asked for, or of the first page."""
+    address, root = urlsplit(request.base_url), base + paths.ROOT
+    former = request.headers.get("referer", "").removeprefix(f"{address.scheme}://{address.netloc}").partition("?")[0]
+    is_own = former == base + request.target
+    if not is_own and _is_of_pages(former, root) and plane.redactor().text(former) == former:
+        return former
+    page = page_path(request.target)
+    return f"{root}{page.view}" if page is not None and page.item else root
+
+
+def _is_of_pages(path: str, root: str) -> bool:
+    return path.startswith(root) and all("!" <= char <= "~" and char != "\\" for char in path)
 
 
 def _sign_in_form(base: str, next_path: str, *, is_again: bool) -> HttpResponse:
@@ -156,7 +205,7 @@ def _sign_in(plane: Plane, request: HttpRequest, base: str) -> HttpResponse:
         cleared = (f"{name}=; Path={root}; Max-Age=0; {attributes}" for name in plane.cookie_names())
         return _redirect(root, tuple(("Set-Cookie", cookie) for cookie in cleared))
     next_path = form.get("next", "")
-    if not next_path.startswith(root) or any(not "!" <= char <= "~" or char == "\\" for char in next_path):
+    if not _is_of_pages(next_path, root):
         next_path = root
     cookie = plane.cookie_for(form.get("token", "").strip())
     if cookie is None:

@@ -34,7 +34,7 @@ from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import Document
 from mockserver.server.hosting import command_log, forks, runtime
 from mockserver.server.hosting.checkpoints import Checkpoints
-from mockserver.server.hosting.closed import ClosedSandboxes
+from mockserver.server.hosting.closed import ClosedSandboxes, Closing
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
 from mockserver.server.hosting.disposal import Disposal
 from mockserver.server.hosting.failed_runs import FailureFolder
@@ -585,7 +585,13 @@ class SandboxHost:
             hosted.cancel_webhooks(for_good=True)
             if self.counts_calls:
                 self._totals_of_closed.add(hosted.sandbox)
-            self.closed.add(id, ended_by)
+            closing = Closing(
+                at=runtime.process_now(),
+                labels=hosted.labels,
+                ended_by=ended_by,
+                had_own_port=hosted.own_origin is not None,
+            )
+            self.closed.add(id, closing)
         if self.log is not None and ended_by is not None:
             self.log.write(end_line, hosted.log_context(), ended_by.limit, ended_by.reason)
         hosted.notify_listeners()
