@@ -138,6 +138,8 @@ SAFE = {
     ("server.control.access", "check_origin", "urlsplit"): "an origin that has a host name",
     ("server.dashboard.handler", "respond", "urlsplit"): "a url of the mock's own, or of a Host that was checked",
     ("server.dashboard.handler", "unknown_page", "urlsplit"): "a url of the mock's own, or of a Host that was checked",
+    ("server.dashboard.handler", "page_of_no_sandbox", "urlsplit"): "a url of the mock's own, or of a Host that was checked",
+    ("server.dashboard.handler", "_way_back", "urlsplit"): "a url of the mock's own, or of a Host that was checked",
     ("server.socket_handler", "respond_with_stream", "decode"): "a text of the mock's own",
     ("scenario.seed_campaigns", "seed_campaigns", "int"): "a whole number, checked by the schema",
 }  # fmt: skip
