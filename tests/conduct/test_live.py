@@ -93,6 +93,16 @@ def test_a_receiver_that_has_the_processs_clock_is_told_of_the_option_that_signs
     assert "needs `wh-timestamp: process-clock`" in mockserver.conduct[0].message
 
 
+@pytest.mark.mockserver(choices={"wh-signature": "hub-sha256"})
+def test_a_receiver_that_verifies_another_scheme_is_told_of_the_one_that_is_chosen(mockserver: Sandbox) -> None:
+    mockserver.receive_webhooks(lambda request: 204 if "webhook-signature" in request.headers else 401)
+    finished(mockserver)
+
+    (found,) = mockserver.conduct
+    assert "secret-misread" == found.rule
+    assert found.message.endswith("they are signed as `wh-signature: hub-sha256` says")
+
+
 def has_age(sandbox: Sandbox, statuses: list[int]) -> Any:
     """A receiver that refuses a timestamp of more than five minutes from the sandbox's clock, and has no other fault."""
 

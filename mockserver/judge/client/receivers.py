@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
+from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.text import whole_number
 from mockserver.core.instants import MINUTE, SECOND, Duration
 from mockserver.judge.check import MET, Check, Judge, NotAssessable, Proof, Verdict
@@ -129,6 +130,9 @@ def _secret_misread(trace: Trace, attempts: Sequence[DeliveryAttempt]) -> Iterat
             message += (
                 "; one that compares their timestamp with the process's clock needs `wh-timestamp: process-clock`"
             )
+        scheme = str(trace.sandbox.choices["wh-signature"])
+        if scheme != DEFAULTS["wh-signature"]:
+            message += f"; they are signed as `wh-signature: {scheme}` says"
         yield _proof(trace, message, fresh)
     elif old and _are_refused(old):
         yield NotAssessable(BY_AGE)
