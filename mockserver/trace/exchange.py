@@ -64,7 +64,7 @@ class Exchange:
         since: The number after which its client received what it got next: its own, but for one that its client gave up.
         delay: How long a rule delayed it, or how long a recorded answer took if that is two minutes or more; else 0.
         is_reset: The connection, which had carried another call or may have, ended without a byte of an answer.
-        late_status: The status of an answer that was sent after the client had repeated the call, and so received by nobody.
+        late_status: The status of an answer that was sent after the client had repeated the call, and so received by no client.
         is_given_up: It arrived after its client had given it up.
         arrived_late: A rule delayed the call until its client had disconnected, so that its client did not choose its time.
         applied: Whether the operation took effect; None if that is not shown.

@@ -78,7 +78,7 @@ def _lacking(deliveries: Sequence[DeliveryAttempt], visits: Sequence[object]) ->
 
 
 def _exchanges(run: Run, entries: Sequence[JournalEntry]) -> Iterator[Exchange]:
-    """Yield the calls as their clients received them: an answer that is held, or came after a repetition, is none."""
+    """Yield the calls as their clients received them: an answer that is held, or was sent after a repetition, is none."""
     arrivals = {
         record.arguments["call"].number: record.exchanges for record in run.commands if record.command == "call"
     }

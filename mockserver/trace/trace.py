@@ -75,8 +75,8 @@ class Trace:
         sources: The names of the files, or the address of the service; none of a sandbox.
         prefix: The part of the addresses before `/v1`.
         left_out: The number of entries of recordings that are no exchanges with the API, by kind: `other` of another address,
-            `preflight` of a browser, `cached` of the recorder, `redirect` before the API, `unfinished` without a request that
-            can be read.
+            `preflight` of a browser, `cached` of the recorder, `redirect` before the API, `unfinished` whose request
+            or answer cannot be read.
         read_records: Returns `records`.
 
     Lock: of a sandbox's trace, the caller holds the sandbox's lock, or has made it of a copy, for as long as it is used: indexes

@@ -108,7 +108,7 @@ class _Hidden(NamedTuple):
 
 
 def _omitted(journal: Journal) -> AbstractSet[str]:
-    """Return the headers that entries leave out; what tells several programs apart stays."""
+    """Return the headers that entries leave out; what distinguishes several programs stays."""
     agents = {exchange.call.headers.get("user-agent") for exchange in journal.exchanges}
     return _OMITTED if len(agents) < 2 else _OMITTED - {"user-agent"}
 
