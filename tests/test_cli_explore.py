@@ -21,8 +21,8 @@ from mockserver.cli import explore as cli_explore
 from mockserver.cli import main
 from mockserver.cli.command_runs import CommandFailed, CommandRuns, following, run_command
 from mockserver.cli.explore import INTERRUPTED
+from mockserver.report import explore_page
 from mockserver.server.http1 import real_time
-from mockserver.testing.report import explore_page
 from tests.processes import OWN_GROUP, in_a_terminal, interrupt
 
 ROOT = Path(__file__).resolve().parents[1]

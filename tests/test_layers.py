@@ -25,7 +25,7 @@ CORE = (
     ("ledger", "faults"), ("scheduler",),
 )  # fmt: skip
 SERVER = (
-    ("errors", "http1", "log"), ("exchange",), ("webhooks",), ("hosting", "docs_page", "report"), ("control", "hosted_page", "dashboard"),
+    ("errors", "http1", "log"), ("exchange",), ("webhooks",), ("hosting", "docs_page"), ("control", "hosted_page", "dashboard"),
     ("front_controller", "worlds", "wsgi"), ("app", "socket_handler"),
 )  # fmt: skip
 TESTING = (
@@ -42,7 +42,6 @@ READERS = (
     "judge.",
     "report.",
     "trace.",
-    "server.report.",
     "testing.explore.",
     "testing.machine.",
     "testing.report.",

@@ -12,7 +12,7 @@ PACKAGE = Path(mockserver.__file__).parent
 
 # Names of several classes, and where these are: they mean the same thing, in packages that may not import each other.
 SHARED = {
-    "Exchange": ["server/report/exchanges.py", "trace/exchange.py"],
+    "Exchange": ["report/run/exchanges.py", "trace/exchange.py"],
     "Response": ["probe/transport.py", "server/http1/messages.py", "testing/transports/in_process.py"],
 }
 

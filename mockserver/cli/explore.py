@@ -240,7 +240,7 @@ def _write(report: ExploreReport, options: argparse.Namespace, runs: CommandRuns
         text = json.dumps(document, ensure_ascii=False, indent=2)
         write_whole(options.json, text + "\n")
     if options.html is not None:
-        from mockserver.testing.report import explore_page
+        from mockserver.report import explore_page
 
         write_whole(options.html, explore_page.render([report.entry()]))
 

@@ -154,7 +154,7 @@ class ConductPlugin:
             text = json.dumps(document, ensure_ascii=False, indent=2)
             options.write_result(self._config, file, f"{text}\n")
         if page is not None:
-            from mockserver.testing.report import conduct_page
+            from mockserver.report import conduct_page
 
             options.write_result(self._config, page, conduct_page.render(self.findings))
 

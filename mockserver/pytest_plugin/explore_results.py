@@ -77,7 +77,7 @@ class ExploreResults:
             text = json.dumps({"version": REPORT_VERSION, "tests": tests}, ensure_ascii=False, indent=2)
             options.write_result(self._config, file, f"{text}\n")
         if page is not None:
-            from mockserver.testing.report import explore_page
+            from mockserver.report import explore_page
 
             options.write_result(self._config, page, explore_page.render(tests))
 

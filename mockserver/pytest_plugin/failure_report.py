@@ -15,9 +15,9 @@ import pytest
 from mockserver.contract.text import printable
 from mockserver.pytest_plugin import conduct, options
 from mockserver.pytest_plugin.ownership import SandboxOwnership
+from mockserver.report.run.snapshot import SandboxSnapshot
+from mockserver.report.run.text import report as report_of
 from mockserver.scenario import documents
-from mockserver.server.report.snapshot import SandboxSnapshot
-from mockserver.server.report.text import report as report_of
 from mockserver.testing.report.failures import SelfExplainingError, describe
 from mockserver.testing.report.folder import (
     ReportOfFindings,

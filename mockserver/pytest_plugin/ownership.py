@@ -144,7 +144,7 @@ class SandboxOwnership:
         """Fail the current test if an assertion in a receiver of this process has failed, which the service sees as a 500."""
         lines = [line for server in self._servers for sandbox in server.made for line in _failed_assertions(sandbox)]
         if lines:
-            from mockserver.server.report import check  # late, here and below: a report is much to import
+            from mockserver.report.run import check  # late, here and below: a report is much to import
 
             pytest.fail("\n".join([f"{check.SENTENCES['receiver-assertion']}:", *lines]), pytrace=False)
 
@@ -202,7 +202,7 @@ def _must_fire(sandbox: Sandbox) -> Iterator[tuple[str, list[str]]]:
     backend = sandbox._backend
     if isinstance(backend, LocalBackend) and not backend.hosted.sandbox.rule_set.rules:
         return  # most sandboxes have no rule, and a list of none would cost each test a command
-    from mockserver.server.report import check
+    from mockserver.report.run import check
 
     rules = [rule for rule in sandbox.rules if rule.get("mustFire")]
     for failure in check.of_rules(rules, sandbox.log.exchanges) if rules else ():
@@ -216,7 +216,7 @@ def _unfired_of_test(sandbox: Sandbox, name: str) -> list[str]:
         return []
     lines: list[str] = []
     for rule, entry in (*own.undone, *own.unfired(sandbox.rules)):
-        from mockserver.server.report.rules import render_unfired_rules
+        from mockserver.report.run.rules import render_unfired_rules
 
         cure = f"    if it need not fire: {python_line(entry, name, may_fire=True)}"
         lines += [*render_unfired_rules([rule], sandbox.log.exchanges), cure]
@@ -227,7 +227,7 @@ def _failed_assertions(sandbox: Sandbox) -> list[str]:
     """Return the lines about assertions that receivers have raised; a running server sees only their 500."""
     if not isinstance(sandbox._backend, LocalBackend) or not sandbox._backend.hosted.sandbox.events:
         return []
-    from mockserver.server.report import check
+    from mockserver.report.run import check
 
     return [failure.message for failure in check.of_receivers(sandbox.events)]
 

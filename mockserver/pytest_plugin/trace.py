@@ -20,7 +20,7 @@ from mockserver.testing.report.trace import TracedRun, trace
 from mockserver.testing.report.trace_page import render
 
 if TYPE_CHECKING:
-    from mockserver.server.report.text import Report
+    from mockserver.report.run.text import Report
     from mockserver.testing.report.snapshots import UndoneRun
     from mockserver.testing.sandbox import Sandbox
 

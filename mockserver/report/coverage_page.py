@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from mockserver.contract import clauses
 from mockserver.judge.coverage.coverage import Count, Coverage
 from mockserver.judge.coverage.dimensions import DIMENSIONS, MEANINGS, Dimension
 from mockserver.report.coverage_remedies import Remedy, remedy
-from mockserver.report.single_file import render_page
-
-_TEMPLATE: Final = Path(__file__).parent / "templates" / "coverage.html"
+from mockserver.report.pages import render_file
 
 
 class Gap(NamedTuple):
@@ -51,4 +48,4 @@ def render(coverage: Coverage, title: str = "Coverage of the contract") -> str:
         )
         for name in DIMENSIONS
     ]
-    return render_page(_TEMPLATE, title=title, sections=sections, total=coverage.count())
+    return render_file("coverage.html", title=title, sections=sections, total=coverage.count())

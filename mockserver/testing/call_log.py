@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import OperationName, Route, operations_named
 from mockserver.core.instants import from_datetime, to_datetime
-from mockserver.server.report.exchanges import format_line
+from mockserver.report.run.exchanges import format_line
 from mockserver.testing.arguments import instant
 from mockserver.testing.backend import Backend, pass_until
 from mockserver.testing.calls import (

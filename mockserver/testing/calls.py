@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn, Self, overload
 
 from mockserver.core.state.matching import PATH_ROOTS
-from mockserver.server.report.exchanges import (
+from mockserver.report.run.exchanges import (
     AnswerT_co,
     BodyT_co,
     Conditions,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, Ty
 from mockserver._json import JSON
 from mockserver.contract.endpoints import OperationName
 from mockserver.contract.text import printable
-from mockserver.server.report.failure import in_words
+from mockserver.report.run.failure import in_words
 from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import (
     LengthByUnit,
@@ -280,7 +280,7 @@ class Sandbox:
             failure: The exception or the message of a test that failed; without one the first line names the last refused or
                 faulted call.
         """
-        from mockserver.server.report import text  # late: few tests print their report
+        from mockserver.report.run import text  # late: few tests print their report
 
         described = None
         if isinstance(failure, BaseException):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mockserver._json import JSON
 from mockserver.contract.text import camel_case, closest_match_hint
-from mockserver.server.report import exchanges
+from mockserver.report.run import exchanges
 from mockserver.testing.arguments import instant, is_refusal
 from mockserver.testing.backend import Backend
 

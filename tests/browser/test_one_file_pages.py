@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver.judge.coverage.coverage import Coverage
-from mockserver.report import coverage_page
-from mockserver.testing.report import conduct_page, explore_page
+from mockserver.report import conduct_page, coverage_page, explore_page
 from tests.browser.axe import violations
 from tests.browser.looks import LOOKS
 from tests.conduct.test_conduct_html import finding

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.testing.report import conduct_page
+from mockserver.report import conduct_page
 from tests.explore.test_explore_page import XSS, Reader
 
 CAMPAIGN = {"name": "Hello", "platform": "chatapp", "templateId": "template_hello", "cadence": 60}

@@ -1,5 +1,5 @@
 """
-The library played by careful clients, and what each scenario covers there: `mockserver/report/scenarios.json`.
+The library played by careful clients, and what each scenario covers there: `mockreport/run/scenarios.json`.
 
     python -m tests.coverage.offers
 

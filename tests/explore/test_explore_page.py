@@ -11,7 +11,7 @@ import pytest
 
 import mockserver
 from mockserver import MockServer, Sandbox
-from mockserver.testing.report import explore_page
+from mockserver.report import explore_page
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 XSS = (
@@ -120,7 +120,7 @@ def test_a_run_without_an_exploration_gives_a_page_too() -> None:
 
 def test_the_pages_of_one_file_have_the_colours_of_the_dashboard() -> None:
     package = Path(mockserver.__file__).parent
-    files = ("report/static/page.css", "server/dashboard/static/style.css")
+    files = ("report/static/page.css", "report/static/style.css")
     one_file, dashboard = ((package / file).read_text(encoding="utf-8").partition("* {")[0] for file in files)
 
     assert "--ink" in one_file

@@ -13,7 +13,8 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver.contract.lifecycles import LIFECYCLES
-from mockserver.server.dashboard import calls, environment, events, lifecycle_svg, objects, story, timeline
+from mockserver.report import pages
+from mockserver.server.dashboard import calls, events, lifecycle_svg, objects, story, timeline
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 CAMPAIGN = {"name": "Março", "platform": "chatapp", "templateId": "template_atualizacao_cadastro", "cadence": 10}
@@ -118,7 +119,7 @@ def test_a_call_has_its_clause_its_sentence_and_its_changes(mockserver: Sandbox)
 
     assert {("draft", "processing"), (None, "processing")} == {(row["from"], row["to"]) for row in started["changes"]}
     assert [] == refused["changes"]
-    assert environment.sentence(refused["clause"]) == refused["sentence"] != ""
+    assert pages.sentence(refused["clause"]) == refused["sentence"] != ""
     assert refused["reason"].startswith(refused["clause"])
 
 
@@ -211,11 +212,11 @@ def test_each_legal_step_has_a_command_or_what_causes_it(kind: str) -> None:
     [(0, "0s"), (1_500_000, "1.5s"), (90_000_000, "1m 30s"), (1_200_000_000, "20m"), (90_061_000_000, "1d 1h")],
 )
 def test_a_span_has_its_two_largest_units(span: int, text: str) -> None:
-    assert text == environment.duration(span)
+    assert text == pages.duration(span)
 
 
 def test_characters_that_hide_or_reorder_text_are_shown() -> None:
-    assert "a\\u202eb\\u0000\\u001b[31m" == environment.visible("a\u202eb\0\x1b[31m")
+    assert "a\\u202eb\\u0000\\u001b[31m" == pages.visible("a\u202eb\0\x1b[31m")
 
 
 @pytest.mark.mockserver(scenario="demo")

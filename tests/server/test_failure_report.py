@@ -9,8 +9,8 @@ import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
-from mockserver.server.report.failure import in_words
-from mockserver.server.report.text import report
+from mockserver.report.run.failure import in_words
+from mockserver.report.run.text import report
 from mockserver.testing.report.snapshots import snapshot
 from tests.clients.operations import SESSIONS
 from tests.server.control_calls import NOON, Made, make, refused
@@ -96,7 +96,7 @@ def test_the_words_of_the_test_precede_a_wait_on_a_frozen_clock(mockserver: Sand
 
 def test_without_a_report_neither_its_modules_nor_those_of_accept_are_loaded() -> None:
     code = "import sys, mockserver.testing.backend; print([name for name in sys.modules if name in sys.argv[1:]])"
-    names = ("werkzeug.http", "mockserver.server.report.diagnosis")
+    names = ("werkzeug.http", "mockserver.report.run.diagnosis")
 
     loaded = subprocess.run(
         [sys.executable, "-c", code, *names], capture_output=True, encoding="utf-8", check=True

@@ -15,9 +15,9 @@ from mockserver.cli.play_log import PlayLog
 from mockserver.contract.text import printable
 from mockserver.core.redaction import Redactor
 from mockserver.judge.client.judge import finding
+from mockserver.report.run.exchanges import format_line, shorten
 from mockserver.server.hosting.log_lines import ServerLog, as_text
 from mockserver.server.http1.server import Server
-from mockserver.server.report.exchanges import format_line, shorten
 from mockserver.testing import conduct
 from mockserver.testing.report.replay import print_replay
 from tests.server.rawclient import RawClient

@@ -8,7 +8,7 @@ import pytest
 
 from mockserver.core.run import Run
 from mockserver.judge.client import judge
-from mockserver.testing.report import conduct_page
+from mockserver.report import conduct_page
 from tests.testing.conftest import PLUGIN, Suite
 
 TWICE = """

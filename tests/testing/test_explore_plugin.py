@@ -13,8 +13,8 @@ import pytest
 
 from mockserver.contract.choices import CHOICES
 from mockserver.pytest_plugin import explore
+from mockserver.report import explore_page
 from mockserver.testing.explore import ExploreOptions
-from mockserver.testing.report import explore_page
 from tests.testing.conftest import PLUGIN, WITHOUT_CACHE, Suite, run_in_process
 
 ROOT = Path(__file__).resolve().parents[2]

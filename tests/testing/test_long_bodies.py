@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.server.report.exchanges import brief_json, shorten
+from mockserver.report.run.exchanges import brief_json, shorten
 
 
 def test_a_short_body_is_whole() -> None:

@@ -344,7 +344,7 @@ def test_a_test_that_passes_loads_no_report_no_rule_of_conduct_and_no_command(su
             assert 200 == mockserver.call("GET", "/v1/campaigns").status
 
         def test_after_it():
-            late = ("mockserver.server.report.check", "mockserver.judge.client.judge", "mockserver.server.control.routes")
+            late = ("mockserver.report.run.check", "mockserver.judge.client.judge", "mockserver.server.control.routes")
             assert set() == set(late) & set(sys.modules)
         """,
         *PLUGIN,

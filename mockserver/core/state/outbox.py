@@ -43,6 +43,9 @@ class DeliveryFaults(NamedTuple):
 NO_DELIVERY_FAULTS = DeliveryFaults()
 
 
+RECEIVER_RAISED = "the receiver raised"  # the beginning of an attempt's error if a function or an app raised
+
+
 class Attempt(NamedTuple):
     """
     One request to an endpoint: attempt `number` of its delivery, or an additional request made by `fault`.

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 from mockserver.contract.lifecycles import DELIVERY, EVENTS, LIFECYCLES
 from mockserver.contract.openapi.parts import ref
 from mockserver.judge.coverage.dimensions import DIMENSIONS
+from mockserver.report.run.check import KINDS
 from mockserver.server.control.openapi.shapes import OBJECT, Schema, array, either, obj, one_of
-from mockserver.server.report.check import KINDS
 
 INLINE: Final = ("inline",)  # a named schema, written out
 Count = Annotated[int, Schema(minimum=0)]

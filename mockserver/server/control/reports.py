@@ -137,7 +137,7 @@ def read_history(snapshot: HostedSnapshot, args: Arguments) -> answers.History:
 
 def _unmoved(run: Run, real: Duration | None) -> answers.Unmoved | None:
     """Return the client's waits in real time while the clock did not move; None below half a second."""
-    from mockserver.server.report import frozen_clock
+    from mockserver.report.run import frozen_clock
 
     waits = frozen_clock.unmoved(run, real)
     if waits is None:
@@ -148,7 +148,7 @@ def _unmoved(run: Run, real: Duration | None) -> answers.Unmoved | None:
 
 def _apart(run: Run, process: Instant) -> answers.Apart | None:
     """Return the process's time and the sandbox's, if they differ unintentionally; `exchange` is null for the present."""
-    from mockserver.server.report import frozen_clock
+    from mockserver.report.run import frozen_clock
 
     clocks = frozen_clock.apart(run, process)
     if clocks is None:
@@ -212,9 +212,9 @@ def keep_report(snapshot: HostedSnapshot, args: Arguments, base_url: str | None 
 
 
 def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: FailureFolder | None) -> answers.Report:
+    from mockserver.report.run import diagnosis, text  # late: a suite without a failure needs no report
+    from mockserver.report.run.failure import in_words
     from mockserver.server.control import har, replay_document
-    from mockserver.server.report import diagnosis, text  # late: a suite without a failure needs no report
-    from mockserver.server.report.failure import in_words
 
     hide, name, words = redactor(snapshot.state), args.get("name", ""), args.get("failure", "")
     if folder is not None:
@@ -265,7 +265,7 @@ def _without_address(line: str, address: str, prefix: str) -> str:
 
 def read_check(snapshot: HostedSnapshot, args: Arguments) -> answers.Check:
     """Return what fails a test of pytest at its end; findings on the client's conduct only if they are asked for."""
-    from mockserver.server.report import check, exchanges
+    from mockserver.report.run import check, exchanges
 
     mode = args.get("conduct", "report")
     if mode not in ("error", "report"):
@@ -287,8 +287,8 @@ def read_check(snapshot: HostedSnapshot, args: Arguments) -> answers.Check:
 
 def _report_snapshot(snapshot: HostedSnapshot, base_url: str, hide: Redactor) -> Any:
     """Return the views of the sandbox that its report needs."""
-    from mockserver.server.report import exchanges
-    from mockserver.server.report.snapshot import SandboxSnapshot
+    from mockserver.report.run import exchanges
+    from mockserver.report.run.snapshot import SandboxSnapshot
 
     state = snapshot.state
     state.choices = dict(state.choices)  # a copy: a report of a choice does not count as a use of it

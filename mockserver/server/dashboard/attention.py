@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from mockserver._json import JSON, View
+from mockserver.report.pages import effects, instant_of
 from mockserver.server.dashboard import story
-from mockserver.server.dashboard.environment import effects, instant_of
 
 
 def endpoints(state: View, events: Iterable[View], failing: Sequence[str]) -> list[JSON]:

@@ -8,7 +8,7 @@ from typing import Final
 from mockserver._json import JSON
 from mockserver.contract.effects import FORGERIES
 from mockserver.contract.endpoints import OPERATIONS
-from mockserver.server.dashboard.environment import sentence
+from mockserver.report.pages import sentence
 from mockserver.server.dashboard.plane import Plane
 from mockserver.server.errors import ControlError
 

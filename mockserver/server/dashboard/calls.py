@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 from mockserver._json import JSON, View
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import whole_number
+from mockserver.report.pages import sentence, visible
 from mockserver.server.dashboard import story
-from mockserver.server.dashboard.environment import sentence, visible
 from mockserver.server.dashboard.plane import Plane, number_in
 from mockserver.server.errors import ControlError
 

@@ -8,8 +8,8 @@ from typing import Final
 from mockserver._json import JSON, View
 from mockserver.contract.text import whole_number
 from mockserver.core.instants import SECOND
+from mockserver.report.pages import duration, instant_of
 from mockserver.server.dashboard import attention, lifecycle_svg
-from mockserver.server.dashboard.environment import duration, instant_of
 from mockserver.server.dashboard.plane import Plane, number_in
 
 PAGE_ROWS: Final = 200

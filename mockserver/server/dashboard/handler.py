@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from mockserver._json import JSON
-from mockserver.server.dashboard import behaviour, calls, environment, events, objects, overview, paths, timeline
+from mockserver.server.dashboard import behaviour, calls, events, objects, overview, paths, rendering, timeline
 from mockserver.server.dashboard.paths import PagePath, page_path
 from mockserver.server.dashboard.plane import Plane
 from mockserver.server.errors import STATUSES, ControlError, log_failure
@@ -65,7 +65,7 @@ def respond(plane: Plane, request: HttpRequest) -> HttpResponse | None:
             plane.check_origin()
             kind = paths.ASSETS[path]
             own = (("Content-Type", f"{kind}; charset=utf-8"), ("Cache-Control", "no-cache"))
-            return HttpResponse(200, (*own, *_HEADERS), environment.asset(cast(Any, path.rpartition("/")[2])))
+            return HttpResponse(200, (*own, *_HEADERS), rendering.asset(path.rpartition("/")[2]))
         if request.method == "POST":
             return _sign_in(plane, request, base)
         plane.check()
@@ -102,7 +102,7 @@ def page_of_no_sandbox(plane: Plane, request: HttpRequest, absence: Absence) -> 
     status = STATUSES[absence.code]
     title = "Sandbox closed" if status == 410 else "No such sandbox"
     own = {"bar": None, "title": title, "absence": absence, "is_closed": status == 410, "rows": rows, "most": _OPEN_MAX}
-    return _html(status, environment.render("no_sandbox.html", {**frame, **own}))
+    return _html(status, rendering.render("no_sandbox.html", {**frame, **own}))
 
 
 def _page(plane: Plane, request: HttpRequest, base: str, page: PagePath) -> HttpResponse:
@@ -112,7 +112,7 @@ def _page(plane: Plane, request: HttpRequest, base: str, page: PagePath) -> Http
         view = "sandboxes"
     shared = overview.bar(plane) if plane.sandbox_id is not None and view != "sandboxes" else {"bar": None}
     template, context = _VIEWS[view](plane, query, page.item)
-    text = environment.render(template, {**_frame(plane, request, base, view), **shared, **context})
+    text = rendering.render(template, {**_frame(plane, request, base, view), **shared, **context})
     return _html(200, text)
 
 
@@ -160,7 +160,7 @@ def _refusal(plane: Plane, request: HttpRequest, base: str, refusal: ControlErro
     title = "Refused" if refusal.status < 500 else "Failed"
     own = {"title": title, "counted": "", "refused": refused}
     context = {**_frame(plane, request, base, ""), **_bar(plane), **own}
-    return _html(refusal.status, environment.render("refusal.html", context), refusal.headers)
+    return _html(refusal.status, rendering.render("refusal.html", context), refusal.headers)
 
 
 def _bar(plane: Plane) -> JSON:
@@ -189,7 +189,7 @@ def _is_of_pages(path: str, root: str) -> bool:
 
 def _sign_in_form(base: str, next_path: str, *, is_again: bool) -> HttpResponse:
     context = {"base": base, "title": "Token", "next": base + next_path, "is_again": is_again}
-    return _html(401, environment.render("sign_in.html", context))
+    return _html(401, rendering.render("sign_in.html", context))
 
 
 def _sign_in(plane: Plane, request: HttpRequest, base: str) -> HttpResponse:

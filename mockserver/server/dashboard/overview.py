@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from mockserver._json import JSON
+from mockserver.report.pages import compact
 from mockserver.server.dashboard import attention, story
-from mockserver.server.dashboard.environment import compact
 from mockserver.server.dashboard.plane import Plane, place_of
 
 _LATEST: Final = 25  # rows of what happened last, once equal ones are folded

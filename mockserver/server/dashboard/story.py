@@ -8,7 +8,7 @@ from typing import Final
 from urllib.parse import quote
 
 from mockserver._json import JSON, View
-from mockserver.server.dashboard.environment import instant_of
+from mockserver.report.pages import instant_of
 
 _CAUSES: Final = {
     "timer": "its deadline",

@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 from mockserver._json import JSON, View
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.core.instants import SECOND, Instant, format_exact
+from mockserver.report.pages import day, duration, instant_of, time_of_day
 from mockserver.server.dashboard import story
-from mockserver.server.dashboard.environment import day, duration, instant_of, time_of_day
 from mockserver.server.dashboard.events import ENDED_DELIVERIES
 from mockserver.server.dashboard.plane import Plane, number_in
 

@@ -16,6 +16,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
+from mockserver.core.state.outbox import RECEIVER_RAISED
 from mockserver.core.webhooks.retry_schedule import TIMEOUT
 from mockserver.server.webhooks import event_loops
 from mockserver.server.webhooks.connections import CANCELED, RESPONSE_MAX_BYTES
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 ReceiverTarget = Callable[..., Any]
 ReceiverResponse = tuple[int, Mapping[str, str], bytes]
-RECEIVER_RAISED = "the receiver raised"  # the beginning of an attempt's error if a function or an app raised
 
 _WORDS_MAX = 120
 _LIBRARIES = frozenset(("site-packages", "dist-packages", "werkzeug", "asyncio", "concurrent"))

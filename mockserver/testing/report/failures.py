@@ -9,9 +9,9 @@ from pathlib import Path
 from traceback import extract_tb
 from typing import Final
 
+from mockserver.report.run.exchanges import shorten
+from mockserver.report.run.failure import Failure
 from mockserver.server.hosting.host import IN_PROCESS_HOST
-from mockserver.server.report.exchanges import shorten
-from mockserver.server.report.failure import Failure
 from mockserver.testing.calls import CallMismatch
 
 _TIMEOUTS: Final = ("Timeout >", "Timeout (>")  # the messages of pytest-timeout before version 2.4 and since

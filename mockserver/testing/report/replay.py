@@ -14,14 +14,14 @@ from mockserver.contract.text import brief, printable
 from mockserver.core.instants import SECOND, Duration, parse
 from mockserver.core.state.matching import PathDifference
 from mockserver.core.state.sandbox import SandboxState
+from mockserver.report.run.commands import format_command
+from mockserver.report.run.exchanges import format_differences, json_differences
 from mockserver.scenario.documents import to_plain
 from mockserver.server import front_controller
 from mockserver.server.exchange import NO_TIMEOUT, ClientWait, VirtualWait
 from mockserver.server.hosting.command_log import BASE_URL, recorded_response
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
-from mockserver.server.report.commands import format_command
-from mockserver.server.report.exchanges import format_differences, json_differences
 from mockserver.testing.backend import run_recorded
 from mockserver.testing.transports import in_process
 from mockserver.wire.request import HttpRequest

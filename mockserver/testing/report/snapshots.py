@@ -9,8 +9,8 @@ from urllib.request import proxy_bypass
 
 from mockserver._json import JSON
 from mockserver.contract.choices import DEFAULTS
-from mockserver.server.report import exchanges
-from mockserver.server.report.snapshot import SandboxSnapshot
+from mockserver.report.run import exchanges
+from mockserver.report.run.snapshot import SandboxSnapshot
 from mockserver.testing.backend import Backend
 from mockserver.testing.conduct import ConductReport
 from mockserver.testing.settings import Settings

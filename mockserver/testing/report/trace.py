@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 from mockserver._json import JSON
 from mockserver.contract.text import brief, printable
 from mockserver.core.redaction import Redactor
+from mockserver.report.run import exchanges
 from mockserver.server.hosting.command_log import BASE_URL
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
-from mockserver.server.report import exchanges
 from mockserver.testing.backend import world_changes
 from mockserver.testing.report.replay import ReplayedEntry, replay_in
 

@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from mockserver._json import JSON
 from mockserver.contract.text import json_value, printable
-from mockserver.server.dashboard.environment import asset, environment
+from mockserver.report.pages import environment, stylesheet
 from mockserver.testing.report.trace import ShownTrace
 from mockserver.version import TRACE_VERSION, VERSION
 from mockserver.wire.response import HttpResponse
@@ -166,13 +166,13 @@ def _asset(name: str) -> str:
 
 @cache
 def _template() -> Template:
-    """Return the template, in the environment of the dashboard's."""
-    return environment().from_string(_asset("page.html"))
+    """Return the template."""
+    return environment(_ASSETS).get_template("page.html")
 
 
 def _style() -> str:
-    """Return the dashboard's stylesheet and the rules of this page."""
-    return asset("style.css").decode().replace("\r\n", "\n") + _asset("style.css")
+    """Return the style that the pages share and the rules of this page."""
+    return stylesheet().replace("\r\n", "\n") + _asset("style.css")
 
 
 def _content(text: str) -> Markup:

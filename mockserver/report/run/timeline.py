@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from mockserver.server.report.exchanges import Exchange, format_line, json_differences
+from mockserver.report.run.exchanges import Exchange, format_line, json_differences
 
 _HEAD, _TAIL = 5, 30  # lines of a long timeline that are not cut
 _COUNTERS_SHOWN = 3

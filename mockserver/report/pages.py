@@ -1,18 +1,20 @@
 """
-The templates of the dashboard and their filters. The macros of `call.html`, `story.html` and `objects.html` take plain JSON.
+HTML pages: their templates, the filters of these, their style, and pages of one file.
 
-Every value from a sandbox is hostile text: the templates escape each of them, and the policy of the pages runs no script
-and no style but the assets of this folder.
+Every value from a sandbox is hostile text: the templates escape each of them, and the policy of a page runs no script and no
+style but its own.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from base64 import b64encode
 from collections.abc import Mapping
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final
 from urllib.parse import quote
 
 from jinja2 import Environment
@@ -31,15 +33,15 @@ _CONTROLS: Final = re.compile("[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u2
 
 
 @cache
-def asset(name: Literal["style.css", "script.js", "icon.svg", "favicon.ico"]) -> bytes:
-    """Return a static asset of the pages; the icon has two names."""
-    return (_HERE / "static" / name.replace("favicon.ico", "icon.svg")).read_bytes()
+def stylesheet() -> str:
+    """Return the style that the pages share."""
+    return (_HERE / "static" / "style.css").read_text(encoding="utf-8")
 
 
 @cache
-def environment() -> Environment:
-    """Return the environment of the templates, the same for pages that are served and for files."""
-    templates = _templates.environment(_HERE / "templates")
+def environment(folder: Path = _HERE / "templates") -> Environment:
+    """Return the environment of the templates of a folder."""
+    templates = _templates.environment(folder)
     templates.filters |= {
         "json_text": json_text,
         "compact": compact,
@@ -56,9 +58,18 @@ def environment() -> Environment:
     return templates
 
 
-def render(template: str, context: Mapping[str, Any]) -> str:
-    """Return a page."""
-    return environment().get_template(template).render(context)
+def render_file(template: str, **context: Any) -> str:
+    """
+    Return a page of one file: without script, without another address, and with the only style that its policy allows.
+
+    Args:
+        template: The name of its template.
+        context: What the template shows; text from outside passes its filter `visible`.
+    """
+    style = (_HERE / "static" / "page.css").read_text(encoding="utf-8")
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    return environment().get_template(template).render(**context, style=style, policy=policy)
 
 
 def json_text(value: Any) -> str:

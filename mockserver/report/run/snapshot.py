@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from mockserver._json import View
 from mockserver.judge.check import Finding, NotAssessed
-from mockserver.server.report.exchanges import Exchange
+from mockserver.report.run.exchanges import Exchange
 
 
 class SandboxSnapshot(NamedTuple):

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from mockserver._json import JSON
 from mockserver.contract import clauses
-from mockserver.report.single_file import render_page
+from mockserver.report.pages import render_file
 
-_TEMPLATE: Final = Path(__file__).parent / "conduct_assets" / "conduct.html"
 _SEVERITIES: Final = {  # meaning, and class of its style
     1: ("money, spam or security", "breach"),
     2: ("wrong state", "crashed"),
@@ -52,8 +50,8 @@ def render(findings: Sequence[JSON]) -> str:
     by_rule: dict[tuple[int, str], list[JSON]] = {}
     for finding in findings:
         by_rule.setdefault((finding["severity"], finding["rule"]), []).append(finding)
-    return render_page(
-        _TEMPLATE,
+    return render_file(
+        "conduct.html",
         findings=len(findings),
         tests=_tests(findings),
         rules=[_rule(by_rule[key], clauses.sentences()) for key in sorted(by_rule)],

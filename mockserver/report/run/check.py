@@ -7,11 +7,11 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, get_args
 
 from mockserver._json import View
+from mockserver.core.state.outbox import RECEIVER_RAISED
 from mockserver.judge.check import Finding
-from mockserver.server.report.diagnosis import receiver_exceptions
-from mockserver.server.report.exchanges import Exchange
-from mockserver.server.report.rules import render_idle_rules, render_unfired_rules
-from mockserver.server.webhooks.local_receivers import RECEIVER_RAISED
+from mockserver.report.run.diagnosis import receiver_exceptions
+from mockserver.report.run.exchanges import Exchange
+from mockserver.report.run.rules import render_idle_rules, render_unfired_rules
 
 Kind = Literal["rule-never-fired", "rule-without-effect", "receiver-assertion", "conduct"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

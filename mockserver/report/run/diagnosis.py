@@ -19,23 +19,23 @@ from typing import Any, NamedTuple
 from mockserver._json import View
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.instants import MILLISECOND, from_datetime, parse
+from mockserver.core.state.outbox import RECEIVER_RAISED
 from mockserver.judge.check import Check, Finding, cited_calls
 from mockserver.judge.client.receivers import BY_AGE, REFUSALS
 from mockserver.judge.client.rules import RULES
-from mockserver.scenario.rule_parser import describe_rule
-from mockserver.server.report import clocks, hints, latest_read
-from mockserver.server.report.exchanges import Exchange, format_fault, format_line, shorten
-from mockserver.server.report.failure import Failure
-from mockserver.server.report.render import (
+from mockserver.report.run import clocks, hints, latest_read
+from mockserver.report.run.exchanges import Exchange, format_fault, format_line, shorten
+from mockserver.report.run.failure import Failure
+from mockserver.report.run.render import (
     calls_without_prefix,
     choices_in_force,
     differing_clocks,
     extra,
     is_forged,
 )
-from mockserver.server.report.rules import fired_rules, format_change, idle_rules, is_shown_by_rule, outcome
-from mockserver.server.report.snapshot import SandboxSnapshot
-from mockserver.server.webhooks.local_receivers import RECEIVER_RAISED
+from mockserver.report.run.rules import fired_rules, format_change, idle_rules, is_shown_by_rule, outcome
+from mockserver.report.run.snapshot import SandboxSnapshot
+from mockserver.scenario.rule_parser import describe_rule
 from mockserver.wire.router import route
 
 _LINES = 4  # of a diagnosis

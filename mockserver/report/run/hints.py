@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from mockserver.server.report.snapshot import SandboxSnapshot
+from mockserver.report.run.snapshot import SandboxSnapshot
 
 
 def advance(snapshot: SandboxSnapshot, seconds: str) -> str:

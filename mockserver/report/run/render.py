@@ -15,17 +15,17 @@ from typing import Any, get_args
 from mockserver._json import View
 from mockserver.core.instants import format_exact, from_datetime, parse
 from mockserver.core.state.outbox import Forgery
-from mockserver.server.report import hints
-from mockserver.server.report.commands import format_command
-from mockserver.server.report.exchanges import (
+from mockserver.report.run import hints
+from mockserver.report.run.commands import format_command
+from mockserver.report.run.exchanges import (
     Exchange,
     format_body,
     format_line,
     shorten,
 )
-from mockserver.server.report.rules import format_change, render_unfired_rules
-from mockserver.server.report.snapshot import SandboxSnapshot
-from mockserver.server.report.timeline import Row, collapse_repeats, dated, truncate_middle
+from mockserver.report.run.rules import format_change, render_unfired_rules
+from mockserver.report.run.snapshot import SandboxSnapshot
+from mockserver.report.run.timeline import Row, collapse_repeats, dated, truncate_middle
 
 _TAIL = 30  # the number of events in a report
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Final, NamedTuple
 
 from mockserver._json import JSON
 from mockserver.contract import clauses
 from mockserver.judge.client.rules import RULES
-from mockserver.report.single_file import render_page
+from mockserver.report.pages import render_file
 
 VERDICTS: Final = ("silent", "breach", "crashed", "reported", "survived")  # the worst first
-_TEMPLATE: Final = Path(__file__).parent / "explore_assets" / "explore.html"
 
 
 class Matrix(NamedTuple):
@@ -30,8 +28,8 @@ def render(tests: Sequence[JSON]) -> str:
         tests: The report of each exploration, as `ExploreReport.as_json` returns it.
     """
     advice = {**clauses.sentences(), **{rule.id: rule.advice for rule in RULES.values()}}
-    return render_page(
-        _TEMPLATE,
+    return render_file(
+        "explore.html",
         tests=[{**test, "counts": _counts(test["verdicts"]), "table": _matrix(test["matrix"])} for test in tests],
         findings=sum(len(test["findings"]) for test in tests),
         runs=sum(test["runs"] for test in tests),

@@ -8,9 +8,9 @@ from typing import Any
 
 from mockserver._json import View
 from mockserver.contract.effects import DELIVERY, EFFECTS
+from mockserver.report.run.exchanges import Exchange, differences, format_differences, format_line
+from mockserver.report.run.snapshot import SandboxSnapshot
 from mockserver.scenario.rule_parser import describe_rule
-from mockserver.server.report.exchanges import Exchange, differences, format_differences, format_line
-from mockserver.server.report.snapshot import SandboxSnapshot
 
 _CAUSED_SHOWN = 3  # of what one rule has caused
 

@@ -18,10 +18,10 @@ from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.contract.text import closest_match_hint
 from mockserver.core.instants import MILLISECOND, Duration, Instant, from_datetime, parse
-from mockserver.server.report.exchanges import Exchange, format_line, shorten
-from mockserver.server.report.failure import Failure
-from mockserver.server.report.rules import format_change
-from mockserver.server.report.snapshot import SandboxSnapshot
+from mockserver.report.run.exchanges import Exchange, format_line, shorten
+from mockserver.report.run.failure import Failure
+from mockserver.report.run.rules import format_change
+from mockserver.report.run.snapshot import SandboxSnapshot
 
 _ENDED_EARLY = ("canceled", "failed")
 _OF_VALUES = ("TypeError", "KeyError", "AttributeError", "IndexError", "ValueError")

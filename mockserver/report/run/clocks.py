@@ -9,9 +9,9 @@ from math import ceil
 from mockserver._json import View
 from mockserver.contract.durations import duration_text
 from mockserver.core.instants import MILLISECOND, SECOND, from_datetime, parse
-from mockserver.server.report import hints
-from mockserver.server.report.failure import Failure
-from mockserver.server.report.snapshot import SandboxSnapshot
+from mockserver.report.run import hints
+from mockserver.report.run.failure import Failure
+from mockserver.report.run.snapshot import SandboxSnapshot
 
 _IDLE_LEAST_S = 0.5  # real time without a call in a test that was stopped
 _POLL_GAP_LEAST_S, _POLLS_LONG_S = 0.01, 2.0  # real time between two polls, and of all polls

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mockserver.core.redaction import Redactor
-from mockserver.server.report.diagnosis import diagnose
-from mockserver.server.report.failure import Failure
-from mockserver.server.report.render import render_sections
-from mockserver.server.report.snapshot import SandboxSnapshot
+from mockserver.report.run.diagnosis import diagnose
+from mockserver.report.run.failure import Failure
+from mockserver.report.run.render import render_sections
+from mockserver.report.run.snapshot import SandboxSnapshot
 
 
 class Report(NamedTuple):
