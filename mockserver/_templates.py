@@ -7,10 +7,10 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 
-def environment(folder: Path) -> Environment:
-    """Return a new environment with the templates of a folder."""
+def environment(*folders: Path) -> Environment:
+    """Return a new environment with the templates of these folders."""
     return Environment(
-        loader=FileSystemLoader(folder),
+        loader=FileSystemLoader(folders),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -37,6 +37,30 @@ def read() -> tuple[Clause, ...]:
     )
 
 
+class Sentence(NamedTuple):
+    """A sentence of the API document with its lines, word for word if `is_quoted`, else in our words."""
+
+    text: str
+    where: str
+    is_quoted: bool
+
+    def __str__(self) -> str:
+        if self.is_quoted:
+            return f'"{self.text}" ({self.where} of the API document)'
+        return f"in our words: {self.text} ({self.where} of the API document)"
+
+
+def sentence_of(clause: str) -> Sentence | None:
+    """Return the sentence of a clause; None for one that the document does not have."""
+    return _sentences().get(clause)
+
+
+@cache
+def _sentences() -> Mapping[str, Sentence]:
+    rows = {row.id: Sentence(text=row.text, where=row.where, is_quoted=False) for row in read()}
+    return MappingProxyType(rows)
+
+
 @cache
 def sentences() -> Mapping[str, str]:
     """Return the text of each clause by its id."""

@@ -24,6 +24,7 @@ from mockserver.contract import clauses
 from mockserver.contract.effects import EFFECTS
 from mockserver.contract.wire_faults import WIRE_FAULTS
 from mockserver.core.instants import SECOND, Duration, Instant, parse
+from mockserver.report.problem import call_groups
 from mockserver.version import VERSION
 
 _HERE: Final = Path(__file__).parent
@@ -40,8 +41,8 @@ def stylesheet() -> str:
 
 @cache
 def environment(folder: Path = _HERE / "templates") -> Environment:
-    """Return the environment of the templates of a folder."""
-    templates = _templates.environment(folder)
+    """Return the environment of the templates of a folder, and of those that the pages share."""
+    templates = _templates.environment(folder, _HERE / "templates")
     templates.filters |= {
         "json_text": json_text,
         "compact": compact,
@@ -53,6 +54,7 @@ def environment(folder: Path = _HERE / "templates") -> Environment:
         "wait_until": wait_until,
         "segment": segment,
         "sentence": sentence,
+        "call_groups": call_groups,
     }
     templates.globals["version"] = VERSION
     return templates

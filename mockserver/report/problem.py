@@ -2,60 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final, Literal, NamedTuple
 
+from mockserver.contract.clauses import Sentence
 from mockserver.contract.text import brief
 from mockserver.core.instants import format_milliseconds
 from mockserver.trace.exchange import Cited, Exchange
 
 LINE_CHARS: Final = 160
+_LISTED: Final = 3  # calls of a problem that have a line or a number of their own
+
+# The worst first: what explains the failure, a refusal, a fault that fired, and advice.
+Rank = Literal["cause", "refusal", "fault", "advice"]
+RANKS: Final[tuple[Rank, ...]] = ("cause", "refusal", "fault", "advice")
+
+
+class CallLine(NamedTuple):
+    """A call or delivery that shows a problem: its number, and the line without it: `startCampaign -> 422 CODE`."""
+
+    number: int
+    text: str
+    kind: Literal["call", "delivery"] = "call"
+
+    @property
+    def name(self) -> str:
+        return f"{'delivery ' if self.kind == 'delivery' else ''}#{self.number}"
+
+
+class Action(NamedTuple):
+    """What a reader may do about a problem: a command of the control plane, by its path below the sandbox."""
+
+    label: str
+    method: str
+    path: str
+    body: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
     """
-    What went wrong.
+    What went wrong, in the order in which it began.
 
     Attributes:
-        headline: One sentence, with the value first.
-        calls: The calls and deliveries that show it, each as a line.
-        got: The answer, if it shows the problem by itself; else empty.
-        expected: What should have been the answer.
+        headline: One plain sentence, with the value first; without an id, and without the name of a timer or a class.
+        rank: What it is to the failure; it decides only which problem is shown first.
+        calls: The calls and deliveries that show it, oldest first.
+        got: The lines of the request or of the answer that matter.
+        expected: What was expected in their place.
         assumption: The weakest assumption on which it rests; empty if it needs none.
+        caused: What followed from it: records by name, and later calls.
         advice: What to do instead; empty if there is none.
-        sentence: The sentence of the document that it breaks.
-        ids: The clause, the rule of conduct and the record, as far as there are any.
+        sentence: The sentence of the API document that it breaks; None if it breaks none.
+        actions: Commands that a page offers.
+        ids: The clause, the rule of conduct and the records, as far as there are any.
     """
 
     headline: str
-    calls: Sequence[str] = ()
-    got: str = ""
+    rank: Rank = "advice"
+    calls: Sequence[CallLine] = ()
+    got: Sequence[str] = ()
     expected: str = ""
     assumption: str = ""
+    caused: Sequence[str] = ()
     advice: str = ""
-    sentence: str
-    ids: Sequence[str]
+    sentence: Sentence | None = None
+    actions: Sequence[Action] = ()
+    ids: Sequence[str] = ()
+
+    @property
+    def first(self) -> int:
+        """The number of the first call that shows it; 0 without one."""
+        return self.calls[0].number if self.calls else 0
+
+
+def call_groups(calls: Sequence[CallLine]) -> list[tuple[str, Sequence[CallLine]]]:
+    """Return calls of one line together, each group with that line, in the order of their first calls."""
+    groups: dict[str, list[CallLine]] = {}
+    for call in calls:
+        groups.setdefault(call.text, []).append(call)
+    return list(groups.items())
+
+
+def numbers(calls: Sequence[CallLine]) -> str:
+    """Return the numbers of calls as text: `#3, #7`, and of many `×9, #5 to #31`."""
+    if len(calls) <= _LISTED:
+        return ", ".join(call.name for call in calls)
+    return f"×{len(calls)}, {calls[0].name} to {calls[-1].name}"
 
 
 def problem_lines(problem: Problem, indent: str = "") -> Iterator[str]:
-    """Yield a problem as lines: what happened, the calls or the answer, and what follows."""
+    """Yield a problem as lines: what happened, what shows it, what followed, and what to do."""
     yield indent + problem.headline
-    for call in problem.calls:
-        yield brief(f"{indent}  {call}", LINE_CHARS)
-    if problem.got:
-        yield brief(f"{indent}  got       {problem.got}", LINE_CHARS)
+    for text, calls in call_groups(problem.calls)[:_LISTED]:
+        yield brief(f"{indent}  {numbers(calls)} {text}", LINE_CHARS)
+    for line in problem.got:
+        yield brief(f"{indent}  got       {line}", LINE_CHARS)
+    if problem.expected:
         yield brief(f"{indent}  expected  {problem.expected}", LINE_CHARS)
+    for line in problem.caused:
+        yield f"{indent}  then {line}"
     if problem.assumption:
         yield f"{indent}  assumes that {problem.assumption}"
     if problem.advice:
         yield f"{indent}  advice: {problem.advice}"
 
 
-def call_line(name: str, at: str | None, call: str, result: object) -> str:
-    """Return a call or delivery as a line; `at` is its instant, None without times."""
-    return f"{name}{f' {at}' if at else ''} {call} -> {result}"
+def call_text(at: str | None, call: str, result: object) -> str:
+    """Return a call or delivery as a line without its number; `at` is its instant, None without times."""
+    return f"{f'{at} ' if at else ''}{call} -> {result}"
 
 
 def instant_of(cited: Cited) -> str | None:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Final, Literal, get_args
 
 from mockserver._json import JSON
+from mockserver.contract.clauses import sentence_of
 from mockserver.core.instants import MILLISECOND
 from mockserver.judge.check import Finding
 from mockserver.judge.choices.learning import LearnedChoice, learn
@@ -19,7 +20,7 @@ from mockserver.judge.client.judge import ConductResult, judge
 from mockserver.judge.client.rules import RULES
 from mockserver.judge.service.judge import judge_service
 from mockserver.report import service
-from mockserver.report.problem import Problem, call_line, instant_of, problem_lines
+from mockserver.report.problem import CallLine, Problem, call_text, instant_of, problem_lines
 from mockserver.report.service import ServiceReport
 from mockserver.trace.exchange import NOT_THE_SERVICE, Exchange
 from mockserver.trace.masking import Masker, salt_of
@@ -169,15 +170,16 @@ def _finding_lines(finding: Finding, recording: Trace) -> Iterator[str]:
         headline=f"{finding.rule} (severity {finding.severity})  {finding.message}",
         calls=[_call(exchange) for exchange in exchanges if exchange is not None],
         advice=finding.advice,
-        sentence=finding.clause,
+        sentence=sentence_of(finding.clause),
         ids=[finding.rule, finding.clause],
     )
     return problem_lines(problem)
 
 
-def _call(exchange: Exchange) -> str:
+def _call(exchange: Exchange) -> CallLine:
     call = f"{exchange.method} {exchange.path}"
-    return call_line(f"#{exchange.number}", instant_of(exchange), call, exchange.status or "no answer")
+    text = call_text(instant_of(exchange), call, exchange.status or "no answer")
+    return CallLine(number=exchange.number, text=text)
 
 
 def _choices(choices: Sequence[LearnedChoice]) -> Iterator[str]:

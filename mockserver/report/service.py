@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from mockserver._json import JSON
+from mockserver.contract.clauses import sentence_of
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import brief
 from mockserver.judge.service.judge import ClauseResult
 from mockserver.judge.service.verdicts import Breach
-from mockserver.report.problem import LINE_CHARS, Problem, call_line, instant_of, problem_lines
+from mockserver.report.problem import LINE_CHARS, CallLine, Problem, call_text, instant_of, problem_lines
 from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
 from mockserver.trace.trace import Trace
 
@@ -90,29 +91,27 @@ class ServiceReport:
         shown = answer_json(row)
         return Problem(
             headline=brief(shown["request"], LINE_CHARS - len(_INDENT)),
-            got=shown["response"],
+            got=[shown["response"]],
             expected=row.expected,
-            sentence=clause.text,
+            sentence=sentence_of(clause.id),
             ids=[row.clause],
         )
 
     def _of_contradiction(self, clause: ClauseResult, row: Breach) -> Problem:
         shown = self._contradiction_json(row)
         record = f"{shown['record']}: " if shown["record"] and not shown["record"].startswith("#") else ""
-        names = {"exchange": "#", "delivery": "delivery #"}
         return Problem(
             headline=brief(record + "; ".join(shown["values"]), LINE_CHARS - len(_INDENT)),
             calls=[
-                call_line(
-                    f"{names[place['kind']]}{place['index']}",
-                    place["at"],
-                    f"{place['method']} {place['url']}",
-                    place["status"],
+                CallLine(
+                    number=place["index"],
+                    text=call_text(place["at"], f"{place['method']} {place['url']}", place["status"]),
+                    kind="delivery" if place["kind"] == "delivery" else "call",
                 )
                 for place in shown["exchanges"]
             ],
             assumption=row.assumption,
-            sentence=clause.text,
+            sentence=sentence_of(clause.id),
             ids=[row.clause, shown["record"]],
         )
 
