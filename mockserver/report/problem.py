@@ -16,14 +16,14 @@ _LISTED: Final = 3  # calls of a problem that have a line or a number of their o
 
 # The worst first: what explains the failure, a refusal, a fault that fired, and advice.
 Rank = Literal["cause", "refusal", "fault", "advice"]
-RANKS: Final[tuple[Rank, ...]] = ("cause", "refusal", "fault", "advice")
 
 
 class CallLine(NamedTuple):
-    """A call or delivery that shows a problem: its number, and the line without it: `startCampaign -> 422 CODE`."""
+    """A call or delivery that shows a problem: `#3 startCampaign -> 422 CODE`, in its three parts."""
 
     number: int
     text: str
+    result: str
     kind: Literal["call", "delivery"] = "call"
 
     @property
@@ -50,7 +50,7 @@ class Problem:
         rank: What it is to the failure; it decides only which problem is shown first.
         calls: The calls and deliveries that show it, oldest first.
         got: The lines of the request or of the answer that matter.
-        expected: What was expected in their place.
+        expected: What was expected in place of what was got.
         assumption: The weakest assumption on which it rests; empty if it needs none.
         caused: What followed from it: records by name, and later calls.
         advice: What to do instead; empty if there is none.
@@ -78,11 +78,16 @@ class Problem:
 
 
 def call_groups(calls: Sequence[CallLine]) -> list[tuple[str, Sequence[CallLine]]]:
-    """Return calls of one line together, each group with that line, in the order of their first calls."""
+    """Return equal calls together, each group with its line and all results, in the order of their first calls."""
     groups: dict[str, list[CallLine]] = {}
     for call in calls:
         groups.setdefault(call.text, []).append(call)
-    return list(groups.items())
+    return [(f"{text} -> {', '.join(_results(group))}", group) for text, group in groups.items()]
+
+
+def _results(group: Sequence[CallLine]) -> list[str]:
+    results = list(dict.fromkeys(call.result for call in group))
+    return results if len(results) <= _LISTED else [results[0], "...", results[-1]]
 
 
 def numbers(calls: Sequence[CallLine]) -> str:
@@ -98,7 +103,7 @@ def problem_lines(problem: Problem, indent: str = "") -> Iterator[str]:
     for text, calls in call_groups(problem.calls)[:_LISTED]:
         yield brief(f"{indent}  {numbers(calls)} {text}", LINE_CHARS)
     for line in problem.got:
-        yield brief(f"{indent}  got       {line}", LINE_CHARS)
+        yield brief(f"{indent}  got       {line}", LINE_CHARS) if problem.expected else f"{indent}  {line}"
     if problem.expected:
         yield brief(f"{indent}  expected  {problem.expected}", LINE_CHARS)
     for line in problem.caused:
@@ -106,12 +111,18 @@ def problem_lines(problem: Problem, indent: str = "") -> Iterator[str]:
     if problem.assumption:
         yield f"{indent}  assumes that {problem.assumption}"
     if problem.advice:
-        yield f"{indent}  advice: {problem.advice}"
+        yield f"{indent}  {problem.advice}"
 
 
-def call_text(at: str | None, call: str, result: object) -> str:
-    """Return a call or delivery as a line without its number; `at` is its instant, None without times."""
-    return f"{f'{at} ' if at else ''}{call} -> {result}"
+def brief_lines(problem: Problem) -> list[str]:
+    """Return a problem in at most three lines: what happened, what shows it first, and what to do or what came last."""
+    headline, *details = problem_lines(problem)
+    return [headline, *details] if len(details) < _LISTED else [headline, details[0], details[-1]]
+
+
+def call_text(at: str | None, call: str) -> str:
+    """Return a call or delivery as text; `at` is its instant, None without times."""
+    return f"{at} {call}" if at else call
 
 
 def instant_of(cited: Cited) -> str | None:

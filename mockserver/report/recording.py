@@ -178,8 +178,8 @@ def _finding_lines(finding: Finding, recording: Trace) -> Iterator[str]:
 
 def _call(exchange: Exchange) -> CallLine:
     call = f"{exchange.method} {exchange.path}"
-    text = call_text(instant_of(exchange), call, exchange.status or "no answer")
-    return CallLine(number=exchange.number, text=text)
+    text = call_text(instant_of(exchange), call)
+    return CallLine(number=exchange.number, text=text, result=str(exchange.status or "no answer"))
 
 
 def _choices(choices: Sequence[LearnedChoice]) -> Iterator[str]:

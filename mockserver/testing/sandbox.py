@@ -274,11 +274,11 @@ class Sandbox:
 
     def report(self, failure: BaseException | str | None = None) -> str:
         """
-        Return the report of the run so far as text: the most likely cause of a failure, then everything that happened.
+        Return the report of the run so far as text: what went wrong, then everything that happened.
 
         Args:
-            failure: The exception or the message of a test that failed; without one the first line names the last refused or
-                faulted call.
+            failure: The exception or the message of a test that failed; without one the first line says how many problems
+                there are.
         """
         from mockserver.report.run import text  # late: few tests print their report
 
@@ -290,8 +290,8 @@ class Sandbox:
         undone = self._undone_by(failure)
         views = undone.snapshot if undone else snapshot(self._backend, self.settings)
         run = views._replace(name="sandbox", run_ended=self._run_ended)
-        summary, sections = text.report(run, described)
-        return printable("\n".join([*summary, *sections]), keep="\n")
+        made = text.report(run, described)
+        return printable("\n".join([*made.summary, *made.sections]), keep="\n")
 
     def _undone_by(self, failure: BaseException | str | None) -> UndoneRun | None:
         """Return the run that `checkpoint` has undone because of this exception; None if it has undone none."""

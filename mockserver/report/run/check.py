@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from mockserver._json import View
 from mockserver.core.state.outbox import RECEIVER_RAISED
 from mockserver.judge.check import Finding
-from mockserver.report.run.diagnosis import receiver_exceptions
+from mockserver.report.run.causes.receivers import receiver_exceptions
 from mockserver.report.run.exchanges import Exchange
 from mockserver.report.run.rules import render_idle_rules, render_unfired_rules
 

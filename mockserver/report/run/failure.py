@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 _PLACE = re.compile(r"[\w./\\-]+\.[A-Za-z]\w*:[1-9]\d*\b")
 _STOPPED = re.compile(r"time(d )?[ -]?out", re.IGNORECASE)
+
+
+ANSWER: Final = object()  # in place of a value: the client has parsed an answer in the expression that failed
+Step = str | int
+
+
+class Reading(NamedTuple):
+    """What the expression of a client that failed has read: a value, and the members in it, of which one is not there."""
+
+    value: Any
+    steps: tuple[Step, ...]
 
 
 class Failure(NamedTuple):
@@ -24,6 +35,7 @@ class Failure(NamedTuple):
         raised: The exception, for one that is not a failed assertion; else None.
         asserted: The first line of a failed assertion's message; else None.
         is_unresolved: True if a client looked up the name of calls in process, which has no address.
+        reading: What the expression that raised has read; None if that is not certain.
         place: File, line and source of the failure, and of the line of the test that led there; empty if it is not known.
     """
 
@@ -36,6 +48,7 @@ class Failure(NamedTuple):
     raised: str | None = None
     asserted: str | None = None
     is_unresolved: bool = False
+    reading: Reading | None = None
     place: str = ""
 
     @property

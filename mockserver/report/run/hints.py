@@ -48,14 +48,14 @@ def one_clock(snapshot: SandboxSnapshot) -> str:
     return f"this sandbox is at {snapshot.clock['now']}; freeze the process there too, or {catch_up(snapshot)}"
 
 
-def proxy(snapshot: SandboxSnapshot) -> list[str]:
-    """Return the line about a proxy to which the calls may have gone."""
+def proxy(snapshot: SandboxSnapshot) -> str:
+    """Return the sentence about a proxy to which the calls may have gone; empty if no variable names one."""
     if snapshot.proxy is None or snapshot.address is None:
-        return []
+        return ""
     exempt = f"NO_PROXY={urlsplit(snapshot.address).hostname}"
-    return [
-        f"  {snapshot.proxy} is set: a client that obeys it sends its calls to that proxy; set {exempt} for this address"
-    ]
+    return (
+        f"{snapshot.proxy} is set: a client that obeys it sends its calls to that proxy; set {exempt} for this address"
+    )
 
 
 def address(snapshot: SandboxSnapshot) -> str:
@@ -65,11 +65,10 @@ def address(snapshot: SandboxSnapshot) -> str:
     return f"the test has not read its address: give the client `{snapshot.name}.base_url`, or an HTTP client of `{snapshot.name}`, such as `requests_session()`"
 
 
-def in_process_url(snapshot: SandboxSnapshot) -> str:
-    """Return why no client but the sandbox's own opens the url of a session that was created in process."""
+def in_process_client(snapshot: SandboxSnapshot) -> str:
+    """Return which clients open the url of a session that was created in process."""
     name = snapshot.name
     return (
-        f"mockserver.test is the address of calls in process, which only a client of {name} opens: "
-        f"{name}.requests_session(), {name}.httpx_client() or {name}.end_user(url); "
+        f"use {name}.requests_session(), {name}.httpx_client() or {name}.end_user(url); "
         f"a session that is created over {name}.base_url has an url for any client"
     )

@@ -1,71 +1,97 @@
-"""The problems of a run in a sandbox: a list of small functions, each of which yields one kind, in one order."""
+"""
+The problems of a run in a sandbox: a list of small functions, each of which yields one kind.
+
+`_CAUSES` is read in its order. What a client made of its answers explains a failure only where nothing was refused and no
+rule fired, so `_READINGS` are read after them, of a failed run without such a problem.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import inf
+from typing import Final
 
-from mockserver.contract.clauses import sentence_of
-from mockserver.report.problem import RANKS, CallLine, Problem
-from mockserver.report.run.exchanges import Exchange
+from mockserver.report.problem import Problem
+from mockserver.report.run.causes import absent, answers, clocks, conduct, expected, faults, receivers, refused
 from mockserver.report.run.failure import Failure
 from mockserver.report.run.snapshot import SandboxSnapshot
+from mockserver.report.run.words import counted
 
-Call = Exchange[Any, Any]
 Cause = Callable[[SandboxSnapshot, Failure | None], Iterator[Problem]]
+
+_CAUSES: Final[tuple[Cause, ...]] = (
+    expected.expected_calls,
+    clocks.waits,
+    answers.misread,
+    absent.unresolved,
+    receivers.raised,
+    conduct.findings,
+    conduct.copies,
+    faults.fired_rules,
+    faults.delayed_calls,
+    faults.ended_campaigns,
+    refused.refusals,
+    receivers.refusing,
+    absent.no_calls,
+    answers.ignored_name,
+    clocks.apart,
+    receivers.repeated,
+    receivers.for_nobody,
+)
+_READINGS: Final[tuple[Cause, ...]] = (
+    clocks.expired_by_process,
+    clocks.pending_session,
+    answers.changed_since,
+    answers.read_on,
+    answers.audience,
+    answers.page,
+    receivers.accepted,
+    clocks.polled,
+    answers.sends,
+    answers.last_answer,
+    clocks.due,
+)
 
 
 def problems(snapshot: SandboxSnapshot, failure: Failure | None) -> list[Problem]:
-    """Return the problems of a run, the worst first; those of one rank in the order in which they began."""
-    found = [problem for cause in _CAUSES for problem in cause(snapshot, failure)]
-    return sorted(found, key=lambda problem: (RANKS.index(problem.rank), problem.first))
+    """Return the problems of a run, the worst first."""
+    if failure is not None and failure.own_lines and not failure.is_stop:
+        return list(refused.refusals(snapshot, failure))[:1]
+    found = _of(_CAUSES, snapshot, failure)
+    if failure is not None:
+        found += faults.idle_rules(snapshot, failure)
+        if snapshot.exchanges and all(problem.rank == "advice" for problem in found):
+            found += _of(_READINGS, snapshot, failure)
+    return list(_each_call_once(sorted(found, key=_place)))
 
 
-def verdict(snapshot: SandboxSnapshot, found: Sequence[Problem]) -> str:
-    """Return the line above the problems: how many there are in how many calls, and the first one."""
-    calls = _counted(len(snapshot.exchanges), "call")
+def _place(problem: Problem) -> tuple[int, float]:
+    """Return the place of a problem: causes first, advice last, between them what failed, in the order in which it began."""
+    if problem.rank in ("refusal", "fault"):
+        return 1, problem.first or inf
+    return (0 if problem.rank == "cause" else 2), 0
+
+
+def _each_call_once(found: Iterable[Problem]) -> Iterator[Problem]:
+    """Yield problems without those whose calls a worse one explains."""
+    explained: set[int] = set()
+    for problem in found:
+        numbers = {call.number for call in problem.calls}
+        if numbers and numbers <= explained:
+            continue
+        yield problem
+        if problem.rank != "advice":
+            explained |= numbers
+
+
+def _of(causes: Sequence[Cause], snapshot: SandboxSnapshot, failure: Failure | None) -> list[Problem]:
+    return [problem for cause in causes for problem in cause(snapshot, failure)]
+
+
+def verdict(snapshot: SandboxSnapshot, found: Sequence[Problem], calls: int | None = None) -> str:
+    """Return the line above the problems: how many there are in how many calls, and where the first one begins."""
+    total = counted(len(snapshot.exchanges) if calls is None else calls, "call")
     if not found:
-        return f"No problem in {calls}: no refusal, no fault that fired, no finding on the client."
-    place = f" at #{found[0].first}" if found[0].first else ""
-    return f"{_counted(len(found), 'problem')} in {calls}; the first{place}: {found[0].headline}"
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'s' if count != 1 else ''}"
-
-
-def _findings(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    lines = {call.n: _line(call) for call in snapshot.exchanges}
-    for finding in snapshot.findings:
-        yield Problem(
-            headline=finding.message,
-            rank="cause" if finding.severity < 3 else "advice",
-            calls=[lines[number] for number in finding.exchanges if number in lines],
-            advice=finding.advice,
-            sentence=sentence_of(finding.clause),
-            ids=[finding.rule, finding.clause],
-        )
-
-
-def _refusals(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    groups: dict[tuple[object, ...], list[Call]] = {}
-    for call in snapshot.exchanges:
-        if call.status is not None and call.status >= 400 and not call.fault:
-            groups.setdefault((call.operation, call.code, call.reason), []).append(call)
-    for calls in groups.values():
-        clause, _, words = (calls[0].reason or "").partition(" ")
-        yield Problem(
-            headline=words or f"{calls[0].operation or calls[0].path} was refused",
-            rank="refusal",
-            calls=[_line(call) for call in calls],
-            sentence=sentence_of(clause.rstrip(":")),
-            ids=[clause.rstrip(":")],
-        )
-
-
-def _line(call: Call) -> CallLine:
-    result = "no answer" if call.status is None else f"{call.status}{f' {call.code}' if call.code else ''}"
-    return CallLine(number=call.n, text=f"{call.operation or call.method} {call.path} -> {result}")
-
-
-_CAUSES: Final[tuple[Cause, ...]] = (_findings, _refusals)
+        return f"no problem in {total}: no refusal, no fault that fired, no finding on the client"
+    place = f"; the first at #{found[0].first}" if found[0].first else ""
+    return f"{counted(len(found), 'problem')} in {total}{place}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from mockserver._json import View
@@ -21,6 +22,8 @@ class SandboxSnapshot(NamedTuple):
         endpoints: The endpoints of all tenants, each with its id and the kinds of its events; none for every kind.
         deferred: The calls that a rule delays.
         next_timer: The next timer of the sandbox and its instant; None if there is none.
+        names: The names of records, and the addresses of endpoints, by id.
+        clones: Campaigns that were created again under another name, as in the ledger.
         findings: The findings on the client's conduct, the worst first.
         not_assessed: The rules on conduct that this run does not show, with the reason.
         unmoved: Waits in real time while the clock did not move, as in the control plane's history.
@@ -48,6 +51,8 @@ class SandboxSnapshot(NamedTuple):
     rules: Sequence[View]
     deferred: Sequence[View]
     next_timer: View | None
+    names: Mapping[str, str] = MappingProxyType({})
+    clones: Sequence[View] = ()
     findings: Sequence[Finding] = ()
     not_assessed: Sequence[NotAssessed] = ()
     unmoved: View | None = None

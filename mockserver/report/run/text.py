@@ -1,25 +1,33 @@
-"""The whole report as lines: the most likely cause, then the sections."""
+"""The whole report as lines: the verdict, the first problems, then the sections."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 from mockserver.core.redaction import Redactor
-from mockserver.report.run.diagnosis import diagnose
+from mockserver.report.problem import Problem, brief_lines
 from mockserver.report.run.failure import Failure
-from mockserver.report.run.render import render_sections
+from mockserver.report.run.problems import problems, verdict
+from mockserver.report.run.sections import render_sections
 from mockserver.report.run.snapshot import SandboxSnapshot
 
+_PROBLEMS_SHOWN: Final = 3
+_READS_HINT: Final = "a test that needs more such reads sets mockserver_poll_limit, a number or off"
 
-class Report(NamedTuple):
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
     """
-    A report as lines.
+    A report.
 
     Attributes:
-        summary: One to three lines with the most likely cause.
-        sections: The lines after it: settings, everything that happened, events, rules that never fired.
+        problems: The worst first.
+        summary: The verdict, then the first problems, each in one to three lines.
+        sections: The lines after them: settings, everything that happened, events, rules that never fired.
     """
 
+    problems: list[Problem]
     summary: list[str]
     sections: list[str]
 
@@ -30,11 +38,27 @@ def report(snapshot: SandboxSnapshot, failure: Failure | None) -> Report:
 
     Args:
         snapshot: The views of the sandbox.
-        failure: The failure of its test; without one the first line names the last refused or faulted call, if there is one.
+        failure: The failure of its test; without one the first line says how many problems there are.
     """
-    diagnosis = diagnose(snapshot, failure)
+    found = problems(snapshot, failure)
+    shown = found[:_PROBLEMS_SHOWN]
+    summary = [*_verdict(snapshot, failure, found)]
+    for problem in shown:
+        summary += brief_lines(problem)
     nearest = failure.nearest if failure is not None else None
-    sections = render_sections(snapshot, diagnosis.cited, nearest)
-    others = [line for line in sections if line not in diagnosis.lines]
+    cited = {call.number for problem in shown for call in problem.calls}
     hide = Redactor(())  # the words of a failure may quote an address; the views have no secret that the sandbox knows
-    return Report([*map(hide.text, diagnosis.lines)], [*map(hide.text, others)])
+    sections = render_sections(snapshot, cited, nearest)
+    return Report(problems=found, summary=[*map(hide.text, summary)], sections=[*map(hide.text, sections)])
+
+
+def _verdict(snapshot: SandboxSnapshot, failure: Failure | None, found: list[Problem]) -> list[str]:
+    """Return how the test failed; without a failure how many problems there are."""
+    if snapshot.run_ended is not None:
+        return [f"The test was ended: {snapshot.run_ended}", f"  {_READS_HINT}"]
+    if failure is None:
+        return [verdict(snapshot, found)]
+    if failure.expected is not None:
+        place = failure.place.partition(" ")[0]
+        return [f"{failure.expected}{f' ({place})' if place else ''}"]
+    return [*failure.own_lines] or [failure.line] if failure.line or failure.own_lines else []

@@ -212,7 +212,8 @@ def keep_report(snapshot: HostedSnapshot, args: Arguments, base_url: str | None 
 
 
 def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: FailureFolder | None) -> answers.Report:
-    from mockserver.report.run import diagnosis, text  # late: a suite without a failure needs no report
+    from mockserver.report.run import text  # late: a suite without a failure needs no report
+    from mockserver.report.run.causes.refused import last_failed_call
     from mockserver.report.run.failure import in_words
     from mockserver.server.control import har, replay_document
 
@@ -222,7 +223,8 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
     words = hide.text(words)
     seen = _report_snapshot(snapshot, address, hide)
     report = text.report(seen, in_words(words) if words.strip() else None)
-    call = diagnosis.last_failed_call(seen)
+    summary, sections = report.summary, report.sections
+    call = last_failed_call(seen)
     shown: Any = call and {key: getattr(call, key) for key in ("n", "operation", "status", "code", "reason", "fault")}
     kept = None
     if folder is None:
@@ -231,20 +233,22 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
             lines.append("to keep files of it after that: start the server with --failures-dir FOLDER")
     else:
         name = hide.text(name) if name.strip() else snapshot.id
-        report = text.Report(*([_without_address(line, address, snapshot.prefix) for line in part] for part in report))
+        summary, sections = (
+            [_without_address(line, address, snapshot.prefix) for line in part] for part in (summary, sections)
+        )
         journal, document = (
             views.journal(snapshot.state)["exchanges"],
             replay_document.document(snapshot, name[:NAME_MAX_CHARS]),
         )
         calls, secrets = har.document(snapshot), snapshot.state.secrets()
-        kept = folder.keep(FailedRun(snapshot.id, address, name, *report, journal, document, calls, secrets))
+        kept = folder.keep(FailedRun(snapshot.id, address, name, summary, sections, journal, document, calls, secrets))
         lines = [*kept.lines]
-    whole = "\n".join([*report.summary, *report.sections, *lines])
+    whole = "\n".join([*summary, *sections, *lines])
     return {
         "version": REPORT_VERSION,
         "sandboxId": snapshot.id,
         "failure": words or None,
-        "summary": [printable(line) for line in report.summary],
+        "summary": [printable(line) for line in summary],
         "call": shown,
         "text": printable(whole, keep="\n") + "\n",
         "files": kept and {"replay": kept.replay, "har": kept.har, "trace": kept.trace, "report": kept.report},
@@ -289,6 +293,7 @@ def _report_snapshot(snapshot: HostedSnapshot, base_url: str, hide: Redactor) ->
     """Return the views of the sandbox that its report needs."""
     from mockserver.report.run import exchanges
     from mockserver.report.run.snapshot import SandboxSnapshot
+    from mockserver.report.run.words import names_of
 
     state = snapshot.state
     state.choices = dict(state.choices)  # a copy: a report of a choice does not count as a use of it
@@ -315,6 +320,8 @@ def _report_snapshot(snapshot: HostedSnapshot, base_url: str, hide: Redactor) ->
         rules=views.rules(state),
         deferred=history["deferred"],
         next_timer=history["due"],
+        names=names_of(views.state(state), views.events(state)["events"]),
+        clones=read_ledger(snapshot, {})["clonedCampaigns"],
         findings=[found._replace(message=hide.text(found.message)) for found in conduct.findings],
         not_assessed=conduct.not_assessed,
         unmoved=history["unmoved"],

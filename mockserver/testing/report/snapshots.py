@@ -11,6 +11,7 @@ from mockserver._json import JSON
 from mockserver.contract.choices import DEFAULTS
 from mockserver.report.run import exchanges
 from mockserver.report.run.snapshot import SandboxSnapshot
+from mockserver.report.run.words import names_of
 from mockserver.testing.backend import Backend
 from mockserver.testing.conduct import ConductReport
 from mockserver.testing.settings import Settings
@@ -37,6 +38,7 @@ def snapshot(backend: Backend, settings: Settings) -> SandboxSnapshot:
     """Return the views of a sandbox that its report needs, once what is due is sent."""
     backend.deliver_quietly()
     journal, state, history = backend.run("readJournal"), backend.run("readState"), backend.run("readHistory")
+    events = backend.run("readEvents")["events"]
     conduct = ConductReport(backend.run("readConduct"))
     return SandboxSnapshot(
         id=backend.sandbox_id,
@@ -49,11 +51,13 @@ def snapshot(backend: Backend, settings: Settings) -> SandboxSnapshot:
         exchanges=[exchanges.read(entry) for entry in journal["exchanges"]],
         transitions=journal["transitions"],
         steps=history["steps"],
-        events=backend.run("readEvents")["events"],
+        events=events,
         endpoints=[webhook for tenant in state["tenants"] for webhook in tenant["webhooks"]],
         rules=backend.run("listRules")["rules"],
         deferred=history["deferred"],
         next_timer=history["due"],
+        names=names_of(state, events),
+        clones=backend.run("readLedger")["clonedCampaigns"],
         findings=conduct.findings,
         not_assessed=conduct.not_assessed,
         unmoved=history.get("unmoved"),

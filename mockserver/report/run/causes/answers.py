@@ -1,0 +1,269 @@
+"""What the client made of its answers, where each call succeeded: what it read, sent in vain, or did not look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from mockserver._json import View
+from mockserver.contract import schemas
+from mockserver.contract.durations import duration_text
+from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.contract.lifecycles import LIFECYCLES
+from mockserver.contract.text import closest_match_hint
+from mockserver.core.instants import MILLISECOND, Duration, Instant, from_datetime, parse
+from mockserver.report.problem import Problem
+from mockserver.report.run import words
+from mockserver.report.run.exchanges import shorten
+from mockserver.report.run.failure import ANSWER, Failure, Reading, Step
+from mockserver.report.run.snapshot import SandboxSnapshot
+from mockserver.report.run.words import Call
+
+_ENDED_EARLY: Final = ("canceled", "failed")
+_NAME_CHARS: Final = 40
+_READS_MIN: Final = 3  # of a client that reads on
+
+
+def misread(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield an answer that has another shape than the client reads in it: only one of which it is certain that it was read."""
+    reading = failure.reading if failure is not None else None
+    if reading is None:
+        return
+    for call in reversed(snapshot.exchanges):
+        body = call.body_received
+        if call.status is None or call.status >= 400:
+            continue
+        if reading.value is not ANSWER and not _contains(body, reading.value):
+            continue
+        value = body if reading.value is ANSWER else reading.value
+        lacks = _first_lack(value, reading)
+        if lacks:
+            yield Problem(
+                headline=f"the answer of #{call.n} {lacks}",
+                rank="cause",
+                calls=[words.call_line(call)],
+                got=[f"answered {shorten(body)}"],
+            )
+        return
+
+
+def _contains(body: Any, value: Any) -> bool:
+    """Return True if an answer is a value, or has it somewhere."""
+    if body == value:
+        return True
+    if isinstance(body, Mapping):
+        return value in list(body) or any(_contains(member, value) for member in body.values())
+    return isinstance(body, list) and any(_contains(member, value) for member in body)
+
+
+def _first_lack(value: Any, reading: Reading) -> str:
+    """Return what the value lacks of what the client reads in it; empty if it has all."""
+    read: list[Step] = []
+    for step in reading.steps:
+        if value is None:
+            return f"has null for {_path(read)}"
+        if not _has(value, step):
+            return _lack(value, step, read)
+        value = value[step]
+        read.append(step)
+    return f"has null for {_path(read)}" if value is None and read else ""
+
+
+def _has(value: Any, step: Step) -> bool:
+    if isinstance(value, list):
+        return isinstance(step, int) and -len(value) <= step < len(value)
+    return isinstance(value, Mapping) and step in value
+
+
+def _lack(value: Any, step: Step, read: Sequence[Step]) -> str:
+    where = f" in {_path(read)}" if read else ""
+    if isinstance(value, Mapping):
+        names = [str(name) for name in value]
+        hint = closest_match_hint(str(step), names) or f"; it has {words.listed(names) or 'no member'}"
+        return f"has no {step!r}{where}{hint}"
+    if isinstance(value, list):
+        count = f"a list of {len(value)}" if value else "an empty list"
+        return f"has {count}{where or ' as its body'}, in which the client reads {step!r}"
+    return f"has {shorten(value)}{where}, in which the client reads {step!r}"
+
+
+def _path(steps: Sequence[Step]) -> str:
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+    return f"`{text.lstrip('.')}`" if steps else "its body"
+
+
+def ignored_name(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the latest call with a key or a query parameter that its operation does not have."""
+    for call in reversed(snapshot.exchanges):
+        row = ENDPOINTS.get(call.operation or "")
+        if row is None or call.status is None or call.status >= 400:
+            continue
+        names = [("query parameter", name, row.query) for name in call.query]
+        if row.request_schema is not None and isinstance(call.body, Mapping):
+            known = tuple(schemas.load(row.request_schema)["properties"])
+            names += [("key", name, known) for name in call.body]
+        for kind, name, known in names:
+            if name not in known:
+                hint = closest_match_hint(name, known) or f"; it takes {', '.join(known) or 'none'}"
+                yield Problem(
+                    headline=f"the {kind} {name[:_NAME_CHARS]!r} of {call.operation} is ignored{hint}",
+                    calls=[words.call_line(call)],
+                )
+                return
+
+
+def changed_since(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the last change of the record that the latest call concerns, if no call made it or another one ended it early."""
+    last = snapshot.exchanges[-1]
+    changes = [change for change in snapshot.transitions if change["id"] in last.path.split("/")]
+    if not changes or "given" in changes[-1]["cause"] or _is_expected(changes[-1], last):
+        return
+    change = changes[-1]
+    headline = f"{words.change(change, snapshot.names)} at {change['at']}"
+    if "exchange" not in change["cause"]:
+        unread = _is_unread(change, last)
+        since = f", after #{last.n} and no call has read it since" if unread else ""
+        yield Problem(headline=f"{headline}, {words.cause(change)}{since}", ids=[change["id"]])
+        return
+    by_call = next((call for call in snapshot.exchanges if call.n == change["cause"]["exchange"]), None)
+    if by_call is not None and by_call is not last and change["to"] in _ENDED_EARLY:
+        yield Problem(headline=f"{headline}, by #{by_call.n}", calls=[words.call_line(by_call)], ids=[change["id"]])
+
+
+def _is_expected(change: View, last: Call) -> bool:
+    """Return True for an end by the clock that the latest call has read."""
+    body = last.body_received
+    is_shown = isinstance(body, Mapping) and body.get("status") == change["to"]
+    return is_shown and change["kind"] in ("campaign", "execution") and "timer" in change["cause"]
+
+
+def _is_unread(change: View, last: Call) -> bool:
+    at, body = parse(change["at"]), last.body_received
+    is_later = at is not None and at[0] > from_datetime(last.at)
+    return is_later or (isinstance(body, Mapping) and body.get("status") == change["from"])
+
+
+def read_on(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the reads at the end of a run that have all returned the same final status."""
+    last = snapshot.exchanges[-1]
+    changes = [change for change in snapshot.transitions if change["id"] in last.path.split("/")]
+    if not changes or changes[-1]["to"] not in LIFECYCLES[changes[-1]["kind"]].final:
+        return
+    status = changes[-1]["to"]
+    reads: list[Call] = []
+    for call in reversed(snapshot.exchanges):
+        body = call.body_received
+        if call.path != last.path or not isinstance(body, Mapping) or body.get("status") != status:
+            break
+        reads.insert(0, call)
+    if len(reads) >= _READS_MIN:
+        yield Problem(
+            headline=f"{len(reads)} reads have returned the status {status}, which is final, and the client read on",
+            calls=[words.call_line(call) for call in reads],
+        )
+
+
+def audience(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the audience of the execution that the latest call has read, if filters chose it or it is empty."""
+    last = snapshot.exchanges[-1]
+    execution = last.body_received if last.operation == "readExecution" else newest_execution(last.body_received)
+    if not isinstance(execution, Mapping) or not isinstance(execution.get("targetCount"), int):
+        return
+    campaign_id = last.path.split("/")[3]
+    name, count = snapshot.names.get(campaign_id, campaign_id), execution["targetCount"]
+    created = [call for call in snapshot.exchanges if call.operation == "createCampaign" and call.status == 201]
+    bodies = [call.body for call in created if call.body_received["campaignId"] == campaign_id]
+    filters = bodies[0].get("filters") if bodies else None
+    if count and filters:
+        yield Problem(
+            headline=f"the audience of {name} is {words.counted(count, 'chat')}, by its filters {shorten(filters)}"
+        )
+    elif not count:
+        yield Problem(headline=f"the audience of {name} is empty: {_why_empty(bool(bodies), filters)}")
+
+
+def _why_empty(is_known: bool, filters: object) -> str:
+    if not is_known:  # of seed data: what its filters are, no call shows
+        return "no chat matched it at the start"
+    return f"no chat matches its filters {shorten(filters)}" if filters else "the tenant has no chat"
+
+
+def page(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield an answer that is one page of several, or that begins with the newest."""
+    last = snapshot.exchanges[-1]
+    body = last.body_received
+    records = body.get("records") if isinstance(body, Mapping) else None
+    headline = ""
+    if isinstance(body, Mapping) and body.get("nextCursor"):
+        headline = f"the answer of #{last.n} has a nextCursor, so this may not be the last page"
+    elif last.operation == "listMessages" and isinstance(records, list) and len(records) > 1:
+        headline = f"the answer of #{last.n} begins with the newest message"
+    if headline:
+        yield Problem(headline=headline, calls=[words.call_line(last)])
+
+
+def sends(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield how far the sends of the campaign or execution were that the latest call has read."""
+    last = snapshot.exchanges[-1]
+    name = next(
+        (snapshot.names[part] for part in reversed(last.path.split("/")) if part in snapshot.names), "the audience"
+    )
+    for line in _progress(snapshot, last):
+        yield Problem(headline=f"{name}: {line}")
+
+
+def last_answer(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the latest call with what it sent and got."""
+    last = snapshot.exchanges[-1]
+    count = len(snapshot.exchanges)
+    were = "the one call was" if count == 1 else f"all {count:,} calls were"
+    body = last.body_received
+    sent = [f"sent {shorten(last.body)}"] if last.body not in (None, "", {}) else []
+    answered = "answered with an empty body" if body is None else f"answered {shorten(body)}"
+    yield Problem(
+        headline=f"{were} answered with success",
+        calls=[words.call_line(last)],
+        got=[*sent, answered],
+    )
+
+
+def _progress(snapshot: SandboxSnapshot, last: Call) -> list[str]:
+    """Return the progress of the campaign or execution that a call has read; its answer is shown shortened."""
+    body, execution = last.body_received, newest_execution(last.body_received)
+    if last.operation == "readExecution" and isinstance(body, Mapping):
+        is_whole = body.get("status") == "processing" or body.get("sentCount") == body.get("targetCount")
+        return [] if is_whole else [_counts(body)]
+    started = parse(execution["startedAt"]) if isinstance(execution.get("startedAt"), str) else None
+    if started is None or not isinstance(body.get("cadence"), int):
+        return []
+    if execution.get("status") == "processing":
+        span = from_datetime(last.at) - _exact_start(snapshot, execution, started[0])
+        cadence = f"at a cadence of {body['cadence']} per minute; the first is sent at the start"
+        return [f"{_counts(execution)}{_after(span)}, {cadence}"]
+    ended = parse(execution["completedAt"]) if isinstance(execution.get("completedAt"), str) else None
+    if ended is None:
+        return []
+    return [f"{_counts(execution)}{_after(ended[0] - started[0])}, when it was {execution.get('status')}"]
+
+
+def _counts(execution: View) -> str:
+    sent, failed, target = (execution.get(key) for key in ("sentCount", "failedCount", "targetCount"))
+    return f"{sent} of {target} messages sent, {failed} failed"
+
+
+def _after(since_start: Duration) -> str:
+    return f", {duration_text(since_start)} after the start"
+
+
+def _exact_start(snapshot: SandboxSnapshot, execution: View, shown: Instant) -> Instant:
+    """Return the instant at which an execution began; an answer shows it cut to the millisecond."""
+    begun = (parse(change["at"]) for change in snapshot.transitions if change["id"] == execution.get("id"))
+    first = next(begun, None)
+    return first[0] if first is not None and first[0] // MILLISECOND * MILLISECOND == shown else shown
+
+
+def newest_execution(body: Any) -> View:
+    """Return the latest execution of a campaign that a call has read; empty for any other answer."""
+    executions = body.get("executions") if isinstance(body, Mapping) else None
+    newest = executions[0] if isinstance(executions, list) and executions else None
+    return newest if isinstance(newest, Mapping) else {}

@@ -1,0 +1,173 @@
+"""Clocks: one that stands while a client waits for it, a session whose user has not acted, clocks that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from math import ceil
+from typing import Final, NamedTuple
+
+from mockserver._json import View
+from mockserver.contract.durations import duration_text
+from mockserver.core.instants import MILLISECOND, SECOND, from_datetime, parse
+from mockserver.report.problem import Action, Problem
+from mockserver.report.run import hints, words
+from mockserver.report.run.failure import Failure
+from mockserver.report.run.snapshot import SandboxSnapshot
+from mockserver.report.run.words import Call
+
+_IDLE_LEAST_S: Final = 0.5  # real time without a call in a test that was stopped
+_POLL_GAP_LEAST_S, _POLLS_LONG_S = 0.01, 2.0  # real time between two polls, and of all polls
+_TOO_MANY_REQUESTS: Final = 429
+_OF_SESSIONS: Final = ("createConnectionSession", "readConnectionSession")
+_EXPIRY: Final = "expir"  # in English and in Portuguese
+_CLOCK_COMMANDS: Final = ("advance", "set_clock")
+
+
+class Due(NamedTuple):
+    """The next timer of a frozen clock: the seconds until it, rounded up, as text, and what it is in words."""
+
+    seconds: str
+    what: str
+
+
+def waits(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield a client that waits in real time while the clock does not move."""
+    unmoved = snapshot.unmoved
+    calls = [call for call in snapshot.exchanges if unmoved and unmoved["first"] <= call.n <= unmoved["last"]]
+    if unmoved is None or not calls:
+        return
+    if snapshot.next_timer is None and calls[-1].status != _TOO_MANY_REQUESTS:
+        return  # a clock that moves would not have changed the responses
+    headline = _waiting(snapshot, unmoved, calls[-1], failure)
+    if headline:
+        yield Problem(
+            headline=f"the clock did not move: {headline}",
+            rank="cause",
+            calls=[words.call_line(call) for call in calls],
+            advice=_fix(snapshot),
+            actions=_advance(snapshot),
+        )
+        yield from pending_session(snapshot, failure)
+
+
+def _waiting(snapshot: SandboxSnapshot, unmoved: View, last: Call, failure: Failure | None) -> str:
+    """Return how the client has waited; empty if it has not."""
+    was_stopped = failure is not None and failure.is_stop
+    count, seconds = unmoved["calls"], unmoved["seconds"]
+    if count > 1 and seconds >= _IDLE_LEAST_S:
+        # Calls in close succession, such as those of a test under `@given`, are no wait.
+        is_slow = seconds / (count - 1) >= _POLL_GAP_LEAST_S or seconds >= _POLLS_LONG_S
+        if is_slow or was_stopped:
+            name = last.operation or f"{last.method} {last.path}"
+            return f"the client sent {name} {count} times in {duration_text(round(seconds * SECOND))}"
+    if was_stopped and unmoved["idleSeconds"] >= _IDLE_LEAST_S:
+        idle = duration_text(round(unmoved["idleSeconds"] * SECOND))
+        newest = snapshot.exchanges[-1]
+        return f"the test was stopped {idle} after its last call, {newest.operation or newest.path}"
+    return ""
+
+
+def _fix(snapshot: SandboxSnapshot) -> str:
+    """Return the way in which the client's waits advance the clock, and the time to the next timer."""
+    sleep, due = hints.sleep(snapshot), next_due(snapshot)
+    if due is None:
+        return f"{sleep}, which advances this clock instead of waiting" if snapshot.is_python else sleep
+    return f"{sleep}, or call {hints.advance(snapshot, due.seconds)}: {due.what} is due in {due.seconds} s"
+
+
+def next_due(snapshot: SandboxSnapshot) -> Due | None:
+    """Return the next timer of a frozen clock."""
+    if snapshot.next_timer is None or not snapshot.clock["frozen"]:
+        return None
+    now, due = parse(snapshot.clock["now"]), parse(snapshot.next_timer["at"])
+    assert now is not None and due is not None
+    seconds = f"{ceil(max(0, due[0] - now[0]) / MILLISECOND) / 1000:.12g}"
+    return Due(seconds, words.timer(snapshot.next_timer["what"], snapshot.next_timer["id"], snapshot.names))
+
+
+def _advance(snapshot: SandboxSnapshot) -> list[Action]:
+    timer = snapshot.next_timer
+    if timer is None:
+        return []
+    body = {"to": timer["at"]}
+    return [Action(label="advance to the due instant", method="POST", path="_mock/clock/advance", body=body)]
+
+
+def due(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield a frozen clock while something is due, which a waiting test may have overlooked."""
+    timer = next_due(snapshot)
+    if timer is not None and failure is not None:
+        yield Problem(
+            headline=f"the clock is frozen at {snapshot.clock['now']}, and {timer.what} is due in {timer.seconds} s",
+            advice=f"call {hints.advance(snapshot, timer.seconds)}",
+            actions=_advance(snapshot),
+        )
+
+
+def polled(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield a frozen clock that the client polls, and that the test has not advanced since the latest write."""
+    if not snapshot.exchanges or snapshot.exchanges[-1].method != "GET":
+        return
+    last_write = max((call.n for call in snapshot.exchanges if call.method != "GET"), default=0)
+    advances = [step for step in snapshot.steps if step["command"] in _CLOCK_COMMANDS]
+    if not any(step["exchanges"] >= last_write for step in advances):
+        yield from due(snapshot, failure)
+
+
+def pending_session(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield a session whose end user has not acted yet."""
+    session_id = _pending(snapshot)
+    if session_id is not None:
+        yield Problem(
+            headline="the connection session is still pending: its user has not acted",
+            calls=[words.call_line(snapshot.exchanges[-1])],
+            advice=hints.end_session(snapshot, session_id),
+            ids=[session_id],
+        )
+
+
+def _pending(snapshot: SandboxSnapshot) -> str | None:
+    """Return the id of the latest session if it is pending and the latest call is about it."""
+    changes = [change for change in snapshot.transitions if change["kind"] == "session"]
+    is_asked = bool(snapshot.exchanges) and snapshot.exchanges[-1].operation in _OF_SESSIONS
+    return str(changes[-1]["id"]) if is_asked and changes and changes[-1]["to"] == "pending" else None
+
+
+def expired_by_process(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield a session that has expired by the process's clock, with which a client may compare `expiresAt`."""
+    session_id = _pending(snapshot)
+    if failure is None or session_id is None:
+        return
+    is_unread = snapshot.exchanges[-1].operation == _OF_SESSIONS[0]
+    # An assertion before any read may be about its instant.
+    if _EXPIRY not in failure.line.lower() and not (is_unread and failure.asserted is not None):
+        return
+    answers = [call.body_received for call in snapshot.exchanges if isinstance(call.body_received, Mapping)]
+    shown = next((str(answer.get("expiresAt")) for answer in answers if answer.get("sessionId") == session_id), "")
+    expires, now = parse(shown), parse(snapshot.clock["now"])
+    if expires is None or now is None or not now[0] < expires[0] <= from_datetime(datetime.now(UTC)):
+        return
+    yield Problem(
+        headline=f"by the process's clock the session expired at {shown}",
+        advice=hints.one_clock(snapshot),
+        ids=[session_id],
+    )
+
+
+def apart(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the clocks of the process and of the sandbox if they differ."""
+    if snapshot.apart is None:
+        return
+    process, n = snapshot.apart["process"], snapshot.apart["exchange"]
+    if n is None:
+        fix = hints.catch_up(snapshot)
+    elif any(step["command"] in _CLOCK_COMMANDS for step in snapshot.steps):
+        fix = "a command that advances this sandbox's clock does not advance the process's"
+    else:
+        fix = hints.same_instant(snapshot, process)
+    yield Problem(
+        headline=f"two clocks: the process is at {process}, this sandbox at {snapshot.apart['sandbox']}",
+        calls=[words.call_line(call) for call in snapshot.exchanges if call.n == n],
+        advice=fix,
+    )

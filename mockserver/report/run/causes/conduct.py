@@ -1,0 +1,71 @@
+"""What the client's conduct shows: findings of the judge, and copies of campaigns that the ledger knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from mockserver.contract.clauses import sentence_of
+from mockserver.judge.check import Check, Finding
+from mockserver.judge.client.rules import RULES
+from mockserver.report.problem import Problem, Rank
+from mockserver.report.run import words
+from mockserver.report.run.causes.receivers import receiver_exceptions
+from mockserver.report.run.failure import Failure
+from mockserver.report.run.snapshot import SandboxSnapshot
+
+_NOISE: Final = 3  # the severity of findings that explain no failure
+_COPY_CLAUSE: Final = "campaigns.name"
+
+
+def findings(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the findings on the client, those about calls that a rule has changed first: they say more than the rule does."""
+    faulted = {call.n for call in snapshot.exchanges if call.fault}
+    is_broken = bool(receiver_exceptions(snapshot.events))
+    rows = [row for row in snapshot.findings if not (is_broken and _is_of_receiver(RULES[row.rule]))]
+    by_rule: dict[str, list[Finding]] = {}
+    for row in sorted(rows, key=lambda row: faulted.isdisjoint(row.exchanges)):
+        by_rule.setdefault(row.rule, []).append(row)
+    for equal in by_rule.values():
+        yield _problem(snapshot, equal)
+
+
+def _problem(snapshot: SandboxSnapshot, equal: Sequence[Finding]) -> Problem:
+    finding = equal[0]
+    rank: Rank = "cause" if finding.severity < _NOISE else "advice"
+    more = f"; and {len(equal) - 1} more like it" if len(equal) > 1 else ""
+    return Problem(
+        headline=f"{_named(snapshot, finding.message)}{more}",
+        rank=rank,
+        calls=words.lines_of(snapshot.exchanges, [number for each in equal for number in each.exchanges]),
+        advice=finding.advice,
+        sentence=sentence_of(finding.clause),
+        ids=[finding.rule, finding.clause],
+    )
+
+
+def _named(snapshot: SandboxSnapshot, message: str) -> str:
+    """Return a finding's message with the names of the records in place of their ids."""
+    return " ".join(snapshot.names.get(word.rstrip(",;:"), word) for word in message.split(" "))
+
+
+def _is_of_receiver(rule: Check) -> bool:
+    """Return True if a receiver that raised may be why a rule was broken: by its answers, or by what did not follow."""
+    return "deliveries" in rule.needs or rule.of_end
+
+
+def copies(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the campaigns that were created again under another name, after trouble with the first."""
+    found = {number for row in snapshot.findings for number in row.exchanges}
+    for row in snapshot.clones:
+        if row["exchanges"][-1] in found:
+            continue  # a finding says it
+        copy, original = (snapshot.names.get(row[key], row[key]) for key in ("cloneId", "originalId"))
+        yield Problem(
+            headline=f"{copy!r} is a copy of {original!r}, created after {row['why']}",
+            rank="cause",
+            calls=words.lines_of(snapshot.exchanges, row["exchanges"]),
+            advice=RULES["rename-after-lost-create"].advice,
+            sentence=sentence_of(_COPY_CLAUSE),
+            ids=[row["cloneId"], row["originalId"]],
+        )

@@ -1,0 +1,114 @@
+"""What bent the world: rules that fired, calls that a rule delays, campaigns that something else has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from mockserver._json import View
+from mockserver.contract.effects import DELIVERY, EFFECTS
+from mockserver.report.problem import Problem
+from mockserver.report.run import words
+from mockserver.report.run.failure import Failure
+from mockserver.report.run.rules import matched
+from mockserver.report.run.snapshot import SandboxSnapshot
+from mockserver.report.run.words import Call
+from mockserver.scenario.rule_parser import describe_rule
+
+_CAUSED_SHOWN: Final = 3  # of what one rule has caused
+_ENDED_EARLY: Final = ("canceled", "failed")
+
+
+def fired_rules(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield each rule that fired, with its calls and what it caused."""
+    delaying = {id for call in snapshot.deferred for id in call["rules"]}
+    rules = {rule["id"]: rule for rule in snapshot.rules if rule["fired"] and rule["id"] not in delaying}
+    calls: dict[str, list[Call]] = {id: [] for id in rules}
+    for call in snapshot.exchanges:
+        if call.fault:
+            calls.setdefault(call.fault["rule"], []).append(call)
+    for id, own in calls.items():
+        yield _fired(snapshot, id, rules.get(id, {}), own)
+
+
+def _fired(snapshot: SandboxSnapshot, id: str, rule: View, calls: Sequence[Call]) -> Problem:
+    numbers = {call.n for call in calls}
+    numbers |= {firing["exchange"] for firing in rule.get("did", ()) if firing["exchange"]}
+    caused = [*_changes(snapshot, id, rule), *dict.fromkeys(map(_outcome, calls))]
+    meanings = [EFFECTS[name].meaning for name in rule.get("do", ()) if name in EFFECTS]
+    what = f"{id} ({describe_rule(rule)})" if rule else id
+    times = f" {rule['fired']} times" if rule.get("fired", 1) > max(1, len(numbers)) else ""
+    return Problem(
+        headline=f"{what} fired{times}: {'; '.join(caused[-_CAUSED_SHOWN:] or meanings)}",
+        rank="fault",
+        calls=words.lines_of(snapshot.exchanges, numbers),
+        caused=list(_repetitions(snapshot, calls)),
+        ids=[id],
+    )
+
+
+def _changes(snapshot: SandboxSnapshot, id: str, rule: View) -> Iterator[str]:
+    """Yield what a rule has changed in the state."""
+    for firing in rule.get("did", ()):
+        for sends in firing.get("sends", ()):
+            name = snapshot.names.get(sends["execution"], sends["execution"])
+            if sends["failing"]:
+                yield f"{sends['failing']} of {sends['of']} sends of {name} fail"
+    for change in snapshot.transitions:
+        if change["cause"].get("rule") == id:
+            yield words.change(change, snapshot.names)
+
+
+def _outcome(call: Call) -> str:
+    """Return whether the operation of a call that a rule changed took effect, and what its client got."""
+    effect = "took effect" if call.applied else "did not take effect"
+    received = "the client got no answer" if call.status is None else f"the client got {call.status}"
+    names = call.fault["effects"] if call.fault else ()
+    meanings = [EFFECTS[name].meaning for name in names if name in EFFECTS]
+    is_success = call.status is not None and call.status < 400
+    meaning = f": {'; '.join(meanings)}" if meanings and is_success else ""
+    return f"{call.operation or call.path} {effect}, {received}{meaning}"
+
+
+def _repetitions(snapshot: SandboxSnapshot, calls: Sequence[Call]) -> Iterator[str]:
+    """Yield a line for each call without an answer that the next one repeats with equal headers, as transports do."""
+    unanswered = {call.n: call for call in calls if call.status is None}
+    for again in snapshot.exchanges:
+        call = unanswered.get(again.n - 1)
+        if call is not None and _request(call) == _request(again):
+            yield f"#{again.n} is the same again: repeated by the transport, if your code repeats nothing"
+
+
+def _request(call: Call) -> tuple[object, ...]:
+    return (call.method, call.path, call.query, call.headers, call.body)
+
+
+def delayed_calls(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the calls that a rule delays and that have not arrived yet."""
+    rules = {rule["id"]: describe_rule(rule) for rule in snapshot.rules}
+    for call in snapshot.deferred:
+        by = ", ".join(f"{id} ({rules[id]})" if id in rules else id for id in call["rules"])
+        yield Problem(
+            headline=f"{call['method']} {call['path']} has not arrived yet: {by} delays it",
+            rank="fault",
+            ids=call["rules"],
+        )
+
+
+def ended_campaigns(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the campaigns that neither a call of the client nor a rule has ended, but for those that are done."""
+    for change in snapshot.transitions:
+        is_early = change["kind"] == "campaign" and change["to"] in _ENDED_EARLY
+        if is_early and not change["cause"].keys() & {"exchange", "rule"}:
+            headline = f"{words.change(change, snapshot.names)}, {words.cause(change)}"
+            yield Problem(headline=headline, rank="fault", ids=[change["id"]])
+
+
+def idle_rules(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the rules of the test itself that never fired, and those that fired without an effect."""
+    for rule in snapshot.rules:
+        what = f"{rule['id']} ({describe_rule(rule)})"
+        if not rule["fired"] and rule["scenario"] is None:
+            yield Problem(headline=f"{what} never fired: {matched(rule['matched'])}", ids=[rule["id"]])
+        elif "noTarget" in rule and "did" not in rule and rule.get("on") != DELIVERY:
+            yield Problem(headline=f"{what} had no effect: {rule['noTarget']}", ids=[rule["id"]])

@@ -1,0 +1,175 @@
+"""Receivers of webhooks: what raised, refused, got an event again or took none, and what the latest event said."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final, NamedTuple, get_args
+
+from mockserver._json import View
+from mockserver.core.instants import MILLISECOND, from_datetime, parse
+from mockserver.core.state.outbox import RECEIVER_RAISED, Forgery
+from mockserver.judge.client.receivers import BY_AGE, REFUSALS
+from mockserver.report.problem import Action, Problem
+from mockserver.report.run import words
+from mockserver.report.run.failure import Failure
+from mockserver.report.run.snapshot import SandboxSnapshot
+
+_ROUTE_ADVICE: Final = 'the route of an application is the `path` of `receive_webhooks(app, path="/...")`'
+_AGE_ADVICE: Final = (
+    "a receiver that compares the timestamp with the sandbox's clock needs the choice `wh-timestamp: sandbox-clock`, "
+    "under which a wrong secret is a finding"
+)
+_NO_ROUTE: Final = (404, 405)
+_EXTRA: Final = {"duplicate": "a duplicate", "unknown-kind": "an event of an unknown kind"}
+
+
+class Attempted(NamedTuple):
+    """One delivery of an event to an endpoint."""
+
+    event: View
+    delivery: View
+
+    @property
+    def genuine(self) -> Sequence[View]:
+        """The attempts that no rule has added."""
+        return [attempt for attempt in self.delivery["attempts"] if extra(attempt) is None]
+
+
+def extra(attempt: View) -> str | None:
+    """Return the text about a request that a rule has sent in addition to the event; None for the genuine request."""
+    fault = attempt.get("fault")
+    if is_forged(attempt):
+        return f"a forged request ({fault})"
+    return None if fault is None else _EXTRA.get(fault, fault)
+
+
+def is_forged(attempt: View) -> bool:
+    """Return True for a request that a receiver has to refuse."""
+    return attempt.get("fault") in get_args(Forgery)
+
+
+def receiver_exceptions(snapshot_events: Iterable[View]) -> list[str]:
+    """Return the exceptions of receivers of the test, which are only a 500 to the service; not those of forged requests."""
+    return [
+        f"{attempt['error']} on {extra(attempt) or each.event['event']}"
+        for each in _attempted(snapshot_events)
+        for attempt in each.delivery["attempts"]
+        if _has_raised(attempt)
+    ]
+
+
+def raised(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the first receiver that raised."""
+    for each in _attempted(snapshot.events):
+        for attempt in filter(_has_raised, each.delivery["attempts"]):
+            what = extra(attempt) or each.event["event"]
+            yield Problem(
+                headline=f"{attempt['error']} on {what}",
+                rank="cause",
+                got=[_content(each.event)],
+                actions=_resend(each),
+                ids=[each.event["id"], each.delivery["endpoint"]],
+            )
+            return
+
+
+def refusing(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the endpoints that have refused an event, by their latest answer to the genuine request."""
+    is_by_age = any(each.why == BY_AGE for each in snapshot.not_assessed)
+    refused: dict[tuple[str, object], list[Attempted]] = {}
+    for each in _attempted(snapshot.events):
+        last = each.genuine[-1] if each.genuine else {}
+        if last.get("status", 0) >= 300 and not _has_raised(last):
+            refused.setdefault((each.delivery["endpoint"], last["status"]), []).append(each)
+    for (endpoint, status), rows in refused.items():
+        last = rows[-1].genuine[-1]
+        error = f": {last['error']}" if last.get("error") else ""
+        times = f", and to {len(rows) - 1} more" if len(rows) > 1 else ""
+        yield Problem(
+            headline=f"{_url(snapshot, endpoint)} answered {status} to {rows[-1].event['event']}{times}{error}",
+            rank="refusal",
+            advice=_refusal_advice(status, is_by_age),
+            actions=_resend(rows[-1]),
+            ids=[rows[-1].event["id"], endpoint],
+        )
+
+
+def _refusal_advice(status: object, is_by_age: bool) -> str:
+    if status in _NO_ROUTE:
+        return _ROUTE_ADVICE
+    return _AGE_ADVICE if is_by_age and status in REFUSALS else ""
+
+
+def repeated(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the latest event that was sent again until its receiver took it: what that counts, it counts more than once."""
+    for each in reversed(list(_attempted(snapshot.events))):
+        answers = [attempt["status"] for attempt in each.delivery["attempts"] if attempt.get("status") is not None]
+        forged = [attempt for attempt in each.delivery["attempts"] if is_forged(attempt)]
+        if failure is not None and len(answers) > 1 and not forged:
+            got = f"{each.event['event']} {len(answers)} times"
+            url = _url(snapshot, each.delivery["endpoint"])
+            yield Problem(
+                headline=f"{url} got {got}: it answered {', '.join(map(str, answers))}",
+                ids=[each.event["id"], each.delivery["endpoint"]],
+            )
+            return
+
+
+def for_nobody(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the latest event that none of the endpoints takes, where there are endpoints."""
+    lost = [event for event in snapshot.events if not event.get("deliveries")]
+    if not lost or not snapshot.endpoints:
+        return
+    takes = []
+    for endpoint in snapshot.endpoints:
+        kinds = ", ".join(endpoint["events"]) or "what happens in its tenant once it is registered"
+        takes.append(f"{_url(snapshot, endpoint['id'])} takes {kinds}")
+    yield Problem(headline=f"{lost[-1]['event']} went to no endpoint: {'; '.join(takes)}", ids=[lost[-1]["id"]])
+
+
+def accepted(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield what the last event said that a receiver has accepted after the latest call, unless rules change deliveries."""
+    if not snapshot.exchanges or any(rule.get("on") == "delivery" for rule in snapshot.rules):
+        return
+    since = from_datetime(snapshot.exchanges[-1].at) // MILLISECOND * MILLISECOND
+    taken = []
+    for each in _attempted(snapshot.events):
+        at = parse(each.event["at"])
+        if at is not None and at[0] >= since and each.delivery["status"] == "delivered":
+            taken.append(each)
+    if taken:
+        last = taken[-1]
+        which = "" if len(taken) == 1 else f", the last of {len(taken)}"
+        status = last.delivery["attempts"][-1]["status"]
+        url = _url(snapshot, last.delivery["endpoint"])
+        yield Problem(
+            headline=f"{url} answered {status} to {last.event['event']}{which}",
+            got=[_content(last.event)],
+            ids=[last.event["id"], last.delivery["endpoint"]],
+        )
+
+
+def _attempted(events: Iterable[View]) -> Iterator[Attempted]:
+    for event in events:
+        for delivery in event.get("deliveries", ()):
+            yield Attempted(event, delivery)
+
+
+def _has_raised(attempt: View) -> bool:
+    return str(attempt.get("error")).startswith(RECEIVER_RAISED) and not is_forged(attempt)
+
+
+def _content(event: View) -> str:
+    """Return what an event said, its status and its reason first."""
+    data = event.get("data", {})
+    first = [f"{name} {data[name]}" for name in ("status", "reason") if data.get(name) is not None]
+    others = [name for name, value in data.items() if name not in ("status", "reason") and value is not None]
+    return f"the event has {', '.join([*first, words.listed(others)])}"
+
+
+def _url(snapshot: SandboxSnapshot, endpoint: str) -> str:
+    return f"the receiver {snapshot.names.get(endpoint, endpoint)}"
+
+
+def _resend(each: Attempted) -> list[Action]:
+    return [Action(label="resend", method="POST", path=f"_mock/events/{each.event['id']}/redeliver")]

@@ -1,0 +1,109 @@
+"""The words that reports have for what the views of a sandbox name by ids: records, changes, timers, calls."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from mockserver._json import View
+from mockserver.core.instants import format_exact, from_datetime
+from mockserver.report.problem import CallLine
+from mockserver.report.run.exchanges import Exchange, format_line
+
+Call = Exchange[Any, Any]
+Names = Mapping[str, str]
+
+# What is due; the record's name follows.
+TIMERS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "execution.finish": "the last message of",
+        "execution.settle": "the last queued message of",
+        "execution.drain": "the last message of",
+        "execution.sent": "sends that a rule waits for:",
+        "session.expire": "the expiry of",
+        "delivery.wake": "the next attempt of",
+        "rule.fire": "a rule:",
+        "call.arrive": "the arrival of",
+    }
+)
+_CAUSES: Final[Mapping[str, str]] = MappingProxyType(
+    {"timer": "by the clock", "forced": "by the test", "page": "on the hosted page", "rule": "by"}
+)
+_NAMED: Final = ("campaigns", "templates", "entrypoints", "media")
+_NUMBER: Final = re.compile(r"^#[0-9]+ ")
+
+
+def names_of(state: View, events: Iterable[View]) -> dict[str, str]:
+    """
+    Return the names of the records by their ids: of an execution that of its campaign, of an endpoint its address.
+
+    Args:
+        state: As the control plane answers.
+        events: Likewise; a delivery is named by its event and its endpoint.
+    """
+    names: dict[str, str] = {}
+    for tenant in state["tenants"]:
+        for table in _NAMED:
+            names |= {record["id"]: record["name"] for record in tenant[table] if record.get("name")}
+        for execution in tenant["executions"]:
+            names[execution["id"]] = names.get(execution["campaignId"], execution["campaignId"])
+        names |= {webhook["id"]: webhook["url"] for webhook in tenant["webhooks"]}
+    kinds = {event["id"]: event["event"] for event in events}
+    for delivery in state["deliveries"]:
+        endpoint = delivery["endpoint"]
+        names[delivery["id"]] = f"{kinds.get(delivery['eventId'], 'an event')} to {names.get(endpoint, endpoint)}"
+    return names
+
+
+def timer(what: str, id: str, names: Names) -> str:
+    """Return what is due, with the name of its record."""
+    return f"{TIMERS.get(what, what)} {names.get(id, id)}"
+
+
+def change(row: View, names: Names) -> str:
+    """Return a change of a record's state."""
+    former = f"{row['from']} -> " if row["from"] else ""
+    return f"{row['kind']} {names.get(row['id'], row['id'])}: {former}{row['to']}"
+
+
+def cause(row: View) -> str:
+    """Return what has changed a record, if no call has."""
+    parts = []
+    for name, value in row["cause"].items():
+        if name == "beforeAnswer":
+            parts.append(f"before the answer to #{value}")
+        elif name == "rule":
+            parts.append(f"by {value}")
+        else:
+            parts.append(_CAUSES.get(name, f"{name} {value}"))
+    return ", ".join(parts)
+
+
+def call_line(call: Call) -> CallLine:
+    """Return a call as the line of a problem."""
+    text, _, result = _NUMBER.sub("", format_line(call)).rpartition(" -> ")
+    return CallLine(number=call.n, text=text, result=result)
+
+
+def lines_of(calls: Iterable[Call], numbers: Iterable[int]) -> list[CallLine]:
+    """Return those of the calls that have these numbers as lines, in their order."""
+    wanted = set(numbers)
+    return [call_line(call) for call in calls if call.n in wanted]
+
+
+def instant_of(call: Call) -> str:
+    """Return when a call was handled."""
+    return format_exact(from_datetime(call.at))
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: `1 call`, `2 calls`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(names: Iterable[str], most: int = 5) -> str:
+    """Return names in one line; of many the first ones."""
+    rows = list(names)
+    return ", ".join(rows[:most]) + (" ..." if len(rows) > most else "")
