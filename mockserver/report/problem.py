@@ -115,8 +115,12 @@ def problem_lines(problem: Problem, indent: str = "") -> Iterator[str]:
 
 
 def brief_lines(problem: Problem) -> list[str]:
-    """Return a problem in at most three lines: what happened, what shows it first, and what to do or what came last."""
+    """Return a problem in at most three lines: what happened, what shows it, and what to do or what came last."""
     headline, *details = problem_lines(problem)
+    groups = call_groups(problem.calls)
+    if len(groups) > 1:
+        short = [f"{numbers(calls)} {line.partition(' ')[0]} -> {line.rpartition(' -> ')[2]}" for line, calls in groups]
+        details = [f"  {brief(', '.join(short), LINE_CHARS)}", *details[min(len(groups), _LISTED) :]]
     return [headline, *details] if len(details) < _LISTED else [headline, details[0], details[-1]]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
@@ -14,6 +15,7 @@ from mockserver.report.run.causes.receivers import receiver_exceptions
 from mockserver.report.run.failure import Failure
 from mockserver.report.run.snapshot import SandboxSnapshot
 
+_VARYING: Final = re.compile(r"\w*\d\w*")  # ids and numbers in the messages of findings that are alike
 _NOISE: Final = 3  # the severity of findings that explain no failure
 _COPY_CLAUSE: Final = "campaigns.name"
 
@@ -23,10 +25,10 @@ def findings(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
     faulted = {call.n for call in snapshot.exchanges if call.fault}
     is_broken = bool(receiver_exceptions(snapshot.events))
     rows = [row for row in snapshot.findings if not (is_broken and _is_of_receiver(RULES[row.rule]))]
-    by_rule: dict[str, list[Finding]] = {}
+    alike: dict[tuple[str, str], list[Finding]] = {}
     for row in sorted(rows, key=lambda row: faulted.isdisjoint(row.exchanges)):
-        by_rule.setdefault(row.rule, []).append(row)
-    for equal in by_rule.values():
+        alike.setdefault((row.rule, _VARYING.sub("", row.message)), []).append(row)
+    for equal in alike.values():
         yield _problem(snapshot, equal)
 
 
