@@ -166,7 +166,7 @@ def _with_advice(findings: Iterable[Finding]) -> list[str]:
     lines, advised = [], set()
     for finding in findings:
         cited = "" if _NUMBER.search(finding.message) else cited_calls(finding.exchanges, 3)
-        advice = f"; advice ({finding.line} of the API document): {finding.advice}"
+        advice = f"; advice: {finding.advice} (see {finding.line} of the API document)"
         lines.append(f"{finding.rule}: {finding.message}{cited}{'' if finding.rule in advised else advice}")
         advised.add(finding.rule)
     return lines
