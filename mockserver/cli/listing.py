@@ -149,16 +149,26 @@ def _choice_text(row: dict[str, Any]) -> str:
 
 
 def list_clauses(options: argparse.Namespace, out: TextIO) -> int:
-    """List every testable sentence of the API document, or those with the given ids; or the rules of conduct."""
-    from mockserver.contract.clauses import read
+    """List every clause of the API document, or those with the given ids; or the rules of conduct."""
+    from mockserver.contract.clauses import read, sentence_of
 
     if options.conduct:
         return _list_conduct(options, out)
     if options.markdown:
         raise ValueError("got --markdown; expected --conduct --markdown, since only the rules of conduct have a page")
-    rows = [clause._asdict() | {"choices": list(clause.choices)} for clause in read()]
+    rows = [
+        {
+            "id": clause.id,
+            "part": clause.part,
+            "text": clause.text,
+            "isQuoted": clause.is_quoted,
+            "where": clause.where,
+            "choices": list(clause.choices),
+        }
+        for clause in read()
+    ]
     rows = _of_ids(rows, options.ids, "clause", "clauses")
-    _print(options, out, rows, lambda row: f"{row['id']:<30}{row['text']}")
+    _print(options, out, rows, lambda row: f"{row['id']:<30}{sentence_of(row['id'])}")
     return 0
 
 

@@ -1,7 +1,7 @@
 """
-The clauses of the contract: every sentence of the API document that a test can check.
+The clauses of the contract: everything of the API document that a test can check.
 
-The sentences are data, in `clauses.yaml` next to this module.
+They are data, in `clauses.yaml` next to this module.
 A test names its clause with `@pytest.mark.clause("campaigns.name")`; a clause that no test names is a failure.
 """
 
@@ -15,11 +15,22 @@ from typing import NamedTuple
 
 
 class Clause(NamedTuple):
-    """One sentence of the contract; `where` names its lines, and `choices` the questions that it leaves open."""
+    """
+    One statement of the contract.
+
+    Attributes:
+        id: Its name, after the part of the contract.
+        part: The part of the contract.
+        text: A sentence of the API document word for word, or what the document says in our words.
+        is_quoted: True for a sentence of the document.
+        where: The lines of the document, that of the quoted sentence first.
+        choices: The questions that it leaves open.
+    """
 
     id: str
     part: str
     text: str
+    is_quoted: bool
     where: str
     choices: tuple[str, ...]
 
@@ -32,13 +43,20 @@ def read() -> tuple[Clause, ...]:
 
     rows = YAML(typ="safe", pure=True).load(Path(__file__).with_name("clauses.yaml").read_text(encoding="utf-8"))
     return tuple(
-        Clause(id=row["id"], part=row["part"], text=row["text"], where=row["where"], choices=tuple(row["choices"]))
+        Clause(
+            id=row["id"],
+            part=row["part"],
+            text=row["quote"] if "quote" in row else row["text"],
+            is_quoted="quote" in row,
+            where=row["where"],
+            choices=tuple(row["choices"]),
+        )
         for row in rows
     )
 
 
 class Sentence(NamedTuple):
-    """A sentence of the API document with its lines, word for word if `is_quoted`, else in our words."""
+    """A sentence of the API document with its line, word for word, if `is_quoted`; else our words with all their lines."""
 
     text: str
     where: str
@@ -51,17 +69,15 @@ class Sentence(NamedTuple):
 
 
 def sentence_of(clause: str) -> Sentence | None:
-    """Return the sentence of a clause; None for one that the document does not have."""
+    """Return the sentence of a clause; None for a clause that does not exist."""
     return _sentences().get(clause)
 
 
 @cache
 def _sentences() -> Mapping[str, Sentence]:
-    rows = {row.id: Sentence(text=row.text, where=row.where, is_quoted=False) for row in read()}
-    return MappingProxyType(rows)
+    return MappingProxyType({row.id: _sentence(row) for row in read()})
 
 
-@cache
-def sentences() -> Mapping[str, str]:
-    """Return the text of each clause by its id."""
-    return MappingProxyType({clause.id: clause.text for clause in read()})
+def _sentence(row: Clause) -> Sentence:
+    where = row.where.partition(",")[0] if row.is_quoted else row.where
+    return Sentence(text=row.text, where=where, is_quoted=row.is_quoted)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from mockserver._json import JSON
-from mockserver.contract import clauses
+from mockserver.contract.clauses import Sentence, sentence_of
 from mockserver.report.pages import render_file
 
 _SEVERITIES: Final = {  # meaning, and class of its style
@@ -34,7 +34,7 @@ class _Rule(NamedTuple):
     look: str
     advice: str
     clause: str
-    sentence: str
+    sentence: Sentence | None
     tests: int
     findings: Sequence[_Row]
 
@@ -54,11 +54,11 @@ def render(findings: Sequence[JSON]) -> str:
         "conduct.html",
         findings=len(findings),
         tests=_tests(findings),
-        rules=[_rule(by_rule[key], clauses.sentences()) for key in sorted(by_rule)],
+        rules=[_rule(by_rule[key]) for key in sorted(by_rule)],
     )
 
 
-def _rule(findings: Sequence[JSON], sentences: Mapping[str, str]) -> _Rule:
+def _rule(findings: Sequence[JSON]) -> _Rule:
     first = findings[0]
     meaning, look = _SEVERITIES[first["severity"]]
     rows = []
@@ -68,7 +68,7 @@ def _rule(findings: Sequence[JSON], sentences: Mapping[str, str]) -> _Rule:
         rows.append(_Row(each["test"], each["message"], listed))
     clause = first["clause"]
     return _Rule(
-        first["rule"], first["severity"], meaning, look, first["advice"], clause, sentences.get(clause, ""),
+        first["rule"], first["severity"], meaning, look, first["advice"], clause, sentence_of(clause),
         _tests(findings), sorted(rows),
     )  # fmt: skip
 

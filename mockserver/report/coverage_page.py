@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from mockserver.contract import clauses
+from mockserver.contract.clauses import Sentence, sentence_of
 from mockserver.judge.coverage.coverage import Count, Coverage
 from mockserver.judge.coverage.dimensions import DIMENSIONS, MEANINGS, Dimension
 from mockserver.report.coverage_remedies import Remedy, remedy
@@ -16,7 +16,7 @@ class Gap(NamedTuple):
 
     item: str
     remedy: Remedy
-    sentence: str | None
+    sentence: Sentence | None
 
 
 class Section(NamedTuple):
@@ -37,14 +37,13 @@ def render(coverage: Coverage, title: str = "Coverage of the contract") -> str:
         coverage: What it shows.
         title: Its heading.
     """
-    sentences = clauses.sentences()
     sections = [
         Section(
             name=name,
             meaning=MEANINGS[name],
             share=coverage.count(name),
             covered=coverage.covered(name),
-            gaps=tuple(Gap(item, remedy(name, item), sentences.get(item)) for item in coverage.missing(name)),
+            gaps=tuple(Gap(item, remedy(name, item), sentence_of(item)) for item in coverage.missing(name)),
         )
         for name in DIMENSIONS
     ]

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from mockserver._json import JSON
-from mockserver.contract import clauses
 from mockserver.judge.client.rules import RULES
 from mockserver.report.pages import render_file
 
@@ -27,13 +26,12 @@ def render(tests: Sequence[JSON]) -> str:
     Args:
         tests: The report of each exploration, as `ExploreReport.as_json` returns it.
     """
-    advice = {**clauses.sentences(), **{rule.id: rule.advice for rule in RULES.values()}}
     return render_file(
         "explore.html",
         tests=[{**test, "counts": _counts(test["verdicts"]), "table": _matrix(test["matrix"])} for test in tests],
         findings=sum(len(test["findings"]) for test in tests),
         runs=sum(test["runs"] for test in tests),
-        advice=advice,
+        advice={rule.id: rule.advice for rule in RULES.values()},
         describe=describe,
     )
 

@@ -20,7 +20,7 @@ from urllib.parse import quote
 from jinja2 import Environment
 
 from mockserver import _templates
-from mockserver.contract import clauses
+from mockserver.contract.clauses import sentence_of
 from mockserver.contract.effects import EFFECTS
 from mockserver.contract.wire_faults import WIRE_FAULTS
 from mockserver.core.instants import SECOND, Duration, Instant, parse
@@ -53,7 +53,7 @@ def environment(folder: Path = _HERE / "templates") -> Environment:
         "day": day,
         "wait_until": wait_until,
         "segment": segment,
-        "sentence": sentence,
+        "sentence": sentence_of,
         "call_groups": call_groups,
     }
     templates.globals["version"] = VERSION
@@ -142,8 +142,3 @@ def day(text: str) -> str:
 def segment(text: object) -> str:
     """Return a text as one segment of a path."""
     return quote(str(text), safe="")
-
-
-def sentence(clause: str) -> str:
-    """Return the document's sentence of a clause; empty for one that the document does not have."""
-    return clauses.sentences().get(clause, "")

@@ -154,7 +154,7 @@ def lines(report: ServiceReport) -> Iterator[str]:
     yield f"Clauses: {counts['broken']} broken, {counts['holds']} hold, {counts['not observed']} not judged"
     for row in sorted(report.clauses, key=lambda row: _ORDER.index(row.verdict)):
         note = {
-            "broken": row.text,
+            "broken": str(sentence_of(row.id)),
             "holds": f"({row.compared} comparison{'s' * (row.compared != 1)})",
             "not observed": f"({row.why})",
         }[row.verdict]
@@ -168,7 +168,7 @@ def summary_lines(report: ServiceReport) -> Iterator[str]:
     counts = Counter(row.verdict for row in report.clauses)
     yield f"service: {counts['broken']} broken, {counts['holds']} hold, {counts['not observed']} not judged"
     for row in report.broken:
-        yield f"  {row.id:<20} {row.text}"
+        yield f"  {row.id:<20} {sentence_of(row.id)}"
         yield from _problem_lines(report, row)
 
 

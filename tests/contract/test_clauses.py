@@ -7,10 +7,29 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from ruamel.yaml import YAML
 
-from mockserver.contract.clauses import read
+from mockserver.contract.clauses import Clause, read, sentence_of
+from tests.document_diff.sentences import read_index, sentences
 
 TESTS = Path(__file__).parents[1]
+QUOTE_MAX_CHARS = 240
+
+
+def clause(text: str, where: str) -> Clause:
+    return Clause(id="a.b", part="a", text=text, is_quoted=True, where=where, choices=())
+
+
+def misquoted(clauses: Iterable[Clause]) -> list[str]:
+    """The ids of the quotes that are no whole sentence of the first of their lines."""
+    listed = {(f"L{row.line}", row.digest) for row in read_index()}
+    found = []
+    for row in clauses:
+        line = row.where.partition(",")[0]
+        parts = [(line, part.digest) for part in sentences(row.text)]
+        if len(parts) != 1 or parts[0] not in listed:
+            found.append(row.id)
+    return found
 
 
 def marked(tree: ast.AST) -> Iterator[str]:
@@ -74,6 +93,59 @@ def test_a_clause_is_a_readable_sentence_with_its_choices_apart() -> None:
     assert [] == [each for each in clauses if not each.text or each.text.strip() != each.text]
     assert [] == [each for each in clauses if "U:" in each.text]
     assert [] == [each for each in clauses if len(each.choices) != len(set(each.choices))]
+
+
+def test_a_clause_has_either_a_quote_or_a_text() -> None:
+    rows = YAML(typ="safe").load(
+        (TESTS.parent / "mockserver" / "contract" / "clauses.yaml").read_text(encoding="utf-8")
+    )
+
+    assert [] == [row["id"] for row in rows if len({"quote", "text"} & row.keys()) != 1]
+
+
+def test_a_quote_is_a_whole_sentence_of_the_document_at_its_line() -> None:
+    quotes = [row for row in read() if row.is_quoted]
+
+    assert [] == misquoted(quotes)
+    assert [] == [row.id for row in quotes if len(row.text) > QUOTE_MAX_CHARS]
+
+
+def test_what_is_word_for_word_in_the_document_is_a_quote() -> None:
+    digests = {row.digest for row in read_index()}
+    ours = [row for row in read() if not row.is_quoted]
+
+    assert [] == [row.id for row in ours if any(part.digest in digests for part in sentences(row.text))]
+
+
+@pytest.mark.parametrize(
+    ("text", "where"),
+    [
+        pytest.param("Campaign not in `draft`: `CAMPAIGN_NOT_STARTED`.", "L296", id="another word"),
+        pytest.param("Campaign not in `draft`", "L296", id="a part of a sentence"),
+        pytest.param("Campaign not in `draft`: `CAMPAIGN_NOT_DRAFT`.", "L208, L296", id="another line first"),
+        pytest.param("Failure rules: Campaign not in `draft`: `CAMPAIGN_NOT_DRAFT`.", "L296", id="two sentences"),
+    ],
+)
+def test_a_text_that_is_no_sentence_of_its_line_is_no_quote(text: str, where: str) -> None:
+    assert [] == misquoted([clause("Campaign not in `draft`: `CAMPAIGN_NOT_DRAFT`.", "L296, L208")])
+    assert ["a.b"] == misquoted([clause(text, where)])
+
+
+def test_a_quote_is_shown_with_its_line_and_our_words_with_all_of_theirs() -> None:
+    quoted, ours = sentence_of("start.not-draft"), sentence_of("send.counts")
+
+    assert '"Campaign not in `draft`: `CAMPAIGN_NOT_DRAFT`." (L296 of the API document)' == str(quoted)
+    assert (
+        "in our words: sentCount + failedCount <= targetCount; both only grow. (L101-103 of the API document)"
+        == str(ours)
+    )
+    assert sentence_of("start.not-drafted") is None
+
+
+def test_only_the_macro_of_a_sentence_makes_a_quotation() -> None:
+    templates = (TESTS.parent / "mockserver").rglob("*.html")
+
+    assert ["problem.html"] == [file.name for file in templates if "<blockquote" in file.read_text(encoding="utf-8")]
 
 
 def test_reading_twice_returns_the_same_list() -> None:

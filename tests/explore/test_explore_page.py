@@ -11,6 +11,7 @@ import pytest
 
 import mockserver
 from mockserver import MockServer, Sandbox
+from mockserver.contract.clauses import sentence_of
 from mockserver.report import explore_page
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
@@ -75,8 +76,11 @@ def test_the_page_shows_each_finding_and_the_verdict_on_each_fault() -> None:
 
     assert {"breach", "crashed"} == {row.verdict for row in report.findings}
     assert [] == [row.message for row in report.findings if row.message not in texts]
-    advised = [f"Breaks {row.clause}: {row.advice}" for row in report.findings if row.clause]
-    assert advised and [] == [line for line in advised if line not in texts]
+    ruled = [row for row in report.findings if row.clause]
+    assert {"events.subscribed"} == {row.clause for row in ruled}
+    assert [] == [row.cause for row in ruled if not {f"Breaks {row.clause}", row.advice} <= set(texts)]
+    ours = str(sentence_of("events.subscribed")).removeprefix("in our words: ")
+    assert f"In our words: {ours}" in texts
     assert [] == [
         placement.describe()
         for row in report.findings

@@ -12,8 +12,10 @@ from typing import Any
 
 import pytest
 from freezegun import freeze_time
+from markupsafe import escape
 
 from mockserver.cli import serve
+from mockserver.contract.clauses import sentence_of
 from mockserver.server import app as flask_app
 from mockserver.server import front_controller
 from mockserver.server.control.page_access import PageAccess
@@ -128,7 +130,7 @@ def test_each_call_and_each_record_has_an_address(host: SandboxHost) -> None:
     page = send(host, "GET", "/_mock/calls/1").body.decode()
     assert refused.status == 404
     assert "CAMPAIGN_NOT_FOUND" in page
-    assert "campaigns.not-found" in page or "API document, clause" in page
+    assert "<code>campaigns.detail</code>" in page
     assert template in send(host, "GET", f"/_mock/objects/{template}").body.decode()
     assert 200 == send(host, "GET", "/_mock/scenarios/demo").status
 
@@ -612,11 +614,22 @@ def test_the_calls_are_in_pages_of_200_the_newest_first(host: SandboxHost) -> No
     assert 1 == second.count('<tr><th scope="row" class="number">')
 
 
-def test_a_refused_call_shows_the_clause_and_the_sentence_of_the_document(host: SandboxHost) -> None:
+def test_a_refused_call_quotes_the_sentence_of_the_document_that_it_broke(host: SandboxHost) -> None:
+    call(host, "POST", "/v1/campaigns/none/start")
+    page = send(host, "GET", "/_mock/calls/1").body.decode()
+
+    assert "<blockquote><p>Unknown campaign: `CAMPAIGN_NOT_FOUND`.</p>" in page
+    assert "API document, L299</footer>" in page
+    assert "<code>start.unknown</code>" in page
+
+
+def test_a_refused_call_whose_clause_is_in_our_words_has_no_quotation(host: SandboxHost) -> None:
     call(host, "POST", "/v1/campaigns", b'{"name": ""}')
     page = send(host, "GET", "/_mock/calls/1").body.decode()
 
-    assert "<blockquote><p>" in page
+    assert "<blockquote" not in page
+    ours = str(sentence_of("campaigns.name")).removeprefix("in our words: ")
+    assert f"In our words: {escape(ours)}" in page
     assert "curl -X POST" in page
     assert "def test_create_campaign(mockserver):" in page
     assert "await fetch(url + " in page

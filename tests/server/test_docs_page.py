@@ -14,7 +14,7 @@ from urllib.parse import urljoin
 import pytest
 
 from mockserver import MockServer, Sandbox, create_app
-from mockserver.contract.clauses import read as read_clauses
+from mockserver.contract.clauses import sentence_of
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.server.control.openapi import documents
 from mockserver.server.control.routes import ROUTES
@@ -126,10 +126,9 @@ def test_the_page_has_every_schema_status_and_code_of_the_document(fresh: Sandbo
 
 def test_an_operation_shows_its_clause_with_the_sentence_and_its_choices(mockserver: Sandbox) -> None:
     mockserver.choose({"list-order": "oldest-first"})
-    sentence = next(clause.text for clause in read_clauses() if clause.id == "campaigns.list")
     text = "".join(page(mockserver).texts)
 
-    assert f"campaigns.list: {sentence}" in text
+    assert f"campaigns.list: {sentence_of('campaigns.list')}" in text
     assert "list-order is oldest-first" in text
 
 

@@ -257,7 +257,7 @@ def test_calls_that_a_finding_cites_are_printed_with_their_bodies(suite: Suite) 
         """,
     )
 
-    advice = "; advice (L262 of the API document): Send the previewed filters under the name `filters`; without them every chat is messaged."
+    advice = "; advice: Send the previewed filters under the name `filters`; without them every chat is messaged. (see L262 of the API document)"
     assert [
         "lost-filters: campaign campaign was started for every chat, after a preview with filters (calls #41, #42, #43)"
         + advice,

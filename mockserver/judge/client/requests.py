@@ -412,7 +412,7 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="secret-in-browser",
         clause="advice.secret-server-side",
-        line="L358",
+        line="L357",
         severity=1,
         proof="a secret key with the headers of a browser, or a browser's preflight for one",
         advice="Call the API from a back end, and replace a secret key that a browser has received.",

@@ -35,7 +35,7 @@ _COMPARED_CAMPAIGNS: Final = (
     Check(
         id="closed-enums",
         clause="base.output",
-        line="L112, L122",
+        line="L114, L122",
         severity=2,
         proof="other calls when a value appears that the document does not list",
         advice="Tolerate unknown values.",
@@ -43,7 +43,7 @@ _COMPARED_CAMPAIGNS: Final = (
     Check(
         id="closed-objects",
         clause="base.output",
-        line="L445",
+        line="L447",
         severity=2,
         proof="other calls when an object has a field that the document does not list",
         advice="Ignore unknown fields.",
@@ -61,7 +61,7 @@ _COMPARED_SESSIONS: Final = (
     Check(
         id="require-return-params",
         clause="session.return",
-        line="L316",
+        line="L315",
         severity=2,
         proof="other calls when returnUrl has other parameters",
         advice="Expect no parameters on returnUrl.",

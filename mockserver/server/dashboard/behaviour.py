@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from mockserver._json import JSON
+from mockserver.contract.clauses import sentence_of
 from mockserver.contract.effects import FORGERIES
 from mockserver.contract.endpoints import OPERATIONS
-from mockserver.report.pages import sentence
 from mockserver.server.dashboard.plane import Plane
 from mockserver.server.errors import ControlError
 
@@ -48,7 +48,7 @@ DELIVERY_FAULTS: Final = (
 def conduct(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the findings with their calls, and what the calls have caused."""
     report, ledger = plane.read("readConduct"), plane.read("readLedger")
-    findings = [{**row, "sentence": sentence(row["clause"])} for row in report["findings"]]
+    findings = [{**row, "sentence": sentence_of(row["clause"])} for row in report["findings"]]
     lists = [
         {"heading": heading, "rows": list(ledger[name])[: -_LEDGER_ROWS - 1 : -1], "total": len(ledger[name])}
         for name, heading in _LEDGER.items()
@@ -84,7 +84,7 @@ def choices(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSO
         heading = unset if is_default else _SET
         if tracked and row["id"] in tracked:
             heading = _READ
-        groups[heading].append({**row, "sentence": sentence(row["clause"]), "is_default": is_default})
+        groups[heading].append({**row, "sentence": sentence_of(row["clause"]), "is_default": is_default})
     return "choices.html", {
         "groups": [{"heading": heading, "rows": part} for heading, part in groups.items() if part],
         "is_tracked": tracked is not None,
@@ -98,7 +98,7 @@ def scenarios(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, J
     if item:
         answer = plane.read("readScenario", name=item)
         document = answer["document"]
-        clauses = [{"id": clause, "sentence": sentence(clause)} for clause in document.get("clauses", ())]
+        clauses = [{"id": clause, "sentence": sentence_of(clause)} for clause in document.get("clauses", ())]
         return "scenario_page.html", {"document": document, "rules": answer["rules"], "clauses": clauses, "counted": ""}
     text = query.get("text", "").casefold()
     rows = plane.read("listScenarios")["scenarios"]

@@ -9,9 +9,10 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from mockserver._json import JSON, View
+from mockserver.contract.clauses import sentence_of
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import whole_number
-from mockserver.report.pages import sentence, visible
+from mockserver.report.pages import visible
 from mockserver.server.dashboard import story
 from mockserver.server.dashboard.plane import Plane, number_in
 from mockserver.server.errors import ControlError
@@ -115,7 +116,7 @@ def _is_selected(exchange: View, filters: Mapping[str, str], causes: set[Any]) -
 
 def call_model(exchange: View, transitions: list[View]) -> JSON:
     """
-    Return everything that the macro of a call shows, as plain JSON.
+    Return everything that the macro of a call shows: plain JSON, and the sentence of its clause.
 
     Args:
         exchange: as the journal's answer has it.
@@ -132,7 +133,7 @@ def call_model(exchange: View, transitions: list[View]) -> JSON:
         "request": request,
         "response": response,
         "clause": clause,
-        "sentence": sentence(clause),
+        "sentence": sentence_of(clause),
         "choices": exchange["choices"],
         "changes": story.changes_of(transitions, exchange["n"]),
         "snippets": snippets(exchange),

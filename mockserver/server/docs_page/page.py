@@ -19,7 +19,7 @@ from markupsafe import Markup, escape
 
 from mockserver import _templates
 from mockserver._json import JSON
-from mockserver.contract import clauses
+from mockserver.contract.clauses import sentence_of
 
 _HERE: Final = Path(__file__).parent
 # Of each plane: the header that the one field fills, the text before the typed value, and the field's label and hint.
@@ -86,7 +86,7 @@ def render(document: JSON, plane: Literal["public", "control"], query: str) -> s
             groups=[group for group in groups.values() if group.operations],
             events=events,
             schemas=document["components"].get("schemas", {}),
-            sentences=clauses.sentences(),
+            sentence_of=sentence_of,
             credential=_CREDENTIALS[plane],
         )
     )

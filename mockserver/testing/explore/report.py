@@ -381,7 +381,8 @@ def _finding_lines(finding: ExploreFinding, rules: Sequence[str]) -> Iterator[st
     yield f"{finding.verdict}: {finding.cause} {places}"
     yield f"  {finding.message}"
     if finding.clause:
-        yield f"  breaks {finding.clause}: {finding.advice}"
+        yield f"  breaks {finding.clause}"
+        yield f"  advice: {finding.advice}"
     for placement in finding.placements[:_SHOWN] if finding.placements[0] else ():
         yield f"  {placement.describe()}"
     if finding.count > _SHOWN:

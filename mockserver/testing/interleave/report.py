@@ -245,7 +245,8 @@ def _finding_lines(finding: InterleaveFinding) -> Iterator[str]:
     alike = f" ({', '.join(sorted(finding.clients))})" if len(finding.clients) > 1 else ""
     yield f"{finding.verdict}: {finding.message}, at {_count(finding.count, 'order')}{alike}"
     if finding.clause:
-        yield f"  breaks {finding.clause}: {finding.advice}"
+        yield f"  breaks {finding.clause}"
+        yield f"  advice: {finding.advice}"
     yield from (f"  {line}" for line in finding.lanes())
     where = f", {', '.join(finding.places)}" if finding.places else ""
     preemptions = _count(finding.preemptions, "preemption") if finding.preemptions else "no preemptions"
