@@ -57,12 +57,13 @@ def problems(snapshot: SandboxSnapshot, failure: Failure | None) -> list[Problem
     """Return the problems of a run, the worst first."""
     if failure is not None and failure.own_lines and not failure.is_stop:
         return list(refused.refusals(snapshot, failure))[:1]
-    found = _of(_CAUSES, snapshot, failure)
-    if failure is not None:
-        found += faults.idle_rules(snapshot, failure)
-        if snapshot.exchanges and all(problem.rank == "advice" for problem in found):
-            found += _of(_READINGS, snapshot, failure)
-    return list(_each_call_once(sorted(found, key=_place)))
+    found = list(_each_call_once(sorted(_of(_CAUSES, snapshot, failure), key=_place)))
+    if failure is None:
+        return found
+    found += faults.idle_rules(snapshot, failure)
+    if snapshot.exchanges and all(problem.rank == "advice" for problem in found):
+        found += _of(_READINGS, snapshot, failure)
+    return found
 
 
 def _place(problem: Problem) -> tuple[int, float]:
@@ -80,8 +81,7 @@ def _each_call_once(found: Iterable[Problem]) -> Iterator[Problem]:
         if numbers and numbers <= explained:
             continue
         yield problem
-        if problem.rank != "advice":
-            explained |= numbers
+        explained |= numbers
 
 
 def _of(causes: Sequence[Cause], snapshot: SandboxSnapshot, failure: Failure | None) -> list[Problem]:
