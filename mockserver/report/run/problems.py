@@ -48,6 +48,7 @@ _READINGS: Final[tuple[Cause, ...]] = (
     receivers.accepted,
     clocks.polled,
     answers.sends,
+    answers.choices,
     answers.last_answer,
     clocks.due,
 )
@@ -61,9 +62,16 @@ def problems(snapshot: SandboxSnapshot, failure: Failure | None) -> list[Problem
     if failure is None:
         return found
     found += faults.idle_rules(snapshot, failure)
-    if snapshot.exchanges and all(problem.rank == "advice" for problem in found):
-        found += _of(_READINGS, snapshot, failure)
-    return found
+    if all(problem.rank == "advice" for problem in found):
+        found += _readings(snapshot, failure)
+    return found + list(refused.expected_refusals(snapshot, failure))
+
+
+def _readings(snapshot: SandboxSnapshot, failure: Failure) -> list[Problem]:
+    """Return what the client made of its answers, but for the refusals that it may have expected."""
+    expected = refused.expected_numbers(snapshot)
+    calls = [call for call in snapshot.exchanges if call.n not in expected]
+    return _of(_READINGS, snapshot._replace(exchanges=calls), failure) if calls else []
 
 
 def _place(problem: Problem) -> tuple[int, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -11,7 +12,7 @@ from mockserver.contract.durations import duration_text
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.contract.text import closest_match_hint
-from mockserver.core.instants import MILLISECOND, Duration, Instant, from_datetime, parse
+from mockserver.core.instants import MILLISECOND, Instant, from_datetime, parse
 from mockserver.report.problem import Problem
 from mockserver.report.run import words
 from mockserver.report.run.exchanges import shorten
@@ -213,46 +214,55 @@ def sends(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Proble
 
 
 def last_answer(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield the latest call with what it sent and got."""
+    """Yield how often each operation was called, and what the latest call sent and got."""
     last = snapshot.exchanges[-1]
-    count = len(snapshot.exchanges)
-    were = "the one call was" if count == 1 else f"all {count:,} calls were"
+    counts = Counter(call.operation or call.path for call in snapshot.exchanges)
+    called = [f"{name} ×{count}" if count > 1 else name for name, count in counts.items()]
     body = last.body_received
     sent = [f"sent {shorten(last.body)}"] if last.body not in (None, "", {}) else []
     answered = "answered with an empty body" if body is None else f"answered {shorten(body)}"
     yield Problem(
-        headline=f"{were} answered with success",
-        calls=[words.call_line(last)],
+        headline=f"no problem in {words.listed(called)}; the last was #{last.n}",
         got=[*sent, answered],
     )
+
+
+def choices(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the choices that the answers follow and that are not the default."""
+    if snapshot.choices:
+        chosen = [f"{choice}={shorten(value)}" for choice, value in snapshot.choices.items()]
+        yield Problem(headline=f"choices that are not the default: {words.listed(chosen)}")
 
 
 def _progress(snapshot: SandboxSnapshot, last: Call) -> list[str]:
     """Return the progress of the campaign or execution that a call has read; its answer is shown shortened."""
     body, execution = last.body_received, newest_execution(last.body_received)
+    if last.operation == "readCampaign" and isinstance(body, Mapping) and body.get("status") == "draft":
+        return [f"a draft, which was never started{_started(snapshot)}"]
     if last.operation == "readExecution" and isinstance(body, Mapping):
         is_whole = body.get("status") == "processing" or body.get("sentCount") == body.get("targetCount")
         return [] if is_whole else [_counts(body)]
     started = parse(execution["startedAt"]) if isinstance(execution.get("startedAt"), str) else None
     if started is None or not isinstance(body.get("cadence"), int):
         return []
-    if execution.get("status") == "processing":
-        span = from_datetime(last.at) - _exact_start(snapshot, execution, started[0])
-        cadence = f"at a cadence of {body['cadence']} per minute; the first is sent at the start"
-        return [f"{_counts(execution)}{_after(span)}, {cadence}"]
     ended = parse(execution["completedAt"]) if isinstance(execution.get("completedAt"), str) else None
+    cadence = f"{_counts(execution)}, at a cadence of {body['cadence']} per minute"
     if ended is None:
-        return []
-    return [f"{_counts(execution)}{_after(ended[0] - started[0])}, when it was {execution.get('status')}"]
+        span = from_datetime(last.at) - _exact_start(snapshot, execution, started[0])
+        return [f"{cadence}, {duration_text(span)} after the start"]
+    return [f"{cadence}, {duration_text(ended[0] - started[0])} after the start, when it was {execution.get('status')}"]
+
+
+def _started(snapshot: SandboxSnapshot) -> str:
+    """Return the names of the campaigns that were started; empty if none was."""
+    begun = [row["id"] for row in snapshot.transitions if row["kind"] == "execution" and row["from"] is None]
+    names = dict.fromkeys(snapshot.names.get(id, id) for id in begun)
+    return f"; what was started is {words.listed(names)}" if names else ""
 
 
 def _counts(execution: View) -> str:
     sent, failed, target = (execution.get(key) for key in ("sentCount", "failedCount", "targetCount"))
     return f"{sent} of {target} messages sent, {failed} failed"
-
-
-def _after(since_start: Duration) -> str:
-    return f", {duration_text(since_start)} after the start"
 
 
 def _exact_start(snapshot: SandboxSnapshot, execution: View, shown: Instant) -> Instant:

@@ -35,11 +35,13 @@ def _fired(snapshot: SandboxSnapshot, id: str, rule: View, calls: Sequence[Call]
     numbers = {call.n for call in calls}
     numbers |= {firing["exchange"] for firing in rule.get("did", ()) if firing["exchange"]}
     caused = [*_changes(snapshot, id, rule), *dict.fromkeys(map(_outcome, calls))]
-    meanings = [EFFECTS[name].meaning for name in rule.get("do", ()) if name in EFFECTS]
+    effects = rule.get("do", {})
+    meanings = [EFFECTS[name].meaning for name in effects if effects[name] == {} and name in EFFECTS]
+    did = "; ".join(caused[-_CAUSED_SHOWN:] or meanings)
     what = f"{id} ({describe_rule(rule)})" if rule else id
     times = f" {rule['fired']} times" if rule.get("fired", 1) > max(1, len(numbers)) else ""
     return Problem(
-        headline=f"{what} fired{times}: {'; '.join(caused[-_CAUSED_SHOWN:] or meanings)}",
+        headline=f"{what} fired{times}{f': {did}' if did else ''}",
         rank="fault",
         calls=words.lines_of(snapshot.exchanges, numbers),
         caused=list(_repetitions(snapshot, calls)),

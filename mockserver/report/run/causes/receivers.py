@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, get_args
 
@@ -77,6 +78,7 @@ def refusing(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
     """Yield the endpoints that have refused an event, by their latest answer to the genuine request."""
     is_by_age = any(each.why == BY_AGE for each in snapshot.not_assessed)
     refused: dict[tuple[str, object], list[Attempted]] = {}
+    taken = Counter(each.delivery["endpoint"] for each in _attempted(snapshot.events) if _is_taken(each))
     for each in _attempted(snapshot.events):
         last = each.genuine[-1] if each.genuine else {}
         if last.get("status", 0) >= 300 and not _has_raised(last):
@@ -88,16 +90,20 @@ def refusing(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
         yield Problem(
             headline=f"{_url(snapshot, endpoint)} answered {status} to {rows[-1].event['event']}{times}{error}",
             rank="refusal",
-            advice=_refusal_advice(status, is_by_age),
+            advice=_refusal_advice(status, taken[endpoint], is_by_age),
             actions=_resend(rows[-1]),
             ids=[rows[-1].event["id"], endpoint],
         )
 
 
-def _refusal_advice(status: object, is_by_age: bool) -> str:
+def _refusal_advice(status: object, taken: int, is_by_age: bool) -> str:
     if status in _NO_ROUTE:
         return _ROUTE_ADVICE
-    return _AGE_ADVICE if is_by_age and status in REFUSALS else ""
+    if status not in REFUSALS:
+        return ""
+    if taken:
+        return f"it took {taken} other{'s' if taken > 1 else ''}, so its secret is right; the signature is that of the raw bytes of the body"
+    return _AGE_ADVICE if is_by_age else ""
 
 
 def repeated(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
@@ -153,6 +159,10 @@ def _attempted(events: Iterable[View]) -> Iterator[Attempted]:
     for event in events:
         for delivery in event.get("deliveries", ()):
             yield Attempted(event, delivery)
+
+
+def _is_taken(each: Attempted) -> bool:
+    return any(200 <= attempt.get("status", 0) < 300 for attempt in each.genuine)
 
 
 def _has_raised(attempt: View) -> bool:

@@ -9,6 +9,7 @@ from typing import Final
 
 from mockserver.contract.clauses import sentence_of
 from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.core.ledger import DONE_ALREADY
 from mockserver.report.problem import Problem, Rank
 from mockserver.report.run import words
 from mockserver.report.run.exchanges import shorten
@@ -34,8 +35,30 @@ def last_failed_call(snapshot: SandboxSnapshot) -> Call | None:
 
 
 def refusals(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield the refused calls, those of one operation and reason together."""
-    refused = [call for call in snapshot.exchanges if not call.fault and (call.status is None or call.status >= 400)]
+    """Yield the refused calls, those of one operation and reason together; of a failed test without the expected ones."""
+    refused = [call for call in snapshot.exchanges if _is_refused(call)]
+    if failure is not None:
+        expected = expected_numbers(snapshot)
+        refused = [call for call in refused if call.n not in expected]
+    yield from _problems(refused, snapshot, failure)
+
+
+def expected_refusals(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the refused calls that a client may expect, and that seldom explain a failure."""
+    expected = expected_numbers(snapshot)
+    yield from _problems([call for call in snapshot.exchanges if call.n in expected], snapshot, failure)
+
+
+def expected_numbers(snapshot: SandboxSnapshot) -> frozenset[int]:
+    """Return the numbers of the refused calls that a client may expect: a look for a record, a cleanup, what is done already."""
+    return frozenset(call.n for call in snapshot.exchanges if _is_refused(call) and _is_expected(snapshot, call))
+
+
+def _is_refused(call: Call) -> bool:
+    return not call.fault and (call.status is None or call.status >= 400)
+
+
+def _problems(refused: Sequence[Call], snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
     if not refused:
         return
     main = _main(refused)
@@ -44,9 +67,7 @@ def refusals(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
         groups.setdefault((call.operation or call.path, call.status, call.reason), []).append(call)
     for group in groups.values():
         is_main = group[0] is main
-        # A test has survived the other ones.
-        is_aside = (failure is not None and not is_main) or all(_is_aside(snapshot, call) for call in group)
-        rank: Rank = "advice" if is_aside else "refusal"
+        rank: Rank = "refusal" if is_main or failure is None else "advice"  # a test has survived the other ones
         yield _problem(snapshot, sorted(group, key=lambda call: call.n), rank, refused[-1] if is_main else None)
 
 
@@ -120,14 +141,23 @@ def _main(refused: Sequence[Call]) -> Call:
     return earlier[-1] if earlier else last
 
 
-def _is_aside(snapshot: SandboxSnapshot, call: Call) -> bool:
-    """Return True for a refused call that a client may expect: a read that looks whether a record exists, or a cleanup."""
+def _is_expected(snapshot: SandboxSnapshot, call: Call) -> bool:
     if call.status is None or call.operation is None or _missing(call) is not None:
         return False
-    is_last = call is snapshot.exchanges[-1]
     if call.method == "GET":
-        return call.status == 404 and not is_last
-    return call.operation == "cancelCampaign" and call.status == 422 and is_last and len(snapshot.exchanges) > 1
+        return call.status == 404 and call.n < snapshot.exchanges[-1].n
+    if call.operation == "cancelCampaign":
+        return call.status == 422 and len(snapshot.exchanges) > 1
+    return call.code in DONE_ALREADY and _goes_on(snapshot, call)
+
+
+def _goes_on(snapshot: SandboxSnapshot, refused: Call) -> bool:
+    """Return True if the client has changed something else after a refusal, and has not tried the same again."""
+    later = [call for call in snapshot.exchanges if call.n > refused.n and call.method != "GET"]
+    others = [call for call in later if call.operation != refused.operation]
+    return any(call.status is not None and call.status < 400 for call in others) and not any(
+        call.operation == refused.operation and call.path == refused.path for call in later
+    )
 
 
 def _near_path(call: Call) -> str | None:
