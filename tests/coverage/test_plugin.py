@@ -272,3 +272,26 @@ def test_the_runs_of_an_exploration_count_with_their_faults_and_options(pytester
     assert ("listCampaigns drop before", "listCampaigns error") == covered.covered("faults")
     assert ("listCampaigns success", "listCampaigns RATE_LIMIT_EXCEEDED") == covered.covered("answers")
     assert {"list-order=newest-first", "list-order=oldest-first"} <= set(covered.covered("choices"))
+
+
+def test_a_fault_of_an_exploration_counts_if_a_run_with_it_survived_or_was_reported(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.mockserver_explore(faults=("drop-before", "rate-limit"), choices=())
+        def test_list(mockserver):
+            answer = mockserver.call("GET", "/v1/campaigns")
+            if answer.status == 429:
+                pytest.fail("the service asks to wait")
+            try:
+                mockserver.call("GET", "/v1/message-templates")
+            except ConnectionError:
+                pass
+        """
+    )
+
+    run_in_process(pytester, "--mockserver-cov", "-p", "no:randomly")
+
+    covered = loaded(pytester).covered("faults")
+    assert ("listTemplates drop before", "listTemplates error") == covered
