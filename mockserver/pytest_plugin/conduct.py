@@ -148,10 +148,10 @@ class ConductPlugin:
         """Print how often each rule was broken in the whole session, the most severe first."""
         if not self.findings:
             return
-        from mockserver.report.findings import judged_text, of_row
+        from mockserver.report.findings import judged_text
 
         terminalreporter.section(_TITLE)
-        terminalreporter.write_line(judged_text(self._judged, map(of_row, self.findings)))
+        terminalreporter.write_line(judged_text(self._judged, (finding["rule"] for finding in self.findings)))
         for line in summary(self.findings, self._advised):
             terminalreporter.write_line(line)
 

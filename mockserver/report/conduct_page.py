@@ -7,7 +7,8 @@ from typing import Final, NamedTuple
 
 from mockserver._json import JSON
 from mockserver.judge.check import SEVERITIES, Finding
-from mockserver.report.findings import judged_text, of_row, problem_of
+from mockserver.judge.client.judge import finding as finding_of
+from mockserver.report.findings import judged_text, problem_of
 from mockserver.report.pages import render_file
 from mockserver.report.problem import Problem
 
@@ -28,16 +29,21 @@ def render(findings: Sequence[JSON], judged: Collection[str]) -> str:
     Return the page.
 
     Args:
-        findings: Those of a session, as `--mockserver-conduct-json` writes them: each has `test`, `rule`, `severity`,
-            `message`, `exchanges`, `clause`, `line` and `advice`.
+        findings: Those of a session, as `--mockserver-conduct-json` writes them; read are `test`, `rule`, `message` and
+            `exchanges`.
         judged: The rules that were judged in at least one test.
     """
     places: dict[Finding, list[str]] = {}
     for row in findings:
-        places.setdefault(of_row(row | {"exchanges": ()}), []).append(_place(row))
+        places.setdefault(finding_of(row["rule"], row["message"]), []).append(_place(row))
     distinct = sorted(places, key=lambda finding: (finding.severity, finding.rule))
     cards = [_card(finding, places[finding]) for finding in distinct]
-    return render_file("conduct.html", cards=cards, judged=judged_text(judged, distinct), findings=len(findings))
+    return render_file(
+        "conduct.html",
+        cards=cards,
+        judged=judged_text(judged, (finding.rule for finding in distinct)),
+        findings=len(findings),
+    )
 
 
 def _card(finding: Finding, places: Sequence[str]) -> _Card:

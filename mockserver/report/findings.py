@@ -31,10 +31,9 @@ def judged_rules(not_assessed: Iterable[str]) -> set[str]:
     return RULES.keys() - set(not_assessed)
 
 
-def judged_text(judged: Collection[str], findings: Iterable[Finding]) -> str:
-    """Return how many rules were judged and broken: `38 of 49 rules judged, none broken`."""
-    broken = len({finding.rule for finding in findings})
-    return f"{len(judged)} of {len(RULES)} rules judged, {broken or 'none'} broken"
+def judged_text(judged: Collection[str], broken: Iterable[str]) -> str:
+    """Return how many rules were judged and broken, each rule once: `38 of 49 rules judged, none broken`."""
+    return f"{len(judged)} of {len(RULES)} rules judged, {len(set(broken)) or 'none'} broken"
 
 
 def as_row(finding: Finding) -> JSON:
@@ -48,16 +47,3 @@ def as_row(finding: Finding) -> JSON:
         "line": finding.line,
         "advice": finding.advice,
     }
-
-
-def of_row(row: JSON) -> Finding:
-    """Return the finding of such an object."""
-    return Finding(
-        rule=row["rule"],
-        severity=row["severity"],
-        message=row["message"],
-        exchanges=tuple(row["exchanges"]),
-        clause=row["clause"],
-        line=row["line"],
-        advice=row["advice"],
-    )

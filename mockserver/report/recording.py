@@ -143,7 +143,8 @@ def _intake_lines(recording: Trace) -> Iterator[str]:
 def _client(report: RecordingReport, *, is_whole: bool) -> Iterator[str]:
     """Yield how much of the client was judged, and its findings; as a whole all of them, and what was not assessed."""
     result = report.client
-    yield f"client: {judged_text(judged_rules(row.rule for row in result.not_assessed), result.findings)}"
+    judged = judged_rules(row.rule for row in result.not_assessed)
+    yield f"client: {judged_text(judged, (finding.rule for finding in result.findings))}"
     shown: Counter[str] = Counter()
     for finding, count in merged(result.findings).items():
         shown[finding.rule] += 1

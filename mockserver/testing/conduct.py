@@ -89,8 +89,9 @@ class ConductReport(Sequence[Finding]):
     def __str__(self) -> str:
         from mockserver.report.findings import judged_rules, judged_text  # late, as above
 
-        judged = judged_text(judged_rules(row.rule for row in self.not_assessed), self.findings)
-        return f"{format_findings(self.findings) or 'no findings'}\n{judged}"
+        judged = judged_rules(row.rule for row in self.not_assessed)
+        counted = judged_text(judged, (finding.rule for finding in self.findings))
+        return f"{format_findings(self.findings) or 'no findings'}\n{counted}"
 
     def __repr__(self) -> str:
         rules = ", ".join(dict.fromkeys(finding.rule for finding in self.findings))

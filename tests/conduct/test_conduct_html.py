@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
+from mockserver.judge.client.judge import finding as finding_of
 from mockserver.judge.client.rules import RULES
 from mockserver.report import conduct_page
+from mockserver.report.findings import as_row
 from tests.explore.test_explore_page import XSS, Reader
 
 CAMPAIGN = {"name": "Hello", "platform": "chatapp", "templateId": "template_hello", "cadence": 60}
@@ -17,10 +19,8 @@ CAMPAIGN = {"name": "Hello", "platform": "chatapp", "templateId": "template_hell
 
 def finding(text: str, severity: int = 1) -> dict[str, Any]:
     """A finding with a text in every place where a run can have one."""
-    return {
-        "test": text, "rule": text, "severity": severity, "message": text, "exchanges": [1, 2], "clause": text, "line": "L1",
-        "advice": text,
-    }  # fmt: skip
+    rule = next(rule.id for rule in RULES.values() if rule.severity == severity)
+    return {"test": text, **as_row(finding_of(rule, text, (1, 2)))}
 
 
 def started_twice() -> list[dict[str, Any]]:
@@ -31,7 +31,7 @@ def started_twice() -> list[dict[str, Any]]:
         with pytest.raises(ConnectionError):
             sandbox.call("POST", f"/v1/campaigns/{campaign}/start")
         sandbox.call("POST", f"/v1/campaigns/{campaign}/start?key={sandbox.secret_key}")
-        return [{"test": "test_launch", **row._asdict(), "exchanges": list(row.exchanges)} for row in sandbox.conduct]
+        return [{"test": "test_launch", **as_row(row)} for row in sandbox.conduct]
 
 
 def test_the_page_shows_each_finding_with_its_calls_clause_and_advice() -> None:

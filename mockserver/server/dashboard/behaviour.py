@@ -58,13 +58,14 @@ def conduct(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSO
         {"problem": problem_of(found, lines), "severity": found.severity, "count": count}
         for found, count in merged(findings).items()
     ]
+    judged = judged_rules(row["rule"] for row in report["notAssessed"])
     lists = [
         {"heading": heading, "rows": list(ledger[name])[: -_LEDGER_ROWS - 1 : -1], "total": len(ledger[name])}
         for name, heading in _LEDGER.items()
     ]
     return "conduct.html", {
         "cards": cards,
-        "judged": judged_text(judged_rules(row["rule"] for row in report["notAssessed"]), findings),
+        "judged": judged_text(judged, (found.rule for found in findings)),
         "not_assessed": report["notAssessed"],
         "lists": lists,
         "sends": len(ledger["sends"]),
