@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from mockserver._files import write_whole
 from mockserver.cli.terminal import fit
@@ -93,15 +91,12 @@ def _rendered(coverage: Coverage, options: argparse.Namespace) -> str:
     from mockserver.report import coverage_page as page
     from mockserver.report import coverage_text as render
 
-    forms: dict[str, Callable[[], str]] = {
-        "html": lambda: page.render(coverage),
-        "markdown": lambda: render.markdown(coverage),
-    }
-    if options.form in forms:
-        return forms[options.form]()
+    if options.form == "html":
+        return page.render(coverage)
+    if options.form == "markdown":
+        return render.markdown(coverage)
     if options.json:
-        document: dict[str, Any] = coverage.as_json()
-        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        return coverage.as_text()
     named = render.operations_named(options.operations, coverage)
     as_requests = options.as_requests or _is_url(options.source)
     lines = (*render.table(coverage, named), "", *render.gaps(coverage, named, as_requests=as_requests))

@@ -109,7 +109,7 @@ def lines(report: RecordingReport, parts: Collection[Part] = PARTS) -> Iterator[
     is_whole = len(parts) == 1
     yield from _intake_lines(report.recording)
     if "service" in parts:
-        yield from service.lines(report.service) if is_whole else service.summary_lines(report.service)
+        yield from service.lines(report.service, is_whole=is_whole)
     if "client" in parts:
         yield from _client(report, is_whole=is_whole)
     if "choices" in parts:
