@@ -41,7 +41,7 @@ _DEADLINES: Final = frozenset(
 )
 
 
-def gather(trace: Trace, into: Coverage, choices_read: ChoicesRead, *, counts_faults: bool = True) -> None:
+def gather(trace: Trace, into: Coverage, choices_read: ChoicesRead, *, counts_faults: bool) -> None:
     """
     Add what a trace of a sandbox shows to a coverage.
 
