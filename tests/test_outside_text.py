@@ -54,7 +54,6 @@ SAFE = {
     ("contract.text", "number", "int"): "a whole number of at most 309 digits",
     ("core.operations.campaigns", "create_campaign", "int"): "a number that the schema has taken",
     ("report.pages", "render_file", "decode"): "base64",
-    ("report.coverage_remedies", "_scenarios", "loads"): "a table of the package",
     ("core.instants", "parse", "int"): "six digits that a regular expression found",
     ("core.ledger", "is_derived_name", "isdigit"): "chooses a pattern; no number is made",
     ("core.operations.messaging", "_limit", "int"): "at most four ASCII digits",

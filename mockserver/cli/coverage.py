@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from mockserver._files import write_whole
 from mockserver.cli.terminal import fit
@@ -35,8 +33,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         if name == "report":
             shown = form.add_mutually_exclusive_group()
             shown.add_argument("--json", action="store_true", help="print JSON")
-            of_some = "show the operations, answers and faults of these alone, separated by commas; `used` for those that were called"
-            shown.add_argument("--operations", metavar="NAMES", help=of_some)
+            of_some = "show the items of these, separated by commas; `all` for everything (default: used, those that were called)"
+            shown.add_argument("--operations", default="used", metavar="NAMES", help=of_some)
             in_http = "show what closes a gap as a request instead of a line of Python, as for a URL"
             form.add_argument("--as-requests", action="store_true", help=in_http)
             least = "status 1 below this coverage: 80, operations=100,answers=80, or both"
@@ -93,16 +91,13 @@ def _rendered(coverage: Coverage, options: argparse.Namespace) -> str:
     from mockserver.report import coverage_page as page
     from mockserver.report import coverage_text as render
 
-    forms: dict[str, Callable[[], str]] = {
-        "html": lambda: page.render(coverage),
-        "markdown": lambda: render.markdown(coverage),
-    }
-    if options.form in forms:
-        return forms[options.form]()
+    if options.form == "html":
+        return page.render(coverage)
+    if options.form == "markdown":
+        return render.markdown(coverage)
     if options.json:
-        document: dict[str, Any] = coverage.as_json()
-        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    named = None if options.operations is None else render.operations_named(options.operations, coverage)
+        return coverage.as_text()
+    named = render.operations_named(options.operations, coverage)
     as_requests = options.as_requests or _is_url(options.source)
     lines = (*render.table(coverage, named), "", *render.gaps(coverage, named, as_requests=as_requests))
     return "\n".join(lines) + "\n"

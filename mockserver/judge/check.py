@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from types import MappingProxyType
+from typing import Final, Literal, NamedTuple
 
 from mockserver.trace.facts import LACKING, Fact
 from mockserver.trace.trace import Trace
 
 Severity = Literal[1, 2, 3]
+SEVERITIES: Final[Mapping[int, str]] = MappingProxyType({1: "money, spam or security", 2: "wrong state", 3: "noise"})
 
 
 class Proof(NamedTuple):
@@ -87,6 +89,27 @@ class NotAssessed(NamedTuple):
 
     rule: str
     why: str
+
+
+def merged(findings: Iterable[Finding]) -> dict[Finding, int]:
+    """Return the findings of one rule and one message as one, with the exchanges of all, and how many they are."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.rule, finding.message), []).append(finding)
+    return {_with_exchanges_of(group): len(group) for group in groups.values()}
+
+
+def _with_exchanges_of(equal: Sequence[Finding]) -> Finding:
+    first = equal[0]
+    return Finding(
+        rule=first.rule,
+        severity=first.severity,
+        message=first.message,
+        exchanges=tuple(dict.fromkeys(number for finding in equal for number in finding.exchanges)),
+        clause=first.clause,
+        line=first.line,
+        advice=first.advice,
+    )
 
 
 def cited_calls(numbers: Sequence[int], most: int, more: str = "") -> str:

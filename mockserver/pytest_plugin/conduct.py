@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterable
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,14 +21,14 @@ from mockserver.pytest_plugin import options
 from mockserver.pytest_plugin.explore import EXPLORATION
 
 if TYPE_CHECKING:
-    from mockserver.judge.check import Finding
+    from mockserver.testing.conduct import ConductReport
     from mockserver.testing.sandbox import Sandbox
 
 # Of these `error` and `report` judge each test, and `on-failure` only one that fails: a judgement is a tenth of a small test.
 MODES = ("error", "report", "on-failure", "off")
 NAME = "mockserver-conduct"
 _TITLE = "mockserver: conduct"
-_FINDINGS: pytest.StashKey[list[Finding]] = pytest.StashKey()
+_JUDGED: pytest.StashKey[list[ConductReport]] = pytest.StashKey()  # of each sandbox of the test
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -66,7 +67,9 @@ class ConductPlugin:
         self._is_written = any(config.getoption(f"mockserver_conduct_{form}") is not None for form in ("json", "html"))
         self._before: set[str] = set()  # ids of the sandboxes of earlier tests
         self._server: Any = None
-        self.findings: list[dict[str, Any]] = []  # the findings of all reports, in the process that collects them
+        # Of all reports, in the process that collects them: the findings, and the rules that at least one test has shown.
+        self.findings: list[dict[str, Any]] = []
+        self._judged: set[str] = set()
         self._advised: set[str] = set()  # rules whose advice the report of a failed test has
         wrong = problem(config.getini("mockserver_conduct"))
         if wrong:
@@ -78,14 +81,15 @@ class ConductPlugin:
 
     def judge_call(self, item: pytest.Item, *, has_passed: bool) -> None:
         """Judge a test at the end of its function, unless only a failure is judged; a finding may fail a test that has passed."""
-        if _FINDINGS in item.stash:
-            del item.stash[_FINDINGS]  # of an earlier run of this test
+        if _JUDGED in item.stash:
+            del item.stash[_JUDGED]  # of an earlier run of this test
         test_mode = mode(item)
         # The further runs of an exploration take the place of the sandboxes of the first one before the test's report.
         judges_each = test_mode in ("error", "report") or self._is_written or EXPLORATION in item.stash
         if test_mode == "off" or not judges_each:
             return
-        findings = item.stash[_FINDINGS] = _findings(self._sandboxes(item))
+        judged = item.stash[_JUDGED] = [sandbox.conduct for sandbox in self._sandboxes(item)]
+        findings = list(chain.from_iterable(judged))
         if test_mode == "error" and findings and has_passed:
             from mockserver.testing.conduct import format_findings
 
@@ -93,14 +97,14 @@ class ConductPlugin:
 
     def judge_failure(self, item: pytest.Item) -> None:
         """Judge a test whose function has failed, if it was not judged yet; never an error of its own."""
-        if _FINDINGS in item.stash or mode(item) == "off":
+        if _JUDGED in item.stash or mode(item) == "off":
             return
         sandboxes = self._sandboxes(item)
         # What cannot be judged, such as a sandbox of a server that is gone, cannot be reported either, and the report says so.
         with suppress(Exception):
             for sandbox in sandboxes:
                 sandbox._backend.deliver_quietly()
-            item.stash[_FINDINGS] = _findings(sandboxes)
+            item.stash[_JUDGED] = [sandbox.conduct for sandbox in sandboxes]
 
     def _sandboxes(self, item: pytest.Item) -> list[Sandbox]:
         """Return this test's sandboxes, closed ones included."""
@@ -113,15 +117,19 @@ class ConductPlugin:
 
     def add_findings(self, item: pytest.Item, report: pytest.TestReport) -> None:
         """Add the findings to the report of the test's function; if it has failed, in words that its report does not have yet."""
-        findings = item.stash.get(_FINDINGS, [])
-        if not findings:
+        judged = item.stash.get(_JUDGED, [])
+        if not judged:
             return
         from mockserver.contract.text import printable
+        from mockserver.report.findings import as_row, judged_rules
         from mockserver.testing.conduct import format_findings
 
-        report.mockserver_conduct = [  # type: ignore[attr-defined]  # xdist sends the attributes of a report
-            finding._asdict() | {"exchanges": list(finding.exchanges)} for finding in findings
-        ]
+        findings = list(chain.from_iterable(judged))
+        rules = {rule for part in judged for rule in judged_rules(row.rule for row in part.not_assessed)}
+        report.mockserver_conduct = {  # type: ignore[attr-defined]  # xdist sends the attributes of a report
+            "findings": [as_row(finding) for finding in findings],
+            "judged": sorted(rules),
+        }
         if report.failed and mode(item) != "error":
             shown = "\n".join(text for _, text in report.sections)
             others = [finding for finding in findings if f"{finding.rule}: {printable(finding.message)}" not in shown]
@@ -129,8 +137,10 @@ class ConductPlugin:
                 report.sections.append((_TITLE, format_findings(others)))
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        findings: Iterable[dict[str, Any]] = getattr(report, "mockserver_conduct", ())
+        conduct: dict[str, Any] = getattr(report, "mockserver_conduct", {"findings": (), "judged": ()})
+        findings: Iterable[dict[str, Any]] = conduct["findings"]
         self.findings += [{"test": report.nodeid, **finding} for finding in findings]
+        self._judged.update(conduct["judged"])
         if report.failed:
             self._advised |= {finding["rule"] for finding in findings}
 
@@ -138,7 +148,10 @@ class ConductPlugin:
         """Print how often each rule was broken in the whole session, the most severe first."""
         if not self.findings:
             return
+        from mockserver.report.findings import judged_text
+
         terminalreporter.section(_TITLE)
+        terminalreporter.write_line(judged_text(self._judged, (finding["rule"] for finding in self.findings)))
         for line in summary(self.findings, self._advised):
             terminalreporter.write_line(line)
 
@@ -150,17 +163,13 @@ class ConductPlugin:
         if file is not None:
             from mockserver.version import REPORT_VERSION
 
-            document = {"version": REPORT_VERSION, "findings": self.findings}
+            document = {"version": REPORT_VERSION, "judged": sorted(self._judged), "findings": self.findings}
             text = json.dumps(document, ensure_ascii=False, indent=2)
             options.write_result(self._config, file, f"{text}\n")
         if page is not None:
             from mockserver.report import conduct_page
 
-            options.write_result(self._config, page, conduct_page.render(self.findings))
-
-
-def _findings(sandboxes: Iterable[Sandbox]) -> list[Finding]:
-    return [finding for sandbox in sandboxes for finding in sandbox.conduct]
+            options.write_result(self._config, page, conduct_page.render(self.findings, self._judged))
 
 
 def summary(findings: Iterable[dict[str, Any]], advised: Container[str]) -> list[str]:

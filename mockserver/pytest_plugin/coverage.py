@@ -69,12 +69,12 @@ class CoveragePlugin:
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("mockserver: coverage of the contract")
-        for line in render.table(self.coverage):
+        for line in render.table(self.coverage, render.operations_named(render.USED, self.coverage)):
             terminalreporter.write_line(line)
         if self._is_written:
             invoked_in = self._config.invocation_params.dir
             file = self._file.relative_to(invoked_in) if self._file.is_relative_to(invoked_in) else self._file
-            terminalreporter.write_line(f"every gap, with what closes it: mockserver coverage report {file}")
-            terminalreporter.write_line("of the operations that were called alone: the same with --operations used")
+            terminalreporter.write_line(f"what closes each gap:  mockserver coverage report {file}")
+            terminalreporter.write_line("with every operation:  the same with --operations all")
         for line in render.shortfalls(self.coverage, self._least):
             terminalreporter.write_line(f"FAIL {line}", red=True)

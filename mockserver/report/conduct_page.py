@@ -1,77 +1,61 @@
-"""The findings on conduct of a session as a page of one HTML file, by rule, the most severe first."""
+"""The findings on conduct of a session as a page of one HTML file: equal ones once, the most severe first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 from mockserver._json import JSON
-from mockserver.contract.clauses import Sentence, sentence_of
+from mockserver.judge.check import SEVERITIES, Finding
+from mockserver.judge.client.judge import finding as finding_of
+from mockserver.report.findings import judged_text, problem_of
 from mockserver.report.pages import render_file
+from mockserver.report.problem import Problem
 
-_SEVERITIES: Final = {  # meaning, and class of its style
-    1: ("money, spam or security", "breach"),
-    2: ("wrong state", "crashed"),
-    3: ("noise", ""),
-}
-_NO_CALL: Final = "no call proves it: what is missing does"
+_STYLES: Final = {1: "breach", 2: "crashed", 3: ""}
 
 
-class _Row(NamedTuple):
-    """One finding: its test, its sentence, and the calls that prove it."""
+class _Card(NamedTuple):
+    """Equal findings: the problem, its severity in words, and each test with its calls."""
 
-    test: str
-    message: str
-    calls: str
-
-
-class _Rule(NamedTuple):
-    """The findings of one rule, with what the page shows once for all of them."""
-
-    name: str
-    severity: int
-    meaning: str
-    look: str
-    advice: str
-    clause: str
-    sentence: Sentence | None
-    tests: int
-    findings: Sequence[_Row]
+    problem: Problem
+    severity: str
+    style: str
+    places: Sequence[str]
 
 
-def render(findings: Sequence[JSON]) -> str:
+def render(findings: Sequence[JSON], judged: Collection[str]) -> str:
     """
     Return the page.
 
     Args:
-        findings: Those of a session, as `--mockserver-conduct-json` writes them: each has `test`, `rule`, `severity`,
-            `message`, `exchanges`, `clause` and `advice`.
+        findings: Those of a session, as `--mockserver-conduct-json` writes them; read are `test`, `rule`, `message` and
+            `exchanges`.
+        judged: The rules that were judged in at least one test.
     """
-    by_rule: dict[tuple[int, str], list[JSON]] = {}
-    for finding in findings:
-        by_rule.setdefault((finding["severity"], finding["rule"]), []).append(finding)
+    places: dict[Finding, list[str]] = {}
+    for row in findings:
+        places.setdefault(finding_of(row["rule"], row["message"]), []).append(_place(row))
+    distinct = sorted(places, key=lambda finding: (finding.severity, finding.rule))
+    cards = [_card(finding, places[finding]) for finding in distinct]
     return render_file(
         "conduct.html",
+        cards=cards,
+        judged=judged_text(judged, (finding.rule for finding in distinct)),
         findings=len(findings),
-        tests=_tests(findings),
-        rules=[_rule(by_rule[key]) for key in sorted(by_rule)],
     )
 
 
-def _rule(findings: Sequence[JSON]) -> _Rule:
-    first = findings[0]
-    meaning, look = _SEVERITIES[first["severity"]]
-    rows = []
-    for each in findings:
-        numbers = each["exchanges"]
-        listed = f"call{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}" if numbers else _NO_CALL
-        rows.append(_Row(each["test"], each["message"], listed))
-    clause = first["clause"]
-    return _Rule(
-        first["rule"], first["severity"], meaning, look, first["advice"], clause, sentence_of(clause),
-        _tests(findings), sorted(rows),
-    )  # fmt: skip
+def _card(finding: Finding, places: Sequence[str]) -> _Card:
+    return _Card(
+        problem=problem_of(finding, {}),
+        severity=f"severity {finding.severity}: {SEVERITIES[finding.severity]}",
+        style=_STYLES[finding.severity],
+        places=sorted(places),
+    )
 
 
-def _tests(findings: Iterable[JSON]) -> int:
-    return len({finding["test"] for finding in findings})
+def _place(row: JSON) -> str:
+    """Return where a finding is: the test, and the numbers of its calls, which mean nothing in another test."""
+    calls = ", ".join(f"#{number}" for number in row["exchanges"])
+    return f"{row['test']}{f', {calls}' if calls else ''}"

@@ -1,13 +1,14 @@
-"""A coverage as a page of one HTML file."""
+"""A coverage as a page of one HTML file: the operations that were called, then everything else."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from mockserver.contract.clauses import Sentence, sentence_of
-from mockserver.judge.coverage.coverage import Count, Coverage
-from mockserver.judge.coverage.dimensions import DIMENSIONS, MEANINGS, Dimension
+from mockserver.judge.coverage.coverage import Coverage
+from mockserver.judge.coverage.dimensions import MEANINGS
 from mockserver.report.coverage_remedies import Remedy, remedy
+from mockserver.report.coverage_text import USED, Part, operations_named, parts, total
 from mockserver.report.pages import render_file
 
 
@@ -19,32 +20,33 @@ class Gap(NamedTuple):
     sentence: Sentence | None
 
 
-class Section(NamedTuple):
-    """A dimension on the page."""
+def render(coverage: Coverage) -> str:
+    """Return the page."""
+    used = operations_named(USED, coverage)
+    whole = parts(coverage, None)
+    called = [] if used is None else parts(coverage, used)
+    return render_file(
+        "coverage.html",
+        operations=used or (),
+        called=called,
+        called_total=total(called),
+        rest=[_without(part, called) for part in whole],
+        whole=whole,
+        total=coverage.count(),
+        meanings=MEANINGS,
+        gaps=_gaps,
+    )
 
-    name: Dimension
-    meaning: str
-    share: Count
-    covered: tuple[str, ...]
-    gaps: tuple[Gap, ...]
+
+def _without(part: Part, shown: list[Part]) -> Part:
+    """Return a part without what another one of its dimension has."""
+    items = {item for other in shown if other.name == part.name for item in (*other.covered, *other.missing)}
+    return Part(
+        name=part.name,
+        covered=tuple(item for item in part.covered if item not in items),
+        missing=tuple(item for item in part.missing if item not in items),
+    )
 
 
-def render(coverage: Coverage, title: str = "Coverage of the contract") -> str:
-    """
-    Return the page.
-
-    Args:
-        coverage: What it shows.
-        title: Its heading.
-    """
-    sections = [
-        Section(
-            name=name,
-            meaning=MEANINGS[name],
-            share=coverage.count(name),
-            covered=coverage.covered(name),
-            gaps=tuple(Gap(item, remedy(name, item), sentence_of(item)) for item in coverage.missing(name)),
-        )
-        for name in DIMENSIONS
-    ]
-    return render_file("coverage.html", title=title, sections=sections, total=coverage.count())
+def _gaps(part: Part) -> list[Gap]:
+    return [Gap(item, remedy(part.name, item), sentence_of(item)) for item in part.missing]

@@ -1,65 +1,94 @@
-"""A coverage as text: a table for the terminal, every gap with its remedy, and Markdown."""
+"""
+A coverage as text: a table for the terminal, every gap with its remedy, and Markdown.
+
+Each shows the items of some operations, by default of those that were called, with the count of everything below.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Final
+from typing import Final, NamedTuple
 
 from mockserver.contract.endpoints import OPERATIONS
-from mockserver.contract.text import closest_match_hint, whole_number
+from mockserver.contract.text import brief, closest_match_hint, whole_number
 from mockserver.judge.coverage.coverage import Count, Coverage
 from mockserver.judge.coverage.dimensions import DIMENSIONS, OF_OPERATIONS, Dimension
 from mockserver.report.coverage_remedies import remedy
 
-_GAPS_CHARS: Final = 66
-_MARKDOWN_GAPS: Final = 10  # of a dimension, so that nine of them fit into the summary of a job
-_TOTAL: Final = "total"
-USED: Final = "used"  # in place of names of operations
+_GAPS_CHARS: Final = 44  # so that a line has at most 80
+_MARKDOWN_GAPS: Final = 10  # of a dimension, so that they fit into the summary of a job
+_EVERYTHING: Final = "everything"
+USED, ALL = "used", "all"  # in place of names of operations
 
 
-def operations_named(text: str, coverage: Coverage) -> tuple[str, ...]:
+class Part(NamedTuple):
+    """The items of a dimension that are shown."""
+
+    name: Dimension
+    covered: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def share(self) -> Count:
+        return Count(len(self.covered), len(self.covered) + len(self.missing))
+
+
+def operations_named(text: str, coverage: Coverage) -> tuple[str, ...] | None:
     """
-    Return the operations of a list such as `createCampaign,startCampaign`; of `used` those that the calls have met.
+    Return the operations of a list such as `createCampaign,startCampaign`; None for everything.
+
+    `used` are those that were called, or everything if none was; `all` is everything.
 
     Raises:
         ValueError: A name is no operation.
     """
+    if text.strip() == ALL:
+        return None
     if text.strip() == USED:
-        return coverage.covered("operations")
+        return coverage.covered("operations") or None
     names = tuple(name.strip() for name in text.split(","))
     for name in names:
         if name not in OPERATIONS:
-            hint = closest_match_hint(name, (USED, *OPERATIONS))
-            raise ValueError(f"got the operation {name!r}; expected {USED}, or names of {', '.join(OPERATIONS)}{hint}")
+            hint = closest_match_hint(name, (USED, ALL, *OPERATIONS))
+            expected = f"{USED}, {ALL}, or names of {', '.join(OPERATIONS)}"
+            raise ValueError(f"got the operation {name!r}; expected {expected}{hint}")
     return names
 
 
-def table(coverage: Coverage, operations: Collection[str] | None = None) -> list[str]:
+def parts(coverage: Coverage, operations: Collection[str] | None) -> list[Part]:
+    """Return the dimensions whose items belong to an operation, with the items of these; None for all nine as a whole."""
+    if operations is None:
+        return [Part(name, coverage.covered(name), coverage.missing(name)) for name in DIMENSIONS]
+
+    def of_these(items: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(item for item in items if item.partition(" ")[0] in operations)
+
+    return [Part(name, of_these(coverage.covered(name)), of_these(coverage.missing(name))) for name in OF_OPERATIONS]
+
+
+def total(shown: Collection[Part]) -> Count:
+    """Return the count of several parts."""
+    return Count(sum(part.share.covered for part in shown), sum(part.share.total for part in shown))
+
+
+def _counts(coverage: Coverage, operations: Collection[str] | None, shown: Collection[Part]) -> dict[str, Count]:
+    """Return the counts below a table: of what is shown, unless that is everything, and of everything."""
+    of_shown = {} if operations is None else {"total": total(shown)}
+    return {**of_shown, _EVERYTHING: coverage.count()}
+
+
+def table(coverage: Coverage, operations: Collection[str] | None) -> list[str]:
     """
     Return one line per dimension with its first gaps, below a heading, and one for all.
 
     Args:
         coverage: What is shown.
-        operations: Show their items alone, and the dimensions that have some; None for everything.
+        operations: Show their items alone; None for everything.
     """
-    lines, all_covered, all_total = [f"{'':<10}  covered  total  share  first gaps"], 0, 0
-    for name, covered, missing in _parts(coverage, operations):
-        count = Count(len(covered), len(covered) + len(missing))
-        lines.append(f"{_row(name, count)}  {_first(missing)}".rstrip())
-        all_covered, all_total = all_covered + count.covered, all_total + count.total
-    return [*lines, _row(_TOTAL, Count(all_covered, all_total))]
-
-
-def _parts(
-    coverage: Coverage, operations: Collection[str] | None
-) -> Iterator[tuple[Dimension, tuple[str, ...], tuple[str, ...]]]:
-    """Yield each dimension with its items that are covered, and with the others."""
-    for name in DIMENSIONS if operations is None else OF_OPERATIONS:
-        covered, missing = coverage.covered(name), coverage.missing(name)
-        if operations is not None:
-            covered = tuple(item for item in covered if item.partition(" ")[0] in operations)
-            missing = tuple(item for item in missing if item.partition(" ")[0] in operations)
-        yield name, covered, missing
+    shown = parts(coverage, operations)
+    lines = [f"{'':<10}  covered  total  share  first gaps"]
+    lines += [f"{_row(part.name, part.share)}  {_first(part.missing)}".rstrip() for part in shown]
+    return [*lines, *(_row(name, count) for name, count in _counts(coverage, operations, shown).items())]
 
 
 def _row(name: str, count: Count) -> str:
@@ -68,51 +97,57 @@ def _row(name: str, count: Count) -> str:
 
 def _first(gaps: tuple[str, ...]) -> str:
     """Return the first gaps, as many as fit into a line."""
-    shown: list[str] = []
-    for gap in gaps:
-        if shown and len(", ".join([*shown, gap])) > _GAPS_CHARS:
-            return ", ".join([*shown, "..."])
-        shown.append(gap)
-    return ", ".join(shown)
+    for count in range(len(gaps), 0, -1):
+        text = ", ".join(gaps[:count]) + (", ..." if count < len(gaps) else "")
+        if len(text) <= _GAPS_CHARS:
+            return text
+    return brief(gaps[0], _GAPS_CHARS) if gaps else ""
 
 
-def gaps(coverage: Coverage, operations: Collection[str] | None = None, *, as_requests: bool = False) -> Iterator[str]:
+def gaps(coverage: Coverage, operations: Collection[str] | None, *, as_requests: bool = False) -> Iterator[str]:
     """Yield each dimension that has gaps, and each of its gaps with what closes it, in Python or as a request; see `table`."""
-    for name, _, missing in _parts(coverage, operations):
-        if missing:
-            yield f"{name}: {len(missing)} not covered"
-        for item in missing:
-            yield f"  {item}\n      {remedy(name, item).text(as_request=as_requests)}"
+    for part in parts(coverage, operations):
+        if part.missing:
+            yield f"{part.name}: {len(part.missing)} not covered"
+        for item in part.missing:
+            found = remedy(part.name, item)
+            yield f"  {item}\n      {found.request if as_requests else found.line}"
 
 
 def markdown(coverage: Coverage) -> str:
-    """Return a table with the first gaps of each dimension, short enough for the summary of a job."""
+    """Return a table with the first gaps of the operations that were called, short enough for the summary of a job."""
+    operations = operations_named(USED, coverage)
+    shown = parts(coverage, operations)
     lines = [
         "### Coverage of the contract",
         "",
         "| dimension | covered | total | share |",
         "| --- | ---: | ---: | ---: |",
     ]
-    rows = [(str(name), coverage.count(name)) for name in DIMENSIONS]
-    for name, count in (*rows, (f"**{_TOTAL}**", coverage.count())):
-        lines.append(f"| {name} | {count.covered} | {count.total} | {count.text} |")
-    for name in DIMENSIONS:
-        missing = coverage.missing(name)
-        if not missing:
-            continue
-        lines += ["", f"<details><summary>{name}: {len(missing)} not covered</summary>", ""]
-        for item in missing[:_MARKDOWN_GAPS]:
-            found = remedy(name, item)
-            lines.append(f"- `{item}`: {f'`{found.line}`' if found.line else found.text()}")
-        if len(missing) > _MARKDOWN_GAPS:
-            lines.append(f"- {len(missing) - _MARKDOWN_GAPS} more")
-        lines += ["", "</details>"]
+    lines += [_markdown_row(part.name, part.share) for part in shown]
+    lines += [_markdown_row(f"**{name}**", count) for name, count in _counts(coverage, operations, shown).items()]
+    for part in shown:
+        if part.missing:
+            lines += ["", f"<details><summary>{part.name}: {len(part.missing)} not covered</summary>", ""]
+            lines += [_markdown_gap(part.name, item) for item in part.missing[:_MARKDOWN_GAPS]]
+            if len(part.missing) > _MARKDOWN_GAPS:
+                lines.append(f"- {len(part.missing) - _MARKDOWN_GAPS} more")
+            lines += ["", "</details>"]
     return "\n".join(lines) + "\n"
+
+
+def _markdown_row(name: str, count: Count) -> str:
+    return f"| {name} | {count.covered} | {count.total} | {count.text} |"
+
+
+def _markdown_gap(dimension: Dimension, item: str) -> str:
+    found = remedy(dimension, item)
+    return f"- `{item}`: `{found.line}`" if found.is_code else f"- `{item}`: {found.line}"
 
 
 def thresholds(text: str) -> dict[Dimension | None, float]:
     """
-    Return the least percentages of `80`, `operations=100,answers=80` or both, by dimension, None for all together.
+    Return the least percentages of `80`, `operations=100,answers=80` or both, by dimension, None for everything.
 
     Raises:
         ValueError: A number or a dimension is unknown.
@@ -132,10 +167,11 @@ def thresholds(text: str) -> dict[Dimension | None, float]:
 
 
 def shortfalls(coverage: Coverage, least: dict[Dimension | None, float]) -> list[str]:
-    """Return a line for each percentage that is not reached."""
-    counts = ((dimension or _TOTAL, coverage.count(dimension), percent) for dimension, percent in least.items())
-    return [
-        f"coverage of the contract, {name}: got {count.text} ({count.covered} of {count.total}); expected at least {percent:g} %"
-        for name, count, percent in counts
-        if count.percent < percent
-    ]
+    """Return a line for each percentage that is not reached; those of a dimension are of all its items."""
+    lines = []
+    for dimension, percent in least.items():
+        count = coverage.count(dimension)
+        if count.percent < percent:
+            got = f"got {count.text} ({count.covered} of {count.total})"
+            lines.append(f"coverage of {dimension or _EVERYTHING}: {got}; expected at least {percent:g} %")
+    return lines

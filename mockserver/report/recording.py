@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Final, Literal, get_args
 
 from mockserver._json import JSON
-from mockserver.contract.clauses import sentence_of
 from mockserver.core.instants import MILLISECOND
-from mockserver.judge.check import Finding
+from mockserver.judge.check import Finding, merged
 from mockserver.judge.choices.learning import LearnedChoice, learn
 from mockserver.judge.client.judge import ConductResult, judge
-from mockserver.judge.client.rules import RULES
 from mockserver.judge.service.judge import judge_service
 from mockserver.report import service
-from mockserver.report.problem import CallLine, Problem, call_text, instant_of, problem_lines
+from mockserver.report.findings import as_row, judged_rules, judged_text, problem_of
+from mockserver.report.problem import CallLine, call_text, instant_of, problem_lines
 from mockserver.report.service import ServiceReport
 from mockserver.trace.exchange import NOT_THE_SERVICE, Exchange
 from mockserver.trace.masking import Masker, salt_of
@@ -96,8 +96,8 @@ class RecordingReport:
             rows["service"] = {"clauses": self.service.as_json()}
         if "client" in parts:
             rows["client"] = {
-                "findings": [row._asdict() | {"exchanges": list(row.exchanges)} for row in self.client.findings],
-                "notAssessed": [row._asdict() for row in self.client.not_assessed],
+                "findings": [as_row(finding) for finding in self.client.findings],
+                "notAssessed": [{"rule": row.rule, "why": row.why} for row in self.client.not_assessed],
             }
         if "choices" in parts:
             rows["choices"] = [choice.as_json() for choice in self.choices]
@@ -109,9 +109,9 @@ def lines(report: RecordingReport, parts: Collection[Part] = PARTS) -> Iterator[
     is_whole = len(parts) == 1
     yield from _intake_lines(report.recording)
     if "service" in parts:
-        yield from service.lines(report.service) if is_whole else service.summary_lines(report.service)
+        yield from service.lines(report.service, is_whole=is_whole)
     if "client" in parts:
-        yield from _whole_client(report) if is_whole else _client(report)
+        yield from _client(report, is_whole=is_whole)
     if "choices" in parts:
         yield from _choices(report.choices)
     if report.masked:
@@ -140,40 +140,32 @@ def _intake_lines(recording: Trace) -> Iterator[str]:
             yield f"  not judged: {count} answered by {NOT_THE_SERVICE[kind]}"
 
 
-def _whole_client(report: RecordingReport) -> Iterator[str]:
-    count = len(report.client.findings)
-    yield f"{count or 'no'} finding{'s' * (count != 1)}"
-    for finding in report.client.findings:
-        yield from _finding_lines(finding, report.recording)
-    for row in report.client.not_assessed:
-        yield f"not assessed: {row.rule:<28}{row.why}"
-
-
-def _client(report: RecordingReport) -> Iterator[str]:
+def _client(report: RecordingReport, *, is_whole: bool) -> Iterator[str]:
+    """Yield how much of the client was judged, and its findings; as a whole all of them, and what was not assessed."""
     result = report.client
-    excused = {row.rule for row in result.not_assessed}
-    broken = {finding.rule for finding in result.findings}
-    held = sum(rule not in excused and rule not in broken for rule in RULES)
-    yield f"client: {_counted(len(result.findings), 'finding')}, {held} rules hold, {len(excused)} not assessed"
-    for rule in dict.fromkeys(finding.rule for finding in result.findings):
-        own = [finding for finding in result.findings if finding.rule == rule]
-        yield from (f"  {line}" for finding in own[:_OF_ONE_RULE] for line in _finding_lines(finding, report.recording))
-        if len(own) > _OF_ONE_RULE:
-            yield f"  {rule}: {len(own) - _OF_ONE_RULE} more, all with --json"
+    judged = judged_rules(row.rule for row in result.not_assessed)
+    yield f"client: {judged_text(judged, (finding.rule for finding in result.findings))}"
+    shown: Counter[str] = Counter()
+    for finding, count in merged(result.findings).items():
+        shown[finding.rule] += 1
+        if is_whole or shown[finding.rule] <= _OF_ONE_RULE:
+            yield from _finding_lines(finding, count, report.recording)
+    if is_whole:
+        yield from (f"not assessed: {row.rule:<28}{row.why}" for row in result.not_assessed)
+        return
+    for rule, count in shown.items():
+        if count > _OF_ONE_RULE:
+            yield f"  {rule}: {count - _OF_ONE_RULE} more, all with --json"
 
 
-def _finding_lines(finding: Finding, recording: Trace) -> Iterator[str]:
-    """Yield a finding in lines: what happened, where, and the advice."""
-    # A finding about deliveries has their numbers.
-    exchanges = [recording.by_number(number) for number in finding.exchanges[:_CITED]]
-    problem = Problem(
-        headline=f"{finding.rule} (severity {finding.severity})  {finding.message}",
-        calls=[_call(exchange) for exchange in exchanges if exchange is not None],
-        advice=finding.advice,
-        sentence=sentence_of(finding.clause),
-        ids=[finding.rule, finding.clause],
-    )
-    return problem_lines(problem)
+def _finding_lines(finding: Finding, count: int, recording: Trace) -> Iterator[str]:
+    """Yield equal findings in lines: what happened, where, and the advice."""
+    exchanges = [recording.by_number(number) for number in finding.exchanges]
+    lines = {exchange.number: _call(exchange) for exchange in exchanges if exchange is not None}
+    problem = problem_of(finding, lines)
+    times = f", {count} times" if count > 1 else ""
+    headline = f"{finding.rule} (severity {finding.severity}{times})  {problem.headline}"
+    return problem_lines(replace(problem, headline=headline), "  ")
 
 
 def _call(exchange: Exchange) -> CallLine:

@@ -105,8 +105,7 @@ class ServiceReport:
             calls=[
                 CallLine(
                     number=place["index"],
-                    text=call_text(place["at"], f"{place['method']} {place['url']}"),
-                    result=str(place["status"]),
+                    text=call_text(place["at"], f"{place['method']} {place['url']}", place["status"]),
                     kind="delivery" if place["kind"] == "delivery" else "call",
                 )
                 for place in shown["exchanges"]
@@ -148,30 +147,20 @@ def _response(exchange: Exchange) -> str:
     return f"{exchange.status} {brief(text, _EXCERPT_CHARS)}"
 
 
-def lines(report: ServiceReport) -> Iterator[str]:
-    """Yield the lines of the report, broken clauses first."""
+def lines(report: ServiceReport, *, is_whole: bool) -> Iterator[str]:
+    """Yield how many clauses have which verdict, and those that are broken; as a whole each one, the broken ones first."""
     counts = Counter(row.verdict for row in report.clauses)
-    yield f"Clauses: {counts['broken']} broken, {counts['holds']} hold, {counts['not observed']} not judged"
-    for row in sorted(report.clauses, key=lambda row: _ORDER.index(row.verdict)):
-        note = {
-            "broken": str(sentence_of(row.id)),
-            "holds": f"({row.compared} comparison{'s' * (row.compared != 1)})",
-            "not observed": f"({row.why})",
-        }[row.verdict]
-        verdict = "not judged" if row.verdict == "not observed" else row.verdict
-        yield f"  {verdict:<12}{row.id:<30} {note}"
-        yield from _problem_lines(report, row)
+    heading = "Clauses" if is_whole else "service"
+    yield f"{heading}: {counts['broken']} broken, {counts['holds']} hold, {counts['not observed']} not judged"
+    whole = sorted(report.clauses, key=lambda row: _ORDER.index(row.verdict))
+    for row in whole if is_whole else report.broken:
+        yield _verdict_line(row) if is_whole else f"  {row.id:<20} {sentence_of(row.id)}"
+        for problem in report.problems(row):
+            yield from problem_lines(problem, _INDENT)
 
 
-def summary_lines(report: ServiceReport) -> Iterator[str]:
-    """Yield how many clauses have which verdict, and those that are broken."""
-    counts = Counter(row.verdict for row in report.clauses)
-    yield f"service: {counts['broken']} broken, {counts['holds']} hold, {counts['not observed']} not judged"
-    for row in report.broken:
-        yield f"  {row.id:<20} {sentence_of(row.id)}"
-        yield from _problem_lines(report, row)
-
-
-def _problem_lines(report: ServiceReport, clause: ClauseResult) -> Iterator[str]:
-    for problem in report.problems(clause):
-        yield from problem_lines(problem, _INDENT)
+def _verdict_line(row: ClauseResult) -> str:
+    if row.verdict == "not observed":
+        return f"  {'not judged':<12}{row.id:<30} ({row.why})"
+    comparisons = f"({row.compared} comparison{'s' * (row.compared != 1)})"
+    return f"  {row.verdict:<12}{row.id:<30} {comparisons if row.verdict == 'holds' else sentence_of(row.id)}"

@@ -6,10 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
 from mockserver.contract.text import camel_case, printable
-from mockserver.judge.check import Finding, NotAssessed, cited_calls
+from mockserver.judge.check import SEVERITIES, Finding, NotAssessed, cited_calls, merged
 
 _CALLS_SHOWN = 10
-SEVERITIES = {1: "money, spam or security", 2: "wrong state", 3: "noise"}
 
 
 def format_finding(finding: Finding) -> str:
@@ -26,12 +25,7 @@ def format_finding(finding: Finding) -> str:
 
 def format_findings(findings: Iterable[Finding]) -> str:
     """Return all findings as text; those with the same message are one, with the exchanges of all."""
-    merged: dict[tuple[str, str], Finding] = {}
-    for finding in findings:
-        first = merged.setdefault((finding.rule, finding.message), finding)
-        exchanges = tuple(dict.fromkeys([*first.exchanges, *finding.exchanges]))
-        merged[finding.rule, finding.message] = first._replace(exchanges=exchanges)
-    return "\n".join(map(format_finding, merged.values()))
+    return "\n".join(map(format_finding, merged(findings)))
 
 
 class ConductReport(Sequence[Finding]):
@@ -49,13 +43,11 @@ class ConductReport(Sequence[Finding]):
     """
 
     def __init__(self, view: Mapping[str, Any]) -> None:
-        from mockserver.judge.client.rules import RULES  # late: the judges, which most tests do not need
+        from mockserver.judge.client.judge import finding  # late: the judges, which most tests do not need
 
         # The view leaves line and advice out, which are those of the rule.
-        rules = ((row, RULES[row["rule"]]) for row in view["findings"])
         self.findings: tuple[Finding, ...] = tuple(
-            Finding(**{**row, "exchanges": tuple(row["exchanges"])}, line=rule.line, advice=rule.advice)
-            for row, rule in rules
+            finding(row["rule"], row["message"], row["exchanges"]) for row in view["findings"]
         )
         self.not_assessed: tuple[NotAssessed, ...] = tuple(
             NotAssessed(row["rule"], row["why"]) for row in view["notAssessed"]
@@ -95,7 +87,11 @@ class ConductReport(Sequence[Finding]):
         return [finding for finding in self.findings if severity is None or finding.severity < severity]
 
     def __str__(self) -> str:
-        return f"{format_findings(self.findings) or 'no findings'}\n{len(self.not_assessed)} rules were not assessed"
+        from mockserver.report.findings import judged_rules, judged_text  # late, as above
+
+        judged = judged_rules(row.rule for row in self.not_assessed)
+        counted = judged_text(judged, (finding.rule for finding in self.findings))
+        return f"{format_findings(self.findings) or 'no findings'}\n{counted}"
 
     def __repr__(self) -> str:
         rules = ", ".join(dict.fromkeys(finding.rule for finding in self.findings))

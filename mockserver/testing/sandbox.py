@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, Ty
 from mockserver._json import JSON
 from mockserver.contract.endpoints import OperationName
 from mockserver.contract.text import printable
+from mockserver.judge.check import SEVERITIES
 from mockserver.report.run.failure import in_words
 from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import (
@@ -29,7 +30,7 @@ from mockserver.testing.arguments import (
 )
 from mockserver.testing.backend import Backend, LocalBackend
 from mockserver.testing.call_log import CallLog
-from mockserver.testing.conduct import SEVERITIES, ConductReport, Ledger, format_findings
+from mockserver.testing.conduct import ConductReport, Ledger, format_findings
 from mockserver.testing.receivers import Receiver
 from mockserver.testing.report.failures import describe
 from mockserver.testing.report.snapshots import UndoneRun, snapshot, undone_run

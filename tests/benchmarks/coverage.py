@@ -108,7 +108,7 @@ def once() -> str:
     from mockserver.report import coverage_text as render
 
     coverage, began = Coverage(), time.process_time()
-    render.table(coverage)
+    render.table(coverage, None)
     coverage.save(Path(tempfile.mkdtemp()) / "coverage.json")
     return f"once in a session: table and file {(time.process_time() - began) * 1000:.0f} ms"
 

@@ -17,7 +17,7 @@ from tests.explore.test_explore_page import XSS, hostile
 pytestmark = pytest.mark.deep
 
 PAGES = {
-    "conduct": lambda: conduct_page.render([finding("a test " * 9), finding("x" * 200, severity=3)]),
+    "conduct": lambda: conduct_page.render([finding("a test " * 9), finding("x" * 200, severity=3)], []),
     "coverage": lambda: coverage_page.render(Coverage()),
     "explored": lambda: explore_page.render([hostile("a test " * 9), hostile("x" * 200)]),
     "nothing-explored": lambda: explore_page.render([]),

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
+from mockserver.judge.client.judge import finding as finding_of
+from mockserver.judge.client.rules import RULES
 from mockserver.report import conduct_page
+from mockserver.report.findings import as_row
 from tests.explore.test_explore_page import XSS, Reader
 
 CAMPAIGN = {"name": "Hello", "platform": "chatapp", "templateId": "template_hello", "cadence": 60}
@@ -16,10 +19,8 @@ CAMPAIGN = {"name": "Hello", "platform": "chatapp", "templateId": "template_hell
 
 def finding(text: str, severity: int = 1) -> dict[str, Any]:
     """A finding with a text in every place where a run can have one."""
-    return {
-        "test": text, "rule": text, "severity": severity, "message": text, "exchanges": [1, 2], "clause": text, "line": "L1",
-        "advice": text,
-    }  # fmt: skip
+    rule = next(rule.id for rule in RULES.values() if rule.severity == severity)
+    return {"test": text, **as_row(finding_of(rule, text, (1, 2)))}
 
 
 def started_twice() -> list[dict[str, Any]]:
@@ -30,41 +31,49 @@ def started_twice() -> list[dict[str, Any]]:
         with pytest.raises(ConnectionError):
             sandbox.call("POST", f"/v1/campaigns/{campaign}/start")
         sandbox.call("POST", f"/v1/campaigns/{campaign}/start?key={sandbox.secret_key}")
-        return [{"test": "test_launch", **row._asdict(), "exchanges": list(row.exchanges)} for row in sandbox.conduct]
+        return [{"test": "test_launch", **as_row(row)} for row in sandbox.conduct]
 
 
 def test_the_page_shows_each_finding_with_its_calls_clause_and_advice() -> None:
     findings = started_twice()
-    texts = Reader(conduct_page.render(findings)).texts
+    texts = Reader(conduct_page.render(findings, [*RULES])).texts
 
     assert {"duplicate-start", "key-in-wrong-place"} <= {row["rule"] for row in findings}
     for row in findings:
-        assert {row["rule"], row["message"], row["advice"]} <= set(texts)
-        assert any(text.startswith(row["clause"]) for text in texts)
-    assert "calls 2, 3" in texts
+        assert {row["rule"], row["message"], row["advice"], row["clause"]} <= set(texts)
+    assert "test_launch, #2, #3" in texts
 
 
 def test_the_most_severe_rule_is_first() -> None:
-    texts = Reader(conduct_page.render([finding("mild", 3), finding("grave", 1)])).texts
+    texts = Reader(conduct_page.render([finding("mild", 3), finding("grave", 1)], [])).texts
 
     assert texts.index("grave") < texts.index("mild")
 
 
 @pytest.mark.parametrize("text", XSS)
 def test_no_text_of_a_run_is_more_than_text(text: str) -> None:
-    plain, page = (Reader(conduct_page.render([finding(each)])) for each in ("plain", text))
+    plain, page = (Reader(conduct_page.render([finding(each)], [])) for each in ("plain", text))
 
     assert plain.tags == page.tags
     assert [] == [name for name, _ in page.attributes if name in ("src", "style") or name.startswith("on")]
 
 
 def test_the_page_has_no_address_and_a_policy_for_its_style_alone() -> None:
-    page = conduct_page.render([finding("plain")])
+    page = conduct_page.render([finding("plain")], [])
 
     assert [] == [each for each in ("http://", "https://", "url(", "@import") if each in page]
     (policy,) = [value for _, value in Reader(page).attributes if str(value).startswith("default-src")]
     assert re.fullmatch(r"default-src 'none'; style-src 'sha256-\S+'; base-uri 'none'; form-action 'none'", str(policy))
 
 
-def test_a_session_without_a_finding_gives_a_page_too() -> None:
-    assert "0 findings in 0 tests" in conduct_page.render([])
+def test_equal_findings_of_several_tests_are_one_card_with_their_count() -> None:
+    equal = [{**finding("twice"), "test": f"test_{n}", "exchanges": [n]} for n in (1, 2)]
+    texts = Reader(conduct_page.render([*equal, finding("once")], [])).texts
+
+    assert ["×2", "test_1, #1", "test_2, #2"] == [text for text in texts if text == "×2" or text.startswith("test_")]
+
+
+def test_a_page_without_a_finding_says_how_many_rules_were_judged() -> None:
+    texts = Reader(conduct_page.render([], ["duplicate-start", "no-timeout"])).texts
+
+    assert f"Conduct of the client: 2 of {len(RULES)} rules judged, none broken" in texts

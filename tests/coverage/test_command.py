@@ -12,11 +12,13 @@ import pytest
 from mockserver import Coverage, MockServer
 from mockserver.cli import main
 from mockserver.contract import clauses
+from mockserver.contract.endpoints import OPERATIONS
 from mockserver.judge.coverage.dimensions import DIMENSIONS, universe
 from mockserver.report import coverage_page as page
 from mockserver.report import coverage_text as render
 from mockserver.report.coverage_remedies import remedy
 
+TOTAL = sum(map(len, universe().values()))
 VOID = ("meta", "br", "link", "input", "img", "hr")
 
 
@@ -46,12 +48,12 @@ def whole() -> Coverage:
 def test_a_report_has_the_table_and_each_gap_with_what_closes_it(
     capsys: pytest.CaptureFixture[str], file: Path
 ) -> None:
-    report = printed(capsys, "report", file)
+    report = printed(capsys, "report", file, "--operations", "all")
 
-    assert render.table(Coverage.load(file)) == report.splitlines()[:11]
+    assert render.table(Coverage.load(file), None) == report.splitlines()[:11]
     for dimension in DIMENSIONS:
         for item in Coverage.load(file).missing(dimension):
-            assert f"\n  {item}\n      {remedy(dimension, item).text()}\n" in report
+            assert f"\n  {item}\n      {remedy(dimension, item).line}\n" in report
     for item in Coverage.load(file).covered("answers"):
         assert f"\n  {item}\n" not in report
 
@@ -59,24 +61,37 @@ def test_a_report_has_the_table_and_each_gap_with_what_closes_it(
 def test_a_report_for_another_language_has_requests(capsys: pytest.CaptureFixture[str], file: Path) -> None:
     report = printed(capsys, "report", file, "--as-requests")
 
-    assert "mockserver." not in report and "no line of Python" not in report
+    assert "mockserver." not in report
     assert '      POST /_mock/rules {"on": "' in report
 
 
-@pytest.mark.parametrize("names", ["used", "readCampaign, listCampaigns"])
-def test_a_report_of_operations_has_their_items_alone(
-    capsys: pytest.CaptureFixture[str], file: Path, names: str
+@pytest.mark.parametrize("arguments", [[], ["--operations", "used"], ["--operations", "readCampaign, listCampaigns"]])
+def test_a_report_has_the_items_of_the_operations_that_were_called_or_are_named(
+    capsys: pytest.CaptureFixture[str], file: Path, arguments: list[str]
 ) -> None:
-    table, _, gaps = printed(capsys, "report", file, "--operations", names).partition("\n\n")
+    table, _, gaps = printed(capsys, "report", file, *arguments).partition("\n\n")
     items = [item for name in ("operations", "answers", "faults") for item in universe()[name]]
     own = [item for item in items if item.partition(" ")[0] in ("listCampaigns", "readCampaign")]
     found = re.findall(r"^  (\w.*)$", gaps, re.MULTILINE)
 
     assert [re.sub(r"\s+", " ", line) for line in table.splitlines()[1:2]] == ["operations 2 2 100 %"]
-    assert re.fullmatch(rf"total +4 +{len(own)} +\d+ %", table.splitlines()[-1])
+    assert re.fullmatch(rf"total +4 +{len(own)} +\d+ %", table.splitlines()[-2])
+    assert re.fullmatch(rf"everything +\d+ +{TOTAL} +\d+ %", table.splitlines()[-1])
     assert {*own} - {"listCampaigns", "readCampaign", "listCampaigns success", "readCampaign CAMPAIGN_NOT_FOUND"} == {
         *found
     }
+
+
+def test_a_report_without_a_call_has_everything(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    Coverage().save(tmp_path / "none.json")
+
+    assert render.table(Coverage(), None) == printed(capsys, "report", tmp_path / "none.json").splitlines()[:11]
+
+
+def test_the_lines_of_a_table_fit_a_terminal_of_80_columns() -> None:
+    tables = [render.table(Coverage(), operations) for operations in (None, *((name,) for name in OPERATIONS))]
+
+    assert 80 >= max(len(line) for table in tables for line in table)
 
 
 def test_an_operation_that_does_not_exist_is_refused_with_the_nearest(
@@ -92,7 +107,7 @@ def test_a_report_as_json_is_the_file(capsys: pytest.CaptureFixture[str], file: 
 
 def test_a_threshold_of_a_report_decides_its_status(capsys: pytest.CaptureFixture[str], file: Path) -> None:
     assert 1 == main(["coverage", "report", str(file), "--fail-under", "operations=50"])
-    assert "operations: got 12 % (2 of 16); expected at least 50 %" in capsys.readouterr().out
+    assert "coverage of operations: got 12 % (2 of 16); expected at least 50 %" in capsys.readouterr().out
     assert 0 == main(["coverage", "report", str(file), "--fail-under", "operations=12"])
     assert 2 == main(["coverage", "report", str(file), "--fail-under", "operation=12"])
 
@@ -187,7 +202,10 @@ def test_the_page_is_one_file_without_script_address_or_inline_style(file: Path)
 
     assert set() == {tag for tag, _, _ in reader.attributes} & {"script", "link", "img", "iframe", "object", "base"}
     assert [] == [row for row in reader.attributes if row[1] in ("style", "src") or row[1].startswith("on")]
-    assert {"#" + name for name in DIMENSIONS} == {value for _, name, value in reader.attributes if name == "href"}
+    ids = {"#" + str(value) for _, name, value in reader.attributes if name == "id"}
+    assert (
+        {"#" + name for name in DIMENSIONS} < {value for _, name, value in reader.attributes if name == "href"} == ids
+    )
     assert (
         "url(" not in html
         and "@import" not in html
@@ -224,6 +242,13 @@ def test_the_page_shows_every_item_once_and_the_sentence_of_each_missing_clause(
         assert (sentence.text if sentence.is_quoted else ours) in texts
 
 
+def test_the_page_begins_with_the_operations_that_were_called(file: Path) -> None:
+    texts = parsed(page.render(Coverage.load(file))).texts
+
+    assert texts.index("The operations that were called") < texts.index("listCampaigns drop before")
+    assert texts.index("listCampaigns drop before") < texts.index("Everything") < texts.index("listTemplates")
+
+
 def test_the_page_is_readable_by_assistive_tools(file: Path) -> None:
     reader = parsed(page.render(Coverage.load(file)))
     attributes = reader.attributes
@@ -238,9 +263,8 @@ def test_the_page_is_readable_by_assistive_tools(file: Path) -> None:
 
 def test_the_page_of_everything_has_no_gap() -> None:
     reader = parsed(page.render(whole()))
-    total = sum(map(len, universe().values()))
 
-    assert f"{total} of {total} items covered (100 %), by mockserver" in " ".join(reader.texts)
+    assert f"{TOTAL} of {TOTAL} items of everything (100 %), by mockserver" in " ".join(reader.texts)
     assert [] == [text for text in reader.texts if text.endswith("not covered")]
 
 
@@ -249,9 +273,10 @@ def test_markdown_is_a_table_with_the_first_gaps_and_fits_a_summary(
 ) -> None:
     markdown = printed(capsys, "markdown", file)
 
-    assert "| operations | 2 | 16 | 12 % |" in markdown
-    assert "- `listTemplates`: " in markdown
-    assert "<summary>operations: 14 not covered</summary>" in markdown
+    assert "| operations | 2 | 2 | 100 % |" in markdown
+    assert f"| {TOTAL} |" in markdown
+    assert "- `listCampaigns API_KEY_MISSING`: `mockserver.on(" in markdown
+    assert re.search(r"<summary>answers: \d+ not covered</summary>", markdown)
     assert 16_000 > len(markdown.encode())
 
 

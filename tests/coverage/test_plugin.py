@@ -13,7 +13,7 @@ import pytest
 
 from mockserver import Coverage, MockServer
 from mockserver.judge.coverage.coverage import FILE
-from mockserver.judge.coverage.dimensions import DIMENSIONS, universe
+from mockserver.judge.coverage.dimensions import OF_OPERATIONS, universe
 from tests.testing.conftest import PLUGIN, run_in_process
 
 TOTAL = sum(map(len, universe().values()))
@@ -64,9 +64,11 @@ def test_a_session_prints_a_table_of_the_dimensions_and_writes_its_file(pytester
     result = run_in_process(pytester, "--mockserver-cov", "-p", "no:randomly")
 
     result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines([HEADING, *(f"{name} *%*" for name in DIMENSIONS), "total *%"])
-    result.stdout.fnmatch_lines(["operations * 5 * 16 * 31 %  readFilterSchema, *"])
-    result.stdout.fnmatch_lines([f"every gap, with what closes it: mockserver coverage report {Path(FILE)}"])
+    result.stdout.fnmatch_lines(
+        [HEADING, *(f"{name} *%*" for name in OF_OPERATIONS), "total *%", f"everything * {TOTAL} *%"]
+    )
+    result.stdout.fnmatch_lines(["operations * 5 * 5 * 100 %"])
+    result.stdout.fnmatch_lines([f"what closes each gap:  mockserver coverage report {Path(FILE)}"])
     coverage = loaded(pytester)
     assert OPERATIONS == coverage.covered("operations")
     assert ("readEntrypoint drop before", "readFormPolicy drop before") == coverage.covered("faults")
@@ -106,7 +108,7 @@ def test_workers_cover_together_what_one_process_covers(pytester: pytest.Pyteste
     result = pytester.runpytest_subprocess("--mockserver-cov", "-p", "xdist", "-n", "2")
 
     result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines([HEADING, "operations * 5 * 16 *"])
+    result.stdout.fnmatch_lines([HEADING, "operations * 5 * 5 *"])
     assert alone == loaded(pytester)
 
 
@@ -144,17 +146,17 @@ def test_a_session_without_a_test_covers_nothing_and_ends_as_always(pytester: py
     result = run_in_process(pytester, "--mockserver-cov", "--mockserver-cov-fail-under=1")
 
     assert pytest.ExitCode.NO_TESTS_COLLECTED == result.ret
-    result.stdout.fnmatch_lines([HEADING, "total * 0 *"])
+    result.stdout.fnmatch_lines([HEADING, "everything * 0 *"])
     assert Coverage() == loaded(pytester)
 
 
 @pytest.mark.parametrize(
     ("least", "lines"),
     [
-        ("31", [f"FAIL coverage of the contract, total: got 3 % (35 of {TOTAL}); expected at least 31 %"]),
+        ("31", [f"FAIL coverage of everything: got 3 % (35 of {TOTAL}); expected at least 31 %"]),
         (
             "operations=100,answers=0",
-            ["FAIL coverage of the contract, operations: got 31 % (5 of 16); expected at least 100 %"],
+            ["FAIL coverage of operations: got 31 % (5 of 16); expected at least 100 %"],
         ),
         ("operations=31,0", []),
     ],
@@ -272,3 +274,26 @@ def test_the_runs_of_an_exploration_count_with_their_faults_and_options(pytester
     assert ("listCampaigns drop before", "listCampaigns error") == covered.covered("faults")
     assert ("listCampaigns success", "listCampaigns RATE_LIMIT_EXCEEDED") == covered.covered("answers")
     assert {"list-order=newest-first", "list-order=oldest-first"} <= set(covered.covered("choices"))
+
+
+def test_a_fault_of_an_exploration_counts_if_a_run_with_it_survived_or_was_reported(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        import pytest
+
+        @pytest.mark.mockserver_explore(faults=("drop-before", "rate-limit"), choices=())
+        def test_list(mockserver):
+            answer = mockserver.call("GET", "/v1/campaigns")
+            if answer.status == 429:
+                pytest.fail("the service asks to wait")
+            try:
+                mockserver.call("GET", "/v1/message-templates")
+            except ConnectionError:
+                pass
+        """
+    )
+
+    run_in_process(pytester, "--mockserver-cov", "-p", "no:randomly")
+
+    covered = loaded(pytester).covered("faults")
+    assert ("listTemplates drop before", "listTemplates error") == covered

@@ -190,7 +190,7 @@ def _files() -> Iterator[str]:
     yield from value_facts("explore report", report.as_json(), frozenset(("matrix", "verdicts", "rules")))
     for step in (ExploreStep("choice", choice="", option=""), ExploreStep("delivery", event="", delivery=1, name="")):
         yield from value_facts("explore report.tests[].findings[].placements[][]", step.as_json())
-    yield from value_facts("conduct report", {"version": REPORT_VERSION, "findings": []})
+    yield from value_facts("conduct report", {"version": REPORT_VERSION, "judged": [], "findings": []})
     yield from (f"conduct report.findings[].{name}" for name in ("test", *Finding._fields))
     proof = answer_json(Breach(clause="", cited=recorded.recording.exchanges))
     for place, fields in (("", recorded.service.as_json()[0]), (".proofs[]", proof)):

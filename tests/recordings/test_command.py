@@ -14,6 +14,7 @@ import mockserver as package
 from mockserver import Sandbox, cli
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
+from mockserver.judge.client.rules import RULES
 from mockserver.scenario.choices import load_profile
 from mockserver.trace.trace import Trace
 from tests.recordings.hars import KEY, entry, har, write
@@ -161,7 +162,7 @@ def test_a_client_is_judged_alone_and_a_severe_finding_is_1(tmp_path: Path, caps
     clean, _ = report(capsys, "judge", "--client", write(tmp_path, LIST, name="clean.har"))
 
     assert (1, 0) == (severe, clean)
-    assert "1 finding\nduplicate-start (severity 1)" in text
+    assert f"of {len(RULES)} rules judged, 1 broken\n  duplicate-start (severity 1)" in text
     assert "service:" not in text
     assert "not assessed: no-verify" in text
 

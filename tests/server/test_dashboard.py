@@ -16,6 +16,7 @@ from markupsafe import escape
 
 from mockserver.cli import serve
 from mockserver.contract.clauses import sentence_of
+from mockserver.judge.client.rules import RULES
 from mockserver.server import app as flask_app
 from mockserver.server import front_controller
 from mockserver.server.control.page_access import PageAccess
@@ -742,3 +743,17 @@ def test_serve_prints_the_addresses_of_its_pages_after_its_first_line(host: Sand
     assert [f"  dashboard    {url}/_mock/", docs] == [
         line for line in others if line.startswith(("  dashboard ", "  docs "))
     ]
+
+
+def test_the_view_of_conduct_has_equal_findings_once_with_links_to_their_calls(host: SandboxHost) -> None:
+    for _ in range(2):
+        call(host, "POST", "/v1/campaigns", b'{"cadence": 0.5}')
+    page = send(host, "GET", "/_mock/conduct").body.decode()
+
+    assert re.search(rf"Conduct of the client: \d+ of {len(RULES)} rules judged, 1 broken<", page)
+    assert 1 == page.count("cadence: got 0.5; expected a whole number of at least 1 <")
+    assert "×2" in page
+    assert (
+        '<a href="/_mock/calls/1">#1</a>, <a href="/_mock/calls/2">#2</a> <bdi><code>POST /v1/campaigns -&gt; 400'
+        in page
+    )

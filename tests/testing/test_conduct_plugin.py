@@ -57,6 +57,7 @@ def test_in_the_mode_report_each_test_is_judged_and_its_findings_counted(suite: 
     result.stdout.fnmatch_lines(
         [
             "*mockserver: conduct*",
+            "* rules judged, 1 broken",
             "severity 3  cadence-units: 2 in 2 tests, first in test_mine.py::test_one; cadence is a whole number*",
         ]
     )
@@ -259,14 +260,31 @@ def test_findings_are_written_as_json_and_as_a_page(suite: Suite) -> None:
         f"--mockserver-conduct-html={page}",
     )
 
-    (found,) = json.loads(file.read_text(encoding="utf-8"))["findings"]
+    document = json.loads(file.read_text(encoding="utf-8"))
+    (found,) = document["findings"]
     assert ("test_mine.py::test_mine", "cadence-units", 3, [1]) == (
         found["test"],
         found["rule"],
         found["severity"],
         found["exchanges"],
     )
-    assert page.read_text(encoding="utf-8") == conduct_page.render([found])
+    assert "cadence-units" in document["judged"] and "no-verify" not in document["judged"]
+    assert page.read_text(encoding="utf-8") == conduct_page.render([found], document["judged"])
+
+
+def test_a_session_without_a_finding_reports_how_much_was_judged(suite: Suite) -> None:
+    file = suite.pytester.path / "conduct.json"
+    suite.run(
+        """
+        def test_mine(mockserver):
+            mockserver.call("GET", "/v1/campaigns")
+        """,
+        f"--mockserver-conduct-json={file}",
+    )
+
+    document = json.loads(file.read_text(encoding="utf-8"))
+    assert [] == document["findings"]
+    assert "key-in-wrong-place" in document["judged"]
 
 
 @pytest.mark.deep

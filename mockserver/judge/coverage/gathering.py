@@ -41,7 +41,7 @@ _DEADLINES: Final = frozenset(
 )
 
 
-def gather(trace: Trace, into: Coverage, choices_read: ChoicesRead) -> None:
+def gather(trace: Trace, into: Coverage, choices_read: ChoicesRead, *, counts_faults: bool) -> None:
     """
     Add what a trace of a sandbox shows to a coverage.
 
@@ -49,12 +49,14 @@ def gather(trace: Trace, into: Coverage, choices_read: ChoicesRead) -> None:
         trace: What has happened in the sandbox.
         into: Gets the items.
         choices_read: Empty unless the sandbox tracks its choices.
+        counts_faults: False leaves out the faults.
     """
     if not trace.exchanges and not trace.deliveries:
         return
     into.add("operations", *trace.operations)
     into.add("answers", *_answers(trace.calls))
-    into.add("faults", *_faults(trace.calls))
+    if counts_faults:
+        into.add("faults", *_faults(trace.calls))
     into.add("filters", *_filters(trace.of(*WITH_FILTERS)))
     into.add("steps", *_steps(trace, into.missing("steps")))
     for transition, event in _reported(trace):

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from mockserver._json import JSON
 from mockserver.contract.clauses import sentence_of
 from mockserver.contract.effects import FORGERIES
 from mockserver.contract.endpoints import OPERATIONS
+from mockserver.judge.check import merged
+from mockserver.judge.client.judge import finding
+from mockserver.report.findings import judged_rules, judged_text, problem_of
+from mockserver.report.problem import CallLine, call_text
 from mockserver.server.dashboard.plane import Plane
 from mockserver.server.errors import ControlError
 
@@ -48,18 +52,39 @@ DELIVERY_FAULTS: Final = (
 def conduct(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the findings with their calls, and what the calls have caused."""
     report, ledger = plane.read("readConduct"), plane.read("readLedger")
-    findings = [{**row, "sentence": sentence_of(row["clause"])} for row in report["findings"]]
+    findings = [finding(row["rule"], row["message"], row["exchanges"]) for row in report["findings"]]
+    lines = _lines(plane, {number for found in findings for number in found.exchanges})
+    cards = [
+        {"problem": problem_of(found, lines), "severity": found.severity, "count": count}
+        for found, count in merged(findings).items()
+    ]
+    judged = judged_rules(row["rule"] for row in report["notAssessed"])
     lists = [
         {"heading": heading, "rows": list(ledger[name])[: -_LEDGER_ROWS - 1 : -1], "total": len(ledger[name])}
         for name, heading in _LEDGER.items()
     ]
     return "conduct.html", {
-        "findings": findings,
+        "cards": cards,
+        "judged": judged_text(judged, (found.rule for found in findings)),
         "not_assessed": report["notAssessed"],
         "lists": lists,
         "sends": len(ledger["sends"]),
         "counted": "call change",
     }
+
+
+def _lines(plane: Plane, numbers: Collection[int]) -> dict[int, CallLine]:
+    """Return the lines of these calls, of those that the journal still has."""
+    if not numbers:
+        return {}
+    journal = plane.read("readJournal", since=str(min(numbers) - 1), before=str(max(numbers) + 1))
+    lines = {}
+    for call in journal["exchanges"]:
+        request, response = call["request"], call["response"]
+        result = response["status"] if response is not None else "no answer"
+        text = call_text(None, f"{request['method']} {request['path']}", result)
+        lines[call["n"]] = CallLine(number=call["n"], text=text)
+    return lines
 
 
 _READ, _SET, _OTHER, _BY_DEFAULT = "Read by this run", "Set to another option", "Every other choice", "By default"

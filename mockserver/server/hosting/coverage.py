@@ -67,11 +67,11 @@ class SandboxCoverage:
         self._read[item].add(sandbox.timer_of or NO_TIMER)
         return not sandbox.timer_of
 
-    def gather(self, into: Coverage) -> None:
-        """Add what the sandbox shows to a coverage."""
+    def gather(self, into: Coverage, *, counts_faults: bool) -> None:
+        """Add what the sandbox shows to a coverage, its faults only if they count."""
         sandbox = self._sandbox()
         if sandbox is not None:
-            gather(trace_of(Run.of(sandbox)), into, self._read)
+            gather(trace_of(Run.of(sandbox)), into, self._read, counts_faults=counts_faults)
 
     @contextmanager
     def paused(self) -> Iterator[None]:

@@ -95,6 +95,9 @@ class HostedSandbox:
         self.trace_page: HttpResponse | None = None  # the page of the run whose state is served, of `mockserver open`
         self.is_kept = False  # True if clients cannot end it, since an exploration reads it afterwards
         self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
+        self.counts_faults = (
+            True  # for the coverage; False for a run of an exploration that its client has not survived
+        )
         self._coverage: SandboxCoverage | None = None  # None unless the reads of choices are recorded for it
         self._dispatch: WebhookDispatcher | None = None
         # Not the sandbox's lock: another thread can close the sandbox while one holds that. It guards the listeners too.
@@ -363,7 +366,7 @@ class HostedSandbox:
     def gather_coverage(self, into: Coverage) -> None:
         """Add what the calls so far have covered."""
         with self.sandbox.lock:
-            (self._coverage or self._new_coverage()).gather(into)
+            (self._coverage or self._new_coverage()).gather(into, counts_faults=self.counts_faults)
 
     def _new_coverage(self) -> SandboxCoverage:
         from mockserver.server.hosting.coverage import SandboxCoverage

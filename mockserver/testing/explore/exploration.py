@@ -140,6 +140,7 @@ class Exploration:
             sandbox: A fresh sandbox of this process.
             placement: Where the run has its faults.
         """
+        sandbox.local(NEED).counts_faults = not placement
         if not placement:
             sandbox.log.watch_choices(self._choices_read)
         if placement.choices:
@@ -195,6 +196,7 @@ class Exploration:
         elif self._clean is not None:
             reasons = causes(self._clean.run, run, placement, (*self._options.tolerated_types, *_own_answers()))
             verdict = self._judge(placement, [*reasons, *waiting], sandbox)
+            hosted.counts_faults = verdict not in _DEVIATES
             if verdict == "reported" and run.left not in ("", self._clean.run.left):
                 self._left_behind.setdefault(run.left, []).append(placement)
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from mockserver.contract.clauses import sentence_of
 from mockserver.judge.check import Check, Finding
 from mockserver.judge.client.rules import RULES
-from mockserver.report.problem import Problem, Rank
+from mockserver.report.findings import problem_of
+from mockserver.report.problem import Problem
 from mockserver.report.run import words
 from mockserver.report.run.causes.receivers import receiver_exceptions
 from mockserver.report.run.failure import Failure
 from mockserver.report.run.snapshot import SandboxSnapshot
 
 _VARYING: Final = re.compile(r"\w*\d\w*")  # ids and numbers in the messages of findings that are alike
-_NOISE: Final = 3  # the severity of findings that explain no failure
 _COPY_CLAUSE: Final = "campaigns.name"
 
 
@@ -33,17 +34,10 @@ def findings(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
 
 
 def _problem(snapshot: SandboxSnapshot, equal: Sequence[Finding]) -> Problem:
-    finding = equal[0]
-    rank: Rank = "cause" if finding.severity < _NOISE else "advice"
     more = f"; and {len(equal) - 1} more like it" if len(equal) > 1 else ""
-    return Problem(
-        headline=f"{_named(snapshot, finding.message)}{more}",
-        rank=rank,
-        calls=words.lines_of(snapshot.exchanges, [number for each in equal for number in each.exchanges]),
-        advice=finding.advice,
-        sentence=sentence_of(finding.clause),
-        ids=[finding.rule, finding.clause],
-    )
+    calls = words.lines_of(snapshot.exchanges, [number for each in equal for number in each.exchanges])
+    problem = problem_of(equal[0], {call.number: call for call in calls})
+    return replace(problem, headline=f"{_named(snapshot, problem.headline)}{more}", calls=calls)
 
 
 def _named(snapshot: SandboxSnapshot, message: str) -> str:
