@@ -105,7 +105,8 @@ class ServiceReport:
             calls=[
                 CallLine(
                     number=place["index"],
-                    text=call_text(place["at"], f"{place['method']} {place['url']}", place["status"]),
+                    text=call_text(place["at"], f"{place['method']} {place['url']}"),
+                    result=str(place["status"]),
                     kind="delivery" if place["kind"] == "delivery" else "call",
                 )
                 for place in shown["exchanges"]

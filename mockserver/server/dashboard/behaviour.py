@@ -12,7 +12,7 @@ from mockserver.contract.endpoints import OPERATIONS
 from mockserver.judge.check import merged
 from mockserver.judge.client.judge import finding
 from mockserver.report.findings import judged_rules, judged_text, problem_of
-from mockserver.report.problem import CallLine, call_text
+from mockserver.report.problem import CallLine
 from mockserver.server.dashboard.plane import Plane
 from mockserver.server.errors import ControlError
 
@@ -81,9 +81,8 @@ def _lines(plane: Plane, numbers: Collection[int]) -> dict[int, CallLine]:
     lines = {}
     for call in journal["exchanges"]:
         request, response = call["request"], call["response"]
-        result = response["status"] if response is not None else "no answer"
-        text = call_text(None, f"{request['method']} {request['path']}", result)
-        lines[call["n"]] = CallLine(number=call["n"], text=text)
+        result = str(response["status"]) if response is not None else "no answer"
+        lines[call["n"]] = CallLine(number=call["n"], text=f"{request['method']} {request['path']}", result=result)
     return lines
 
 
