@@ -342,7 +342,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if _is_swept(item):
         from mockserver.pytest_plugin import sweep
 
-        sweep.add_option_section(item, report)
+        sweep.add_option_section(item, report, call.excinfo.value if call.excinfo else None)
     if _OWNERSHIP in item.config.stash:
         _add_sections(item, report, call)
     if judge is not None:
