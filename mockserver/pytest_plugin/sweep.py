@@ -11,6 +11,7 @@ Sweeps in pytest: over named choices by parametrization, over the choices that a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,7 @@ _REPORTED_AS: pytest.StashKey[str] = pytest.StashKey()
 _IS_RUN: pytest.StashKey[bool] = pytest.StashKey()
 _FIXTURE = "mockserver_sweep_choices"
 _NEIGHBOURS: pytest.StashKey[dict[str, _Neighbour]] = pytest.StashKey()  # by id
+_VARYING = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d(\.\d+)?|\b0x[0-9a-fA-F]+\b")  # instants, and addresses of memory
 _USAGE = 'takes names of choices, of families, or \'all\', such as ("dual-status", "sessions")'
 
 
@@ -175,11 +177,10 @@ def _outcome(report: pytest.TestReport, raised: BaseException | None) -> RunOutc
     """Return how a phase of a test ended; None for one that was skipped."""
     if isinstance(raised, pytest.skip.Exception):
         return None
-    if raised is not None:
-        return RunOutcome(type(raised).__name__, place_of(raised) or str(raised).partition("\n")[0])
-    return (
-        RunOutcome("failed", str(report.longrepr)) if report.failed else RunOutcome()
-    )  # xfail(strict=True) that passes
+    if raised is None:  # as of xfail(strict=True) if the test passes
+        return RunOutcome("failed", text=str(report.longrepr)) if report.failed else RunOutcome()
+    kind, place = type(raised).__name__, place_of(raised)
+    return RunOutcome(kind, place, "" if place else _VARYING.sub("...", str(raised)))
 
 
 def _keep_as_neighbour(item: pytest.Item, report: pytest.TestReport, outcome: RunOutcome | None) -> None:

@@ -23,14 +23,19 @@ class RunOutcome:
 
     Attributes:
         kind: The name of the exception's type; empty for a run that passed.
-        place: Where it was raised, or its first line if that is in no file of the suite or its client.
+        place: Where it was raised; empty if that is in no file of the suite or its client.
+        text: What it says, if there is no place.
     """
 
     kind: str = ""
     place: str = ""
+    text: str = ""
 
     def __str__(self) -> str:
-        return f"{self.kind} at {self.place}" if self.place else self.kind
+        if self.place:
+            return f"{self.kind} at {self.place}"
+        first_line, _, _ = self.text.partition("\n")
+        return f"{self.kind}: {first_line}"
 
 
 class Case(NamedTuple):

@@ -445,6 +445,27 @@ def test_an_assertion_of_a_helper_is_another_failure_where_another_line_calls_it
     )
 
 
+RULES = """
+    import pytest
+
+    @pytest.mark.mockserver_sweep("dual-status")
+    def test_a_bad_body(mockserver):
+        mockserver.on("listCampaigns").must_fire().error("INTERNAL_ERROR")
+        if mockserver.call("POST", "/v1/campaigns", json={}).status == %d:
+            mockserver.on("readCampaign").must_fire().error("INTERNAL_ERROR")
+"""
+
+
+@pytest.mark.parametrize(
+    ("more_at", "compared"),
+    [(422, "fails in another way under the default: Failed: a rule that must fire "), (418, NOT_BY_THIS)],
+)
+def test_a_failure_that_the_mock_states_is_the_same_if_its_whole_text_is(
+    suite: Suite, more_at: int, compared: str
+) -> None:
+    assert explained(suite.run(RULES % more_at), "dual-status=guide").startswith(compared)
+
+
 def test_a_default_that_was_not_run_is_named_with_the_line_that_runs_it(suite: Suite) -> None:
     alone = suite.run(NAIVE.format(names='"dual-status"'), "-k", "guide")
     suite.run(NAIVE.format(names='"all"'))
