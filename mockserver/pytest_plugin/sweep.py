@@ -12,8 +12,8 @@ Sweeps in pytest: over named choices by parametrization, over the choices that a
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -22,7 +22,7 @@ from mockserver._commands import command_line
 from mockserver.contract.choices import CHOICES
 from mockserver.pytest_plugin.clones import clone_item, is_unittest
 from mockserver.testing.report.failures import place_of
-from mockserver.testing.sweep import ALL, Case, RunOutcome, cases, others
+from mockserver.testing.sweep import ALL, Case, RunFailure, cases, others
 
 MARK = "mockserver_sweep"
 CASE: pytest.StashKey[Case] = pytest.StashKey()
@@ -40,9 +40,9 @@ _USAGE = 'takes names of choices, of families, or \'all\', such as ("dual-status
 
 @dataclass(frozen=True, slots=True)
 class _Neighbour:
-    """A run under defaults: how it ended, and the choices that were not at their default."""
+    """A run under defaults: how it and its subtests failed, and the choices in force if a mark may have set others."""
 
-    outcome: RunOutcome
+    failures: tuple[RunFailure, ...]
     choices: Mapping[str, object]
 
 
@@ -164,43 +164,48 @@ def add_option_section(item: pytest.Item, report: pytest.TestReport, raised: Bas
     if _REPORTED_AS in item.stash and hasattr(item.config, "workerinput"):
         report.mockserver_nodeid = report.nodeid  # type: ignore[attr-defined]  # an attribute of its own, which xdist sends
         report.nodeid = item.stash[_REPORTED_AS]
-    outcome = _outcome(report, raised)
+    failure = _failure(report, raised)
     case = item.stash.get(CASE, None)
     if case is None or case.is_default:
-        _keep_as_neighbour(item, report, outcome)
-    if report.when == "call" and report.failed and case is not None and outcome is not None:
-        text = case.explained(outcome, _outcome_of_default(item, case), _run_default(item, case))
+        _keep_as_neighbour(item, report, raised, failure)
+    if report.when == "call" and failure is not None and report.failed and case is not None:
+        text = case.explained(failure, _failures_of_default(item, case), _run_default(item, case))
         report.sections.append(("mockserver", text))
 
 
-def _outcome(report: pytest.TestReport, raised: BaseException | None) -> RunOutcome | None:
-    """Return how a phase of a test ended; None for one that was skipped."""
+def _failure(report: pytest.TestReport, raised: BaseException | None) -> RunFailure | None:
+    """Return how a phase of a test failed; None for one that passed or was skipped."""
     if isinstance(raised, pytest.skip.Exception):
         return None
-    if raised is None:  # as of xfail(strict=True) if the test passes
-        return RunOutcome("failed", text=str(report.longrepr)) if report.failed else RunOutcome()
+    if raised is None:  # a failure only for xfail(strict=True), if the test passes
+        return RunFailure("failed", text=str(report.longrepr)) if report.failed else None
     kind, place = type(raised).__name__, place_of(raised)
-    return RunOutcome(kind, place, "" if place else _VARYING.sub("...", str(raised)))
+    return RunFailure(kind, place, "" if place else _VARYING.sub("...", str(raised)))
 
 
-def _keep_as_neighbour(item: pytest.Item, report: pytest.TestReport, outcome: RunOutcome | None) -> None:
-    """Keep how a run under the default ended, for the runs under other options."""
-    if report.when == "teardown" or (report.when == "setup" and report.passed):
-        return
+def _keep_as_neighbour(
+    item: pytest.Item, report: pytest.TestReport, raised: BaseException | None, failure: RunFailure | None
+) -> None:
+    """Keep how a run under the default ended, with its subtests, for the runs under other options."""
     neighbours = item.config.stash.setdefault(_NEIGHBOURS, {})
-    neighbours.pop(item.nodeid, None)  # of an earlier try
-    if outcome is not None:
-        neighbours[item.nodeid] = _Neighbour(outcome, item.stash.get(CHOICES_AT_FIRST, {}))
+    if report.when == "setup":
+        neighbours.pop(item.nodeid, None)  # of an earlier try
+    is_passed_setup = report.when == "setup" and failure is None
+    if report.when == "teardown" or is_passed_setup or isinstance(raised, pytest.skip.Exception):
+        return
+    former = neighbours.get(item.nodeid, _Neighbour((), item.stash.get(CHOICES_AT_FIRST, {})))
+    own = () if failure is None else (failure,)
+    neighbours[item.nodeid] = replace(former, failures=(*former.failures, *own))
 
 
-def _outcome_of_default(item: pytest.Item, case: Case) -> RunOutcome | None:
-    """Return how the test ended under the default of the choice; None if this process has not run it."""
+def _failures_of_default(item: pytest.Item, case: Case) -> Sequence[RunFailure] | None:
+    """Return how the test failed under the default of the choice; None if this process has not run it."""
     nodeid = item.stash.get(_FIRST_RUN, None) or _id_of_default(item, case)
     neighbour = item.config.stash.get(_NEIGHBOURS, {}).get(nodeid)
     default = case.default().option
     if neighbour is None or neighbour.choices.get(case.choice, default) != default:
         return None
-    return neighbour.outcome
+    return neighbour.failures
 
 
 def _run_default(item: pytest.Item, case: Case) -> str:

@@ -17,17 +17,17 @@ ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class RunOutcome:
+class RunFailure:
     """
-    How one run of a test ended; equal for runs that fail in the same way.
+    How one run of a test failed; equal for runs that fail in the same way.
 
     Attributes:
-        kind: The name of the exception's type; empty for a run that passed.
+        kind: The name of the exception's type.
         place: Where it was raised; empty if that is in no file of the suite or its client.
         text: What it says, if there is no place.
     """
 
-    kind: str = ""
+    kind: str
     place: str = ""
     text: str = ""
 
@@ -54,27 +54,27 @@ class Case(NamedTuple):
         """True for the option that is in force without a sweep."""
         return self.option == CHOICES[self.choice].default
 
-    def explained(self, own: RunOutcome, by_default: RunOutcome | None, run_default: str) -> str:
+    def explained(self, own: RunFailure, by_default: Sequence[RunFailure] | None, run_default: str) -> str:
         """
         Return the text of a failure report about the option under which the test failed.
 
         Args:
-            own: How the run ended.
-            by_default: How the test ended under the default of the choice; None if it was not run.
+            own: How the run failed.
+            by_default: How the test and its subtests failed under the default of the choice; None if it was not run.
             run_default: The line that runs the test under that default.
         """
         row = CHOICES[self.choice]
         here = f"{self.choice!r} is {self.option!r} here"
         if self.is_default:
             return f"fails under the default, so not by another option: {here}"
-        if by_default == own:
+        if by_default is not None and own in by_default:
             return f"fails under the default too, so not by this choice: {here} (the default is {row.default!r})"
         if by_default is None:
             compared = f"the default was not run before it here; to compare: {run_default}"
-        elif by_default == RunOutcome():
+        elif not by_default:
             compared = "passes under the default"
         else:
-            compared = f"fails in another way under the default: {by_default}"
+            compared = f"fails in another way under the default: {by_default[0]}"
         where = f"clause {', '.join(row.clauses)}; {row.where}" if row.clauses else row.where
         return (
             f"{compared}\n"

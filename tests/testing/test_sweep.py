@@ -445,6 +445,26 @@ def test_an_assertion_of_a_helper_is_another_failure_where_another_line_calls_it
     )
 
 
+def test_a_subtest_is_compared_with_those_of_the_default(suite: Suite) -> None:
+    source = """
+        import pytest
+
+        @pytest.mark.mockserver_sweep("dual-status")
+        def test_a_bad_body(mockserver, subtests):
+            status = mockserver.call("POST", "/v1/campaigns", json={{}}).status
+            with subtests.test():
+                assert {expected} == status
+            with subtests.test():
+                assert status
+    """
+
+    same, other = (suite.run(source.format(expected=expected)) for expected in (418, 400))
+
+    assert f"\n{NOT_BY_THIS}: 'dual-status' is 'guide' here" in same.stdout.str()
+    assert "\npasses under the default\n" in other.stdout.str()
+    assert "fails in another way" not in same.stdout.str() + other.stdout.str()
+
+
 RULES = """
     import pytest
 
