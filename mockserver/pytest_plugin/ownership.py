@@ -105,6 +105,7 @@ class SandboxOwnership:
             from mockserver.pytest_plugin import sweep
 
             if sweep.CHOICES_READ in item.stash:
+                item.stash[sweep.CHOICES_AT_FIRST] = sandbox.state()["choices"]
                 sandbox.log.watch_choices(item.stash[sweep.CHOICES_READ])
 
     def check_ended(self) -> None:

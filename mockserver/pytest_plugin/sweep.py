@@ -5,26 +5,45 @@ Sweeps in pytest: over named choices by parametrization, over the choices that a
 2. The runs of a sweep over all choices are items that no collection has: clones of the test, each with the id of its option.
 3. xdist accepts reports of collected tests only: a worker reports a clone under the id of its test, with its own id as
    an attribute, and the process that collects the reports restores it.
+4. A failure is compared with the run under the default, if that was before it in the same process: only what the default
+   does not share is explained by the option.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
 
+from mockserver._commands import command_line
 from mockserver.contract.choices import CHOICES
 from mockserver.pytest_plugin.clones import clone_item, is_unittest
-from mockserver.testing.sweep import ALL, Case, cases, others
+from mockserver.testing.report.failures import place_of
+from mockserver.testing.sweep import ALL, Case, RunFailure, cases, others
 
 MARK = "mockserver_sweep"
 CASE: pytest.StashKey[Case] = pytest.StashKey()
 CHOICES_READ: pytest.StashKey[set[str]] = pytest.StashKey()
+# Those in force when the first run of a sweep over all choices begins: a mark or a profile may set another option.
+CHOICES_AT_FIRST: pytest.StashKey[Mapping[str, object]] = pytest.StashKey()
+_FIRST_RUN: pytest.StashKey[str] = pytest.StashKey()  # the id of the first run, in stashes of the further ones
 _REPORTED_AS: pytest.StashKey[str] = pytest.StashKey()
 _IS_RUN: pytest.StashKey[bool] = pytest.StashKey()
 _FIXTURE = "mockserver_sweep_choices"
+_NEIGHBOURS: pytest.StashKey[dict[str, _Neighbour]] = pytest.StashKey()  # by id
+_VARYING = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d(\.\d+)?|\b0x[0-9a-fA-F]+\b")  # instants, and addresses of memory
 _USAGE = 'takes names of choices, of families, or \'all\', such as ("dual-status", "sessions")'
+
+
+@dataclass(frozen=True, slots=True)
+class _Neighbour:
+    """A run under defaults: how it and its subtests failed, and the choices in force if a mark may have set others."""
+
+    failures: tuple[RunFailure, ...]
+    choices: Mapping[str, object]
 
 
 def problem(node: pytest.Item, fixtures: Collection[str]) -> str | None:
@@ -131,6 +150,7 @@ def _clone_item(item: pytest.Function, case: Case | None) -> pytest.Function:
     clone = clone_item(item, _with_option(item.name, case), _with_option(item.nodeid, case))
     if case is not None:
         clone.stash[CASE] = case
+        clone.stash[_FIRST_RUN] = item.nodeid
     return clone
 
 
@@ -139,13 +159,65 @@ def _with_option(name: str, case: Case | None) -> str:
     return f"{name[:-1]}-{label}]" if name.endswith("]") else f"{name}[{label}]"
 
 
-def add_option_section(item: pytest.Item, report: pytest.TestReport) -> None:
-    """Add a section about the option of a failing run: the option, its default and the clause."""
+def add_option_section(item: pytest.Item, report: pytest.TestReport, raised: BaseException | None) -> None:
+    """Add a section about the option of a failing run, after a comparison with the run under the default."""
     if _REPORTED_AS in item.stash and hasattr(item.config, "workerinput"):
         report.mockserver_nodeid = report.nodeid  # type: ignore[attr-defined]  # an attribute of its own, which xdist sends
         report.nodeid = item.stash[_REPORTED_AS]
-    if report.when == "call" and report.failed and CASE in item.stash:
-        report.sections.append(("mockserver", item.stash[CASE].explained()))
+    failure = _failure(report, raised)
+    case = item.stash.get(CASE, None)
+    if case is None or case.is_default:
+        _keep_as_neighbour(item, report, raised, failure)
+    if report.when == "call" and failure is not None and report.failed and case is not None:
+        text = case.explained(failure, _failures_of_default(item, case), _run_default(item, case))
+        report.sections.append(("mockserver", text))
+
+
+def _failure(report: pytest.TestReport, raised: BaseException | None) -> RunFailure | None:
+    """Return how a phase of a test failed; None for one that passed or was skipped."""
+    if isinstance(raised, pytest.skip.Exception):
+        return None
+    if raised is None:  # a failure only for xfail(strict=True), if the test passes
+        return RunFailure("failed", text=str(report.longrepr)) if report.failed else None
+    kind, place = type(raised).__name__, place_of(raised)
+    return RunFailure(kind, place, "" if place else _VARYING.sub("...", str(raised)))
+
+
+def _keep_as_neighbour(
+    item: pytest.Item, report: pytest.TestReport, raised: BaseException | None, failure: RunFailure | None
+) -> None:
+    """Keep how a run under the default ended, with its subtests, for the runs under other options."""
+    neighbours = item.config.stash.setdefault(_NEIGHBOURS, {})
+    if report.when == "setup":
+        neighbours.pop(item.nodeid, None)  # of an earlier try
+    is_passed_setup = report.when == "setup" and failure is None
+    if report.when == "teardown" or is_passed_setup or isinstance(raised, pytest.skip.Exception):
+        return
+    former = neighbours.get(item.nodeid, _Neighbour((), item.stash.get(CHOICES_AT_FIRST, {})))
+    own = () if failure is None else (failure,)
+    neighbours[item.nodeid] = replace(former, failures=(*former.failures, *own))
+
+
+def _failures_of_default(item: pytest.Item, case: Case) -> Sequence[RunFailure] | None:
+    """Return how the test failed under the default of the choice; None if this process has not run it."""
+    nodeid = item.stash.get(_FIRST_RUN, None) or _id_of_default(item, case)
+    neighbour = item.config.stash.get(_NEIGHBOURS, {}).get(nodeid)
+    default = case.default().option
+    if neighbour is None or neighbour.choices.get(case.choice, default) != default:
+        return None
+    return neighbour.failures
+
+
+def _run_default(item: pytest.Item, case: Case) -> str:
+    """Return the line that runs the test under the default; of a sweep over all choices no id stands for that."""
+    if _FIRST_RUN in item.stash:
+        return case.default().mark
+    return command_line(["pytest", _id_of_default(item, case)])
+
+
+def _id_of_default(item: pytest.Item, case: Case) -> str:
+    before, _, after = item.nodeid.rpartition(case.id)
+    return f"{before}{case.default().id}{after}"
 
 
 def option(request: pytest.FixtureRequest) -> dict[str, str]:

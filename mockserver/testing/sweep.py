@@ -7,12 +7,35 @@ A sweep names choices, families of choices, or `all`: those that a first run of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from mockserver.contract.choices import CHOICES, Choice
 from mockserver.contract.text import closest_match_hint
 
 ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFailure:
+    """
+    How one run of a test failed; equal for runs that fail in the same way.
+
+    Attributes:
+        kind: The name of the exception's type.
+        place: Where it was raised; empty if that is in no file of the suite or its client.
+        text: What it says, if there is no place.
+    """
+
+    kind: str
+    place: str = ""
+    text: str = ""
+
+    def __str__(self) -> str:
+        if self.place:
+            return f"{self.kind} at {self.place}"
+        first_line, _, _ = self.text.partition("\n")
+        return f"{self.kind}: {first_line}"
 
 
 class Case(NamedTuple):
@@ -31,16 +54,44 @@ class Case(NamedTuple):
         """True for the option that is in force without a sweep."""
         return self.option == CHOICES[self.choice].default
 
-    def explained(self) -> str:
-        """Return the text of a failure report about the option under which the test failed."""
+    def explained(self, own: RunFailure, by_default: Sequence[RunFailure] | None, run_default: str) -> str:
+        """
+        Return the text of a failure report about the option under which the test failed.
+
+        Args:
+            own: How the run failed.
+            by_default: How the test and its subtests failed under the default of the choice; None if it was not run.
+            run_default: The line that runs the test under that default.
+        """
         row = CHOICES[self.choice]
-        default = "the default" if self.is_default else f"the default is {row.default!r}"
-        where = f"clause {', '.join(row.clauses)}; " if row.clauses else ""
+        here = f"{self.choice!r} is {self.option!r} here"
+        if self.is_default:
+            return f"fails under the default, so not by another option: {here}"
+        if by_default is not None and own in by_default:
+            return f"fails under the default too, so not by this choice: {here} (the default is {row.default!r})"
+        if by_default is None:
+            compared = f"the default was not run before it here; to compare: {run_default}"
+        elif not by_default:
+            compared = "passes under the default"
+        else:
+            compared = f"fails in another way under the default: {by_default[0]}"
+        where = f"clause {', '.join(row.clauses)}; {row.where}" if row.clauses else row.where
         return (
-            f"This run has the choice {self.choice!r} set to {self.option!r} ({default}).\n"
-            f"{row.question} The API document leaves it open ({where}{row.where}), so a client has to tolerate every option.\n"
-            f"To run it alone: @pytest.mark.mockserver(choices={{{self.choice!r}: {self.option!r}}})"
+            f"{compared}\n"
+            f"This run has the choice {self.choice!r} set to {self.option!r} (the default is {row.default!r}).\n"
+            f"{row.question}\n"
+            f"A client has to tolerate every option ({where} of the API document).\n"
+            f"To run it alone: {self.mark}"
         )
+
+    @property
+    def mark(self) -> str:
+        """The mark that lets a test run under this option alone."""
+        return f"@pytest.mark.mockserver(choices={{{self.choice!r}: {self.option!r}}})"
+
+    def default(self) -> Case:
+        """Return the default of the same choice."""
+        return Case(self.choice, str(CHOICES[self.choice].default))
 
 
 def families() -> dict[str, list[Choice]]:

@@ -619,6 +619,77 @@ def test_a_crash_fails_only_a_strict_exploration(explore: Callable[..., ExploreR
     ]
 
 
+def restarting(sandbox: Sandbox, tries: int = 2) -> None:
+    """Start again without a read after a lost answer, which one fault shows, and give up, which two show."""
+    prepared(sandbox)
+    campaign = create(sandbox)
+    for _ in range(tries):
+        try:
+            start(sandbox, campaign)
+        except LOST:
+            continue
+        return
+
+
+def test_a_pair_is_not_blamed_for_what_one_of_its_faults_causes_alone(explore: Callable[..., ExploreReport]) -> None:
+    report = explore(restarting, faults=("drop-before", "drop-after"), operations=("startCampaign",), pairs=20)
+
+    assert report.coverage.pairs.tried > 2
+    by_cause = {row.cause: [placement.describe() for placement in row.placements] for row in report.findings}
+    assert {
+        "duplicate-start": ["drop-before at call 2 (startCampaign)", "drop-after at call 2 (startCampaign)"],
+        "differs": ["drop-before at call 2 (startCampaign) and drop-before at call 3 (startCampaign)"],
+    } == by_cause
+
+
+def test_a_pair_is_not_blamed_for_what_its_second_fault_causes_alone(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
+        prepared(sandbox)
+        swallowing(lambda: sandbox.call("GET", "/v1/campaigns", timeout=5))
+        campaign = create(sandbox)
+        swallowing(lambda: start(sandbox, campaign))
+
+    options: dict[str, Any] = {"operations": ("listCampaigns", "startCampaign"), "pairs": 20}
+    report = explore(test, faults=("drop-before", "internal-error"), **options)
+
+    assert report.coverage.pairs.tried > 0
+    (finding,) = report.findings
+    assert ["drop-before at call 3 (startCampaign)", "internal-error at call 3 (startCampaign)"] == [
+        placement.describe() for placement in finding.placements
+    ]
+
+
+def test_a_pair_with_another_effect_than_each_of_its_faults_is_blamed(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
+        prepared(sandbox)
+        for name in ("Natal", "Carnaval"):
+            campaign = create(sandbox, name)
+            swallowing(partial(start, sandbox, campaign))
+
+    report = explore(test, faults=("drop-before",), operations=("startCampaign",), pairs=20)
+
+    (finding,) = report.findings
+    assert [1, 1, 2] == [len(placement) for placement in finding.placements]
+    assert "the test passed, and its calls caused 1 execution instead of 2" == finding.message
+
+
+def test_a_pair_is_not_blamed_for_what_a_fault_causes_that_is_equal_to_one_of_its_own(
+    explore: Callable[..., ExploreReport],
+) -> None:
+    def test(sandbox: Sandbox) -> None:
+        prepared(sandbox)
+        for _ in range(3):
+            swallowing(lambda: sandbox.call("GET", "/v1/campaigns", timeout=5))
+        campaign = create(sandbox)
+        swallowing(lambda: start(sandbox, campaign))
+
+    every, one_each = (explore(test, faults=("drop-before",), pairs=99, prune=prune) for prune in (False, True))
+
+    for report in (every, one_each):
+        assert report.coverage.pairs.tried > 0
+        assert {1} == {len(placement) for row in report.findings for placement in row.placements}
+
+
 def test_a_tolerated_exception_is_reported_and_a_tolerated_row_too(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
         sandbox.call("GET", "/v1/campaigns", timeout=5)

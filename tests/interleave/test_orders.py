@@ -249,6 +249,23 @@ def test_clients_that_never_end_are_found_in_the_serial_runs(server: MockServer)
 
 
 @pytest.mark.deep
+def test_a_run_without_an_end_is_not_blamed_on_its_order_if_a_serial_run_has_none(server: MockServer) -> None:
+    def reader(sandbox: Sandbox) -> None:
+        while campaigns(sandbox):
+            pass
+
+    def maker(sandbox: Sandbox) -> None:
+        campaigns(sandbox)
+        create(sandbox, "One")
+
+    report = interleaved(server, {"reader": reader, "maker": maker}, bound=1)
+
+    (finding,) = report.findings
+    assert "stuck" == finding.verdict
+    assert finding.message.endswith("equal calls in a row changed nothing, in a serial run too, so not by this order")
+
+
+@pytest.mark.deep
 def test_a_client_that_waits_for_ever_outside_of_calls_ends_the_search(server: MockServer) -> None:
     report = interleaved(server, {"one": lambda _: threading.Event().wait(), "two": campaigns}, blocked_seconds=SHORT_S)
 

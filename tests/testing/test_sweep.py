@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from mockserver._commands import command_line
 from mockserver.contract.choices import CHOICES
 from mockserver.server.hosting.tracked_choices import TrackedChoices
-from mockserver.testing.sweep import Case, cases, options, others
+from mockserver.testing.sweep import cases, options, others
 from tests.testing.conftest import PLUGIN, Suite
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -373,23 +374,194 @@ def test_a_sweep_of_a_test_without_a_sandbox_is_refused(suite: Suite, names: str
     result.stdout.fnmatch_lines(["*needs the fixture mockserver*"])
 
 
-@pytest.mark.parametrize("names", ['"dual-status"', '"all"'])
-def test_a_failure_names_the_option_the_default_and_the_clause(suite: Suite, names: str) -> None:
+BOTH_WAYS = pytest.mark.parametrize("names", ['"dual-status"', '"all"'])
+NOT_BY_THIS = "fails under the default too, so not by this choice"
+
+
+def explained(result: pytest.RunResult, run: str) -> str:
+    """The first section of the mock about a failing run, whose id ends with these words in brackets."""
+    _, _, report = result.stdout.str().partition(f" test_a_bad_body[{run}] ___")
+    return re.split(r"^-+ mockserver\b.* -+$|^_{3,} .* _{3,}$|^={3,} .* ={3,}$", report, flags=re.MULTILINE)[1].strip()
+
+
+@BOTH_WAYS
+def test_a_failure_that_the_default_does_not_have_names_the_option_the_default_and_the_clause(
+    suite: Suite, names: str
+) -> None:
     result = suite.run(NAIVE.format(names=names))
 
-    result.stdout.fnmatch_lines(
-        [
-            "*test_a_bad_body*dual-status=guide*",
-            "*- mockserver -*",
-            "This run has the choice 'dual-status' set to 'guide' (the default is 'catalog').",
-            "*clause base.error-guide; L423*",
-            "To run it alone: @pytest.mark.mockserver(choices={'dual-status': 'guide'})",
-        ]
+    text = explained(result, "dual-status=guide")
+    assert [
+        "passes under the default",
+        "This run has the choice 'dual-status' set to 'guide' (the default is 'catalog').",
+        "Which status have the four codes under /v1/campaigns on which catalog and campaign guide differ?",
+        "A client has to tolerate every option (clause base.error-guide; L423 of the API document).",
+        "To run it alone: @pytest.mark.mockserver(choices={'dual-status': 'guide'})",
+    ] == text.splitlines()
+
+
+@BOTH_WAYS
+def test_a_failure_that_the_default_has_too_is_not_blamed_on_the_choice(suite: Suite, names: str) -> None:
+    result = suite.run(NAIVE.format(names=names).replace("400 ==", "418 =="))
+
+    expected = f"{NOT_BY_THIS}: 'dual-status' is 'guide' here (the default is 'catalog')"
+    assert expected == explained(result, "dual-status=guide")
+    assert "has to tolerate" not in result.stdout.str()
+
+
+@BOTH_WAYS
+def test_another_failure_under_the_default_is_named(suite: Suite, names: str) -> None:
+    source = NAIVE.format(names=names)
+    result = suite.run(
+        source.replace(
+            "        assert 400", "        if reply.status == 400:\n            raise OSError(1)\n        assert 400"
+        )
+    )
+
+    first, second, *_ = explained(result, "dual-status=guide").splitlines()
+    assert "fails in another way under the default: OSError at test_mine.py:7 `raise OSError(1)`" == first
+    assert second.startswith("This run has the choice 'dual-status' set to 'guide'")
+
+
+def test_an_assertion_of_a_helper_is_another_failure_where_another_line_calls_it(suite: Suite) -> None:
+    result = suite.run(
+        """
+        import pytest
+
+        def check(expected, actual):
+            assert expected == actual
+
+        @pytest.mark.mockserver_sweep("dual-status")
+        def test_a_bad_body(mockserver):
+            status = mockserver.call("POST", "/v1/campaigns", json={}).status
+            if status == 400:
+                check(401, status)
+            check(400, status)
+        """
+    )
+
+    assert explained(result, "dual-status=guide").startswith(
+        "fails in another way under the default: AssertionError at"
     )
 
 
-def test_a_failure_at_the_default_states_it() -> None:
-    assert "(the default)" in Case("dual-status", "catalog").explained()
+def test_a_subtest_is_compared_with_those_of_the_default(suite: Suite) -> None:
+    source = """
+        import pytest
+
+        @pytest.mark.mockserver_sweep("dual-status")
+        def test_a_bad_body(mockserver, subtests):
+            status = mockserver.call("POST", "/v1/campaigns", json={{}}).status
+            with subtests.test():
+                assert {expected} == status
+            with subtests.test():
+                assert status
+    """
+
+    same, other = (suite.run(source.format(expected=expected)) for expected in (418, 400))
+
+    assert f"\n{NOT_BY_THIS}: 'dual-status' is 'guide' here" in same.stdout.str()
+    assert "\npasses under the default\n" in other.stdout.str()
+    assert "fails in another way" not in same.stdout.str() + other.stdout.str()
+
+
+RULES = """
+    import pytest
+
+    @pytest.mark.mockserver_sweep("dual-status")
+    def test_a_bad_body(mockserver):
+        mockserver.on("listCampaigns").must_fire().error("INTERNAL_ERROR")
+        if mockserver.call("POST", "/v1/campaigns", json={}).status == %d:
+            mockserver.on("readCampaign").must_fire().error("INTERNAL_ERROR")
+"""
+
+
+@pytest.mark.parametrize(
+    ("more_at", "compared"),
+    [(422, "fails in another way under the default: Failed: a rule that must fire "), (418, NOT_BY_THIS)],
+)
+def test_a_failure_that_the_mock_states_is_the_same_if_its_whole_text_is(
+    suite: Suite, more_at: int, compared: str
+) -> None:
+    assert explained(suite.run(RULES % more_at), "dual-status=guide").startswith(compared)
+
+
+def test_a_default_that_was_not_run_is_named_with_the_line_that_runs_it(suite: Suite) -> None:
+    alone = suite.run(NAIVE.format(names='"dual-status"'), "-k", "guide")
+    suite.run(NAIVE.format(names='"all"'))
+    of_all = suite.run_again("test_mine.py::test_a_bad_body[dual-status=guide]")
+
+    first, second, *_ = explained(alone, "dual-status=guide").splitlines()
+    line = command_line(["pytest", "test_mine.py::test_a_bad_body[dual-status=catalog]"])
+    assert f"the default was not run before it here; to compare: {line}" == first
+    assert second.startswith("This run has the choice 'dual-status' set to 'guide'")
+    line = "@pytest.mark.mockserver(choices={'dual-status': 'catalog'})"
+    assert (
+        f"the default was not run before it here; to compare: {line}"
+        == explained(of_all, "dual-status=guide").partition("\n")[0]
+    )
+
+
+def test_a_default_that_was_skipped_was_not_run(suite: Suite) -> None:
+    source = NAIVE.format(names='"dual-status"')
+    result = suite.run(source.replace("assert 400", "if reply.status == 400: pytest.skip()\n        assert 400"))
+
+    assert explained(result, "dual-status=guide").startswith("the default was not run before it here")
+
+
+def test_a_default_that_fails_before_its_function_fails_in_another_way(suite: Suite) -> None:
+    result = suite.run(
+        """
+        import pytest
+
+        @pytest.fixture
+        def client(mockserver):
+            if mockserver.state()["choices"]["dual-status"] == "catalog":
+                raise OSError(1)
+            return mockserver
+
+        @pytest.mark.mockserver_sweep("dual-status")
+        def test_a_bad_body(client):
+            assert 400 == client.call("POST", "/v1/campaigns", json={}).status
+        """
+    )
+
+    assert explained(result, "dual-status=guide").startswith("fails in another way under the default: OSError at")
+
+
+def test_a_first_run_under_another_option_than_the_default_is_no_run_of_the_default(suite: Suite) -> None:
+    source = NAIVE.format(names='"all"').replace("400 ==", "418 ==")
+    set_by_mark = "@pytest.mark.mockserver(choices={'dual-status': 'guide'})"
+    result = suite.run(source.replace("@pytest", f"{set_by_mark}\n    @pytest"))
+
+    assert explained(result, "dual-status=guide").startswith("the default was not run before it here")
+    assert explained(result, "message-text=reworded").startswith(NOT_BY_THIS)
+
+
+def test_runs_of_several_parameters_are_compared_with_the_default_of_their_own(suite: Suite) -> None:
+    source = PARAMETRIZED.format(names='"dual-status"').replace("assert cadence < 1", "assert cadence < 0")
+    result = suite.run(source.replace("test_a_bad_cadence", "test_a_bad_body"))
+
+    assert explained(result, "0-dual-status=guide").startswith(NOT_BY_THIS)
+    assert explained(result, "-1-dual-status=guide").startswith("passes under the default")
+
+
+def test_a_failure_under_the_default_is_not_blamed_on_an_option(suite: Suite) -> None:
+    result = suite.run(NAIVE.format(names='"dual-status"').replace("400 ==", "418 =="))
+
+    expected = "fails under the default, so not by another option: 'dual-status' is 'catalog' here"
+    assert expected == explained(result, "dual-status=catalog")
+
+
+@pytest.mark.deep
+def test_on_workers_each_run_says_what_its_own_worker_has_compared(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    result = suite.run_in_workers(NAIVE.format(names='"dual-status"'))
+
+    first, *_ = explained(result, "dual-status=guide").splitlines()
+    assert first == "passes under the default" or first.startswith("the default was not run before it here")
 
 
 def test_a_choice_of_the_mark_is_combined_with_the_swept_one_which_wins(suite: Suite) -> None:

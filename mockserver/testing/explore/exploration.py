@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from mockserver.core.instants import Duration
 from mockserver.core.run import Run
 from mockserver.testing.explore import singles, waits
-from mockserver.testing.explore.findings import Findings
+from mockserver.testing.explore.findings import EffectsAlone, Findings
 from mockserver.testing.explore.in_process import RunInProcess, Sleep
 from mockserver.testing.explore.options import NEED, ExploreOptions
 from mockserver.testing.explore.pairs import First, pairs
@@ -100,6 +100,7 @@ class Exploration:
         self._ended: str | None = None
         self._choices_read: set[str] = set()
         self._findings = Findings(test)
+        self._alone = EffectsAlone()
         self._tolerated = Tolerated(options.tolerated_rows)
         self._coverage = TriedPlacements()
         self._verdicts: Counter[Verdict] = Counter()
@@ -364,6 +365,8 @@ class Exploration:
             *singles.of_choices(self._choices_read, clean.in_force, options),
         ]
         self._coverage.possible = {candidate.step.name for candidate in candidates if candidate.step.name}
+        if options.prune:
+            self._alone.merge(candidates)
         planned, merged = singles.pruned(candidates, options.prune)
         singles_coverage = self._coverage.singles
         singles_coverage.placements, singles_coverage.merged = len(planned) + merged, merged
@@ -401,6 +404,10 @@ class Exploration:
     def _judge(self, placement: Placement, reasons: list[Cause], sandbox: Sandbox) -> Verdict:
         """Count a run with its causes, and return its verdict."""
         verdict = verdict_of(reasons)
+        if len(placement) == 1:
+            self._alone.keep(placement[0], reasons)
+        else:
+            reasons = self._alone.without(placement, reasons)
         if verdict in _DEVIATES and self._tolerated.allows(placement, verdict):
             verdict, reasons = "reported", []
         part = self._coverage.pairs if len(placement) > 1 else self._coverage.singles

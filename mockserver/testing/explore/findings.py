@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -10,8 +10,9 @@ from typing import Any, Literal
 from mockserver._files import write_whole
 from mockserver._json import JSON
 from mockserver.scenario import documents
-from mockserver.testing.explore.placements import Placement
-from mockserver.testing.explore.verdicts import ORDER, Cause, Verdict
+from mockserver.testing.explore.placements import ExploreStep, Placement
+from mockserver.testing.explore.singles import Candidate
+from mockserver.testing.explore.verdicts import DIFFERS, ORDER, Cause, Verdict
 from mockserver.testing.report.folder import file_name
 from mockserver.testing.sandbox import Sandbox
 
@@ -129,6 +130,45 @@ class Findings:
     def rows(self) -> list[ExploreFinding]:
         """Return the findings, the worst first, then in the order in which they were met."""
         return sorted(self._rows.values(), key=lambda row: (*ORDER, ADVICE).index(row.verdict))
+
+
+class EffectsAlone:
+    """
+    What each fault and act has caused alone: for that no pair with it is blamed.
+
+    A step is known by what puts it in force, since its number among all calls may differ in the run of a pair's first one.
+    """
+
+    def __init__(self) -> None:
+        self._effects: dict[Any, set[Any]] = {}
+        self._equal: dict[Any, Any] = {}
+
+    def merge(self, candidates: Iterable[Candidate]) -> None:
+        """Let candidates with one key have the effects of the first of them, which is the one that is tried."""
+        tried: dict[Any, ExploreStep] = {}
+        for candidate in candidates:
+            first = tried.setdefault(candidate.key, candidate.step)
+            self._equal[_in_force(candidate.step)] = _in_force(first)
+
+    def keep(self, step: ExploreStep, reasons: Iterable[Cause]) -> None:
+        """Keep what a step alone has caused."""
+        self._effects.setdefault(_in_force(step), set()).update(map(_effect, reasons))
+
+    def without(self, placement: Placement, reasons: Sequence[Cause]) -> list[Cause]:
+        """Return the causes that no step of a pair has alone."""
+        known: set[Any] = set()
+        for step in placement:
+            own = _in_force(step)
+            known |= self._effects.get(self._equal.get(own, own), set())
+        return [cause for cause in reasons if _effect(cause) not in known]
+
+
+def _in_force(step: ExploreStep) -> Any:
+    return step.kind, step.operation, step.nth, step.name, step.target
+
+
+def _effect(cause: Cause) -> Any:
+    return cause.verdict, cause.name, cause.message if cause.name == DIFFERS else ""
 
 
 def document(sandbox: Sandbox, placement: Placement, name: str, summary: str) -> JSON:

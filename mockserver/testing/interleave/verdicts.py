@@ -229,6 +229,7 @@ class SerialEnds:
         self._records = {end.records for end in ends}
         self._rules = {finding.rule for end in ends for _, finding in end.findings}
         self._errors = {_kind(text, clients) for end in ends for text in end.errors.values()}
+        self._stuck = {_kind(end.stuck, clients) for end in ends if end.stuck is not None}
         self._checks = {_kind(end.check, clients) for end in ends if end.check is not None}
 
     def causes(
@@ -254,7 +255,9 @@ class SerialEnds:
                 message = f"{name} ended with {end.errors[name]}{after}"
                 causes.append(InterleaveCause("crashed", kind, message, client=name))
         if end.stuck is not None:
-            causes.append(InterleaveCause("stuck", "stuck", end.stuck))
+            is_serial = _kind(end.stuck, self._clients) in self._stuck
+            message = f"{end.stuck}, in a serial run too, so not by this order" if is_serial else end.stuck
+            causes.append(InterleaveCause("stuck", "stuck", message))
         check = None if end.check is None else _kind(end.check, self._clients)
         if check is not None and check not in self._checks:
             causes.append(InterleaveCause("check", check, f"the check ended with {end.check}"))

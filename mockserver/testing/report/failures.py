@@ -39,7 +39,7 @@ def describe(failure: BaseException | None) -> Failure:
     """Return the failure of a test that ended with this exception, or that shows none."""
     if failure is None:
         return Failure()
-    place = _place(failure)
+    place = place_of(failure)
     if isinstance(failure, CallMismatch):
         return Failure(expected=failure.expected, extra=failure.extra, nearest=failure.nearest, place=place)
     is_stop = _is_stop(failure)
@@ -129,7 +129,7 @@ def _is_own_refusal(failure: BaseException) -> bool:
     return trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("mockserver.")
 
 
-def _place(failure: BaseException) -> str:
+def place_of(failure: BaseException) -> str:
     """Return file, line and source of the last frame outside of libraries, and the line of the test that led there."""
     libraries = (Path(__file__).parents[2], Path(extract_tb.__code__.co_filename).parent)  # the mock's, and Python's
     own = []
