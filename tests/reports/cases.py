@@ -547,6 +547,15 @@ def test_event_for_nobody(mockserver: Sandbox) -> None:
     assert seen
 
 
+def test_late_event(mockserver: Sandbox) -> None:
+    """A rule delays an event, and the client does not wait for it."""
+    seen: list[Any] = []
+    mockserver.on("delivery").deliver(delay="5m")
+    mockserver.receive_webhooks(lambda event: seen.append(event) or 204)
+    connected(mockserver)
+    assert len(seen) == 1
+
+
 def test_accepted_event(mockserver: Sandbox) -> None:
     """The receiver accepts the event, and keeps nothing of it."""
     seen: list[Any] = []
