@@ -41,9 +41,9 @@ def run_cases(folder: Path, *arguments: str) -> None:
         raise RuntimeError(f"the cases ended with {result.returncode}; expected 1\n{result.stdout}{result.stderr}")
 
 
-def reports(folder: Path) -> dict[str, str]:
-    """Return the report of each case by its name."""
-    run_cases(folder)
+def reports(folder: Path, *arguments: str) -> dict[str, str]:
+    """Return the report of each case by its name, of a run with more arguments for pytest."""
+    run_cases(folder, *arguments)
     ending = recorder.REPORT.format("")
     return {
         file.name.removesuffix(ending): _settled(file.read_text(encoding="utf-8")) for file in folder.glob(f"*{ending}")
