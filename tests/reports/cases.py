@@ -360,6 +360,24 @@ def test_rule_without_a_match(mockserver: Sandbox) -> None:
     create(mockserver)
 
 
+def test_rule_of_the_test(mockserver: Sandbox) -> None:
+    """The client does not retry, so the rule that the test makes for its second call never fires."""
+    mockserver.on("startCampaign").nth(2).drop("after")
+    launched(mockserver)
+
+
+def test_rule_without_an_effect(mockserver: Sandbox) -> None:
+    """The test forgets what its rule does."""
+    mockserver.on("startCampaign").nth(2)
+    launched(mockserver)
+
+
+def test_rule_with_nothing_to_act_on(mockserver: Sandbox) -> None:
+    """The client starts no campaign, so the rule has none to end."""
+    mockserver.on("listCampaigns").must_fire().fail_campaign()
+    mockserver.call("GET", "/v1/campaigns")
+
+
 def test_rule_without_its_call(mockserver: Sandbox) -> None:
     """The client does not retry, so the rule for the second call never fires."""
     mockserver.on("startCampaign").nth(2).may_fire().drop("after")
