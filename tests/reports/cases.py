@@ -488,6 +488,19 @@ def test_receiver_raises(mockserver: Sandbox) -> None:
     assert mockserver.ledger.executions
 
 
+def test_receiver_asserts(mockserver: Sandbox) -> None:
+    """An assertion of the test in its receiver fails; nothing else does."""
+    mockserver.receive_webhooks(lambda event: pytest.fail(f"{event.json()['event']} is not expected"))
+    connected(mockserver)
+
+
+def test_receiver_returns_an_object(mockserver: Sandbox) -> None:
+    """The receiver returns an object, which is no response."""
+    hook = mockserver.receive_webhooks(lambda event: {"ok": True})
+    connected(mockserver)
+    assert hook.deliveries[0]["status"] == "delivered"
+
+
 @pytest.mark.mockserver(choices={"wh-timestamp": "sandbox-clock"})
 def test_receiver_refuses(mockserver: Sandbox) -> None:
     """The receiver verifies with a wrong secret."""

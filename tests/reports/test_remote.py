@@ -15,7 +15,14 @@ from tests.reports.test_golden import NAMES
 # What the receiver, the stopwatch or the frozen clock of this process takes part in, and what a server counts for all its sandboxes.
 OF_THIS_PROCESS = (
     *("accepted_event", "event_before_the_answer", "event_for_nobody", "forged_event", "frozen_clock", "late_event"),
-    *("lost_prefix", "rate_limit_on_a_frozen_clock", "receiver_is_at_another_path", "receiver_raises"),
+    *(
+        "lost_prefix",
+        "rate_limit_on_a_frozen_clock",
+        "receiver_asserts",
+        "receiver_is_at_another_path",
+        "receiver_raises",
+    ),
+    *("receiver_returns_an_object",),
     *("receiver_raises_at_a_forged_event", "receiver_raises_at_an_unknown_event", "receiver_refuses"),
     *("receiver_refuses_by_age", "repeated_event", "stopped_by_a_timeout", "told_of_a_wait", "two_clocks"),
 )
