@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import xml.etree.ElementTree
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -167,7 +168,7 @@ def test_a_sandbox_of_the_module_is_reported_by_each_failing_test_that_calls_it(
     assert 1 == result.stdout.str().count("what happened:")
 
 
-def test_a_late_call_is_assigned_to_the_test_of_its_sandbox(suite: Suite) -> None:
+def test_a_late_call_is_assigned_to_the_test_of_its_sandbox_unless_the_test_closed_it(suite: Suite) -> None:
     result = suite.run(
         """
         import urllib.error
@@ -183,10 +184,15 @@ def test_a_late_call_is_assigned_to_the_test_of_its_sandbox(suite: Suite) -> Non
                 urllib.request.urlopen(kept[0] + "/v1/campaigns")
             except urllib.error.HTTPError as refusal:
                 refusal.close()
+
+        def test_that_closes_its_sandbox_itself(mockserver_server):
+            with mockserver_server.sandbox() as sandbox:
+                pass
+            assert 410 == sandbox.call("GET", "/v1/campaigns").status
         """
     )
 
-    result.assert_outcomes(passed=2, warnings=1)
+    result.assert_outcomes(passed=3, warnings=1)
     result.stdout.fnmatch_lines(
         [
             "test_mine.py::test_first",
@@ -246,45 +252,6 @@ def test_each_of_two_servers_has_its_own_sandboxes_of_tests(suite: Suite) -> Non
     result.stdout.fnmatch_lines(["sandbox_2: clock at *"])
 
 
-def test_a_call_to_a_sandbox_that_the_test_closed_is_not_a_late_call(suite: Suite) -> None:
-    result = suite.run(
-        """
-        def test_it(mockserver_server):
-            with mockserver_server.sandbox() as sandbox:
-                pass
-            assert 410 == sandbox.call("GET", "/v1/campaigns").status
-        """
-    )
-
-    result.assert_outcomes(passed=1, warnings=0)
-
-
-def test_a_unittest_test_case_has_its_sandbox_as_an_attribute(suite: Suite) -> None:
-    result = suite.run(
-        """
-        import unittest
-        import pytest
-
-        @pytest.mark.mockserver(now="2026-03-01T12:00:00Z")
-        @pytest.mark.usefixtures("mockserver")
-        class TestIt(unittest.TestCase):
-            def test_passes(self):
-                self.assertEqual(2026, self.mockserver.now.year)
-
-            def test_fails(self):
-                self.assertEqual(200, self.mockserver.call("GET", "/v1/campaigns/none").status)
-
-            @unittest.expectedFailure
-            def test_expected(self):
-                self.assertEqual(200, self.mockserver.call("GET", "/v1/campaigns/none").status)
-        """,
-        "--tb=short",
-    )
-
-    result.assert_outcomes(passed=1, failed=1, xfailed=1)
-    assert [] == lacking(section(result)[:1], [("#1 readCampaign", "404 CAMPAIGN_NOT_FOUND")])
-
-
 # What it never contains, and how long it gets
 
 
@@ -309,80 +276,53 @@ def test_no_report_or_document_contains_a_key(suite: Suite) -> None:
     assert [] == re.findall(r"[sp]k_\w{4,}", text)
 
 
-POLLS = """
-    def test_it(mockserver):
-        campaign = create(mockserver)
-        start(mockserver, campaign)
-        for _ in range(200):
-            mockserver.call("GET", f"/v1/campaigns/{campaign}")
-"""
+def look(sandbox: Sandbox, query: str = "") -> object:
+    return sandbox.call("GET", f"/v1/campaigns{query}")
 
 
-def rows(found: list[str]) -> list[str]:
-    """What happened, without the instants."""
-    start = found.index("what happened:") + 1
-    end = next(at for at in range(start, len(found)) if not found[at].startswith("  "))
-    return [re.sub(r"^  \d\d:\d\d:\d\d\.\d{3}  ", "", each) for each in found[start:end]]
+def bent(sandbox: Sandbox) -> None:
+    sandbox.on("listCampaigns").error("INTERNAL_ERROR")
+    look(sandbox)
 
 
 @pytest.mark.parametrize(
     "between",
     [
-        'mockserver.call("GET", "/v1/campaigns/none")',
-        "create(mockserver)",
-        'mockserver.choose({"media-max-files": 2})',
-        'mockserver.on("listCampaigns").error("INTERNAL_ERROR"); mockserver.call("GET", "/v1/campaigns")',
+        lambda sandbox: sandbox.call("GET", "/v1/campaigns/none"),
+        lambda sandbox: sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}),
+        lambda sandbox: sandbox.choose({"media-max-files": 2}),
+        bent,
+        lambda sandbox: sandbox.advance("1s"),
+        lambda sandbox: look(sandbox, "?limit=1"),
     ],
-    ids=["a refused call", "a change", "a command", "a bent call"],
+    ids=["a refused call", "a change", "a command", "a bent call", "one advance", "another query"],
 )
-def test_an_entry_between_two_polls_separates_them(suite: Suite, between: str) -> None:
-    found = reported(
-        suite,
-        f"""
-    @pytest.mark.mockserver(conduct="off")
-    def test_it(mockserver):
-        mockserver.call("GET", "/v1/campaigns")
-        {between}
-        mockserver.call("GET", "/v1/campaigns")
-        assert 0
-        """,
-    )
+def test_an_entry_between_two_polls_separates_them(mockserver: Sandbox, between: Callable[[Sandbox], object]) -> None:
+    look(mockserver)
+    between(mockserver)
+    look(mockserver)
+    mockserver.call("GET", "/v1/message-templates")
 
-    assert not any("times" in each for each in found)
+    assert "times" not in mockserver.report()
 
 
-def test_the_nearest_call_is_never_folded_away(suite: Suite) -> None:
-    found = reported(
-        suite,
-        """
-    def test_it(mockserver):
-        for _ in range(5):
-            mockserver.call("GET", "/v1/campaigns")
+def test_the_nearest_call_is_never_folded_away(mockserver: Sandbox) -> None:
+    for _ in range(5):
+        look(mockserver)
+    with pytest.raises(AssertionError) as raised:
         mockserver.calls("listCampaigns").where(status=201).one()
-        """,
-    )
+    shown = [line.split()[1] for line in mockserver.report(raised.value).splitlines() if "listCampaigns GET" in line]
 
-    assert "nearest is #5 listCampaigns GET /v1/campaigns -> 200" == found[1]
-    assert [
-        "#1-#4 listCampaigns GET /v1/campaigns -> 200  (4 times)",
-        "#5 listCampaigns GET /v1/campaigns -> 200",
-        '              answered  {"campaigns": []}',
-    ] == [each.removeprefix("  ") for each in rows(found)]
+    assert ["#1-#4", "#5"] == [each for each in shown if each.startswith("#")]
 
 
-def test_answers_that_differ_in_more_than_numbers_are_not_folded(suite: Suite) -> None:
-    found = reported(
-        suite,
-        """
-    def test_it(mockserver):
-        chat = "/v1/messaging/chats/chat_helena?limit=2"
-        page = mockserver.call("GET", chat).json()
-        mockserver.call("GET", f"{chat}&cursor={page['nextCursor']}")
-        assert 0
-        """.replace("def test_it", '@pytest.mark.mockserver(scenario="demo", given=None)\n    def test_it'),
-    )
+@pytest.mark.mockserver(scenario="demo")
+def test_answers_that_differ_in_more_than_numbers_are_not_folded(mockserver: Sandbox) -> None:
+    chat = "/v1/messaging/chats/chat_helena?limit=2"
+    page = mockserver.call("GET", chat).json()
+    mockserver.call("GET", f"{chat}&cursor={page['nextCursor']}")
 
-    assert not any("times" in each for each in found)
+    assert "times" not in mockserver.report()
 
 
 def test_the_exception_of_a_receiver_is_reported_without_secrets(mockserver: Sandbox) -> None:
@@ -413,21 +353,14 @@ def test_equal_findings_are_merged_with_the_exchanges_of_all(mockserver: Sandbox
     assert "(calls #2, #4, #6, #8, #10, #12, #14, #16, #18, #20 and 2 more)" in text
 
 
-def test_of_many_events_the_last_are_printed_with_the_number_of_earlier_ones(suite: Suite) -> None:
-    found = reported(
-        suite,
-        """
-    def test_it(mockserver):
-        for _ in range(33):
-            mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
-        mockserver.advance("1h")
-        assert 0
-        """,
-    )
+def test_of_many_events_the_last_are_printed_with_the_number_of_earlier_ones(mockserver: Sandbox) -> None:
+    for _ in range(33):
+        mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
+    mockserver.advance("1h")
+    events = mockserver.report().partition("\nevents:\n")[2].splitlines()
 
-    at = found.index("events:")
-    assert "  ... 3 earlier" == found[at + 1]
-    assert 30 == sum(each.endswith("no endpoint") for each in found)
+    assert "  ... 3 earlier" == events[0]
+    assert 30 == sum(each.endswith("no endpoint") for each in events)
 
 
 @pytest.mark.parametrize(("other", "is_named"), [({}, True), ({"X-Attempt": "2"}, False)], ids=["equal", "another"])
@@ -505,8 +438,12 @@ def test_reports_pass_through_workers_and_into_junit_xml(suite: Suite, monkeypat
     assert {"mockserver_sandbox", "mockserver_replay"} == set.intersection(*map(set, properties))
 
 
-def test_documents_of_failures_can_be_left_out(suite: Suite) -> None:
-    found = reported(suite, "    def test_it(mockserver):\n        assert 0\n", "--mockserver-failures-dir", "off")
+@pytest.mark.parametrize(
+    ("body", "folder"), [("create(mockserver)", "off"), ("pass", ".mockserver/failures")], ids=["left out", "no call"]
+)
+def test_a_report_without_a_document_promises_none(suite: Suite, body: str, folder: str) -> None:
+    test = f"    def test_it(mockserver):\n        {body}\n        assert 0\n"
+    found = reported(suite, test, "--mockserver-failures-dir", folder)
 
     assert not any("replay" in each or "document" in each for each in found)
     assert not (suite.pytester.path / ".mockserver").exists()
@@ -531,13 +468,6 @@ def test_the_documents_are_excluded_from_version_control(suite: Suite) -> None:
     assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
 
 
-def test_no_document_is_promised_where_nothing_was_done(suite: Suite) -> None:
-    found = reported(suite, "    def test_it(mockserver):\n        assert 0\n")
-
-    assert not any("replay" in each for each in found)
-    assert not (suite.pytester.path / ".mockserver").exists()
-
-
 def test_an_incomplete_document_states_it(suite: Suite) -> None:
     found = reported(
         suite,
@@ -553,9 +483,19 @@ def test_an_incomplete_document_states_it(suite: Suite) -> None:
 
 
 def test_a_history_of_collapsed_polls_is_replayed_completely(suite: Suite) -> None:
-    reported(suite, POLLS + "        assert 0\n")
-    document = read_file(Path(suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml"))
-    outcomes = list(replay(document))
+    reported(
+        suite,
+        """
+    def test_it(mockserver):
+        campaign = create(mockserver)
+        start(mockserver, campaign)
+        for _ in range(200):
+            mockserver.call("GET", f"/v1/campaigns/{campaign}")
+        assert 0
+        """,
+    )
+    outcomes = list(replay(read_file(suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml")))
+
     assert 202 == len(outcomes)
     assert [] == [each for each in outcomes if each.differences]
 
