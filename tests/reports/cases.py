@@ -208,6 +208,11 @@ def test_null(mockserver: Sandbox) -> None:
     assert execution["completedAt"].startswith("2026")
 
 
+def test_word_for_a_number(mockserver: Sandbox) -> None:
+    """The client reads a word as a number, which no wait would change."""
+    assert int(read(mockserver, launched(mockserver))["status"])
+
+
 def test_missing_member(mockserver: Sandbox) -> None:
     """The client reads `campaignId` in an answer that has `id`."""
     assert read(mockserver, create(mockserver))["campaignId"]
@@ -315,8 +320,8 @@ def test_double_start(mockserver: Sandbox) -> None:
 
 
 def test_rate_limit(mockserver: Sandbox) -> None:
-    """The client ignores a 429."""
-    mockserver.on("listCampaigns").nth(2).error("RATE_LIMIT_EXCEEDED")
+    """The client ignores a 429, and calls again at once."""
+    mockserver.on("listCampaigns").skip(1).times(2).error("RATE_LIMIT_EXCEEDED")
     statuses = [mockserver.call("GET", "/v1/campaigns").status for _ in range(3)]
     assert statuses == [200, 200, 200]
 
@@ -344,6 +349,14 @@ def test_failed_by_the_test(mockserver: Sandbox) -> None:
     campaign = launched(mockserver)
     mockserver.admin.fail_campaign(campaign)
     assert read(mockserver, campaign)["status"] == "completed"
+
+
+def test_rotated_key(mockserver: Sandbox) -> None:
+    """A rule gives the tenant another key, and the client keeps the old one."""
+    key = {"X-API-Key": mockserver.secret_key}
+    mockserver.on("createCampaign").rotate_key()
+    create(mockserver)
+    assert mockserver.call("GET", "/v1/campaigns", headers=key).status == 200
 
 
 def test_stale_read(mockserver: Sandbox) -> None:
