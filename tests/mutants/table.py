@@ -383,10 +383,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "severe = [finding for finding in findings if finding.severity < _NOISE]",
         "severe = [finding for finding in findings if finding.severity <= _NOISE]",
         "the first lines of a report name a finding that explains no failure",
-        (
-            "tests/testing/test_reading_reports.py",
-            "tests/testing/test_reports.py",
-        ),
+        ("tests/reports/test_golden.py",),
     ),
     Mutant(
         "replay-lost-answers",

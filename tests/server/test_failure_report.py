@@ -7,12 +7,8 @@ import sys
 
 import pytest
 
-from mockserver import MockServer, Sandbox
+from mockserver import MockServer
 from mockserver._json import JSON
-from mockserver.report.run.failure import in_words
-from mockserver.report.run.text import report
-from mockserver.testing.report.snapshots import snapshot
-from tests.clients.operations import SESSIONS
 from tests.server.control_calls import NOON, Made, make, refused
 
 GIVEN = {
@@ -45,55 +41,6 @@ def view(made: Made, query: str = "") -> JSON:
     return body
 
 
-def test_the_first_line_names_the_last_refused_call_by_operation_status_and_code(made: Made) -> None:
-    campaign = started_twice(made)
-
-    assert [
-        f"the last call that failed is #3 startCampaign POST /v1/campaigns/{campaign}/start -> 422 CAMPAIGN_ALREADY_PROCESSING",
-        "  start.already at path.id: got a campaign that is processing; expected draft",
-    ] == text(made)[:2]
-
-
-def test_the_first_line_names_a_call_that_a_rule_changed_with_the_rule(made: Made) -> None:
-    made.control("POST", "/scenarios", {"script": [{"on": "listCampaigns", "do": {"error": "RATE_LIMIT_EXCEEDED"}}]})
-    made.api("GET", "/v1/campaigns")
-
-    first, second, *_ = text(made)
-
-    assert first.startswith(
-        "the last call that failed is #1 listCampaigns GET /v1/campaigns -> 429 RATE_LIMIT_EXCEEDED"
-    )
-    assert "rule_1: error RATE_LIMIT_EXCEEDED" in first
-    assert "  the operation did not take effect, and the client got 429" == second
-
-
-def test_a_refused_call_is_named_although_successful_ones_follow_it(made: Made) -> None:
-    campaign = started_twice(made)
-    made.api("GET", f"/v1/campaigns/{campaign}")
-
-    assert "-> 422 CAMPAIGN_ALREADY_PROCESSING" in text(made)[0]
-
-
-def test_the_words_of_the_test_precede_the_likely_cause(made: Made) -> None:
-    started_twice(made)
-
-    lines = text(made, "?failure=expected%20202%2C%20got%20422%0Aat%20main.test.ts%3A7")
-
-    assert "the test failed at main.test.ts:7: expected 202, got 422" == lines[0]
-    assert any("422 CAMPAIGN_ALREADY_PROCESSING" in line for line in lines[1:3])
-
-
-def test_the_words_of_the_test_precede_a_wait_on_a_frozen_clock(mockserver: Sandbox) -> None:
-    mockserver.call("POST", SESSIONS, json={})
-    unmoved = {"first": 1, "last": 1, "calls": 1, "seconds": 0.0, "idleSeconds": 5.0}
-    seen = snapshot(mockserver._backend, mockserver.settings)._replace(unmoved=unmoved)
-
-    first, second, *_ = report(seen, in_words("test timed out after 5000ms")).summary
-
-    assert "the test failed: test timed out after 5000ms" == first
-    assert second.startswith(f"The clock of {mockserver.id} did not move: the test was stopped 5 s after its last call")
-
-
 def test_without_a_report_neither_its_modules_nor_those_of_accept_are_loaded() -> None:
     code = "import sys, mockserver.testing.backend; print([name for name in sys.modules if name in sys.argv[1:]])"
     names = ("werkzeug.http", "mockserver.report.run.diagnosis")
@@ -103,20 +50,6 @@ def test_without_a_report_neither_its_modules_nor_those_of_accept_are_loaded() -
     ).stdout
 
     assert "[]" == loaded.strip()
-
-
-def test_it_has_settings_calls_and_the_rules_that_never_fired_and_how_to_repeat_the_run(made: Made) -> None:
-    made.control("POST", "/scenarios", {"script": [{"on": "cancelCampaign", "do": {"drop": "after"}}]})
-    started_twice(made)
-
-    lines = text(made)
-
-    assert f"{made.id}: clock at 2026-03-01T12:00:00.000Z" in "\n".join(lines)
-    assert {"what happened:", "rules that never fired:"} <= set(lines)
-    assert (
-        f"to repeat its calls, while the sandbox is open: curl -s {made.base}/_mock/replay > run.json && mockserver replay-calls run.json"
-        == lines[-1]
-    )
 
 
 def test_json_has_the_call_and_the_same_text(made: Made) -> None:
@@ -137,22 +70,8 @@ def test_json_has_the_call_and_the_same_text(made: Made) -> None:
     assert report["summary"] == report["text"].splitlines()[: len(report["summary"])]
 
 
-def test_a_sandbox_without_calls_names_its_address(made: Made) -> None:
-    assert [f"No call reached {made.id};", f"  its address is {made.base}: does the client send its calls there?"] == (
-        view(made)["summary"]
-    )
+def test_json_of_a_sandbox_without_calls_has_no_call(made: Made) -> None:
     assert view(made)["call"] is None
-
-
-def test_its_advice_is_calls_of_the_control_plane(made: Made) -> None:
-    session = made.session()
-    made.api("GET", f"{SESSIONS}/{session}")
-
-    whole = "\n".join(text(made))
-
-    assert f"POST {made.base}/_mock/sessions/{session}/complete plays its user" in whole
-    assert f'POST {made.base}/_mock/clock/advance {{"by": 1200}}' in whole
-    assert "mockserver." not in whole
 
 
 def test_no_key_is_in_it(made: Made) -> None:

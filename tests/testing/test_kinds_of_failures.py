@@ -11,7 +11,7 @@ import re
 import pytest
 
 from tests.testing.conftest import Suite
-from tests.testing.test_causes_in_reports import summary
+from tests.testing.test_reports import summary
 
 CAMPAIGN = "campaign = create(mockserver, cadence=60)"
 SESSION = (

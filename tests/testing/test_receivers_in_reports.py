@@ -18,50 +18,19 @@ def connect(mockserver):
 """
 
 
-@pytest.mark.parametrize("kind", ["def", "async def"])
-def test_a_failed_assertion_in_a_receiver_fails_its_test(suite: Suite, kind: str) -> None:
-    result = suite.run(
-        CONNECT
-        + f"""
-def test_connect(mockserver):
+ASSERTS = """
     {kind} receive(request):
         assert request.json()["event"] == "another"
 
     mockserver.receive_webhooks(receive)
-    connect(mockserver)
 """
-    )
-
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "an assertion in a webhook receiver failed:",
-            "  the receiver raised AssertionError: assert * == 'another' (test_mine.py:*",
-        ]
-    )
-
-
-def test_any_other_exception_of_a_receiver_is_only_a_500_to_the_service(suite: Suite) -> None:
-    result = suite.run(
-        CONNECT
-        + """
-def test_connect(mockserver):
+RAISES = """
     def receive(request):
         raise LookupError("the database is down")
 
     mockserver.receive_webhooks(receive)
-    connect(mockserver)
 """
-    )
-
-    result.assert_outcomes(passed=1)
-
-
-def test_a_forged_event_that_fails_an_assertion_fails_no_test(suite: Suite) -> None:
-    result = suite.run(
-        CONNECT
-        + """
-def test_connect(mockserver):
+ASSERTS_OF_A_FORGED_ONE = """
     from standardwebhooks import Webhook, WebhookVerificationError
 
     def receive(request):
@@ -72,29 +41,25 @@ def test_connect(mockserver):
 
     hook = mockserver.receive_webhooks(receive)
     mockserver.on("delivery").deliver(forge="wrong-secret")
-    connect(mockserver)
 """
-    )
-
-    result.assert_outcomes(passed=1)
 
 
-def test_the_first_line_names_what_a_receiver_has_returned_instead_of_a_response(suite: Suite) -> None:
-    result = suite.run(
-        CONNECT
-        + """
-def test_connect(mockserver):
-    hook = mockserver.receive_webhooks(lambda request: {"ok": True})
-    connect(mockserver)
-    assert hook.deliveries[0]["status"] == "delivered"
-"""
-    )
+@pytest.mark.parametrize(
+    ("receiver", "outcome"),
+    [
+        (ASSERTS.format(kind="def"), {"failed": 1}),
+        (ASSERTS.format(kind="async def"), {"failed": 1}),
+        (RAISES, {"passed": 1}),
+        (ASSERTS_OF_A_FORGED_ONE, {"passed": 1}),
+    ],
+    ids=["assertion", "assertion-of-a-coroutine", "exception", "forged"],
+)
+def test_a_failed_assertion_in_a_receiver_alone_fails_its_test(
+    suite: Suite, receiver: str, outcome: dict[str, int]
+) -> None:
+    result = suite.run(f"{CONNECT}\ndef test_connect(mockserver):{receiver}    connect(mockserver)\n")
 
-    result.stdout.fnmatch_lines(
-        [
-            "the receiver webhook_* answered 500 to entrypoints.chatapp.connected event_*: the receiver returned a dict; expected *",
-        ]
-    )
+    assert outcome == {name: count for name, count in result.parseoutcomes().items() if name in ("failed", "passed")}
 
 
 @pytest.mark.parametrize("trace", ["off", "always"])
@@ -140,8 +105,9 @@ def test_connect(mockserver):
     result.stdout.fnmatch_lines(["*the test's own failure*"])
 
 
+@pytest.mark.parametrize("is_coroutine", [False, True])
 @pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit, GeneratorExit, pytest.fail.Exception])
-def test_an_exit_of_a_receiver_is_its_answer_to_that_attempt(end: type[BaseException]) -> None:
+def test_an_exit_of_a_receiver_is_its_answer_to_that_attempt(end: type[BaseException], is_coroutine: bool) -> None:
     requests = []
 
     def receive(request: object) -> int:
@@ -150,8 +116,11 @@ def test_an_exit_of_a_receiver_is_its_answer_to_that_attempt(end: type[BaseExcep
             raise end("no more")
         return 204
 
+    async def receive_later(request: object) -> int:
+        return receive(request)
+
     with MockServer() as server, server.sandbox() as sandbox:
-        sandbox.receive_webhooks(receive)
+        sandbox.receive_webhooks(receive_later if is_coroutine else receive)
         sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
         with pytest.raises(end):
             sandbox.advance(minutes=20)
@@ -160,26 +129,6 @@ def test_an_exit_of_a_receiver_is_its_answer_to_that_attempt(end: type[BaseExcep
         sandbox.advance(seconds=5)
 
         assert [500, 204] == [each["status"] for each in sandbox.events[0]["deliveries"][0]["attempts"]]
-
-
-@pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit, pytest.fail.Exception])
-def test_a_coroutine_that_exits_leaves_the_loop_to_the_next_request(end: type[BaseException]) -> None:
-    requests = []
-
-    async def receive(request: object) -> int:
-        requests.append(request)
-        if len(requests) == 1:
-            raise end("no more")
-        return 204
-
-    with MockServer() as server, server.sandbox() as sandbox:
-        sandbox.receive_webhooks(receive)
-        sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
-        with pytest.raises(end):
-            sandbox.advance(minutes=20)
-        sandbox.advance(seconds=5)
-
-        assert "delivered" == sandbox.events[0]["deliveries"][0]["status"]
 
 
 @pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit])

@@ -24,16 +24,6 @@ def running() -> Iterator[MockServer]:
 
 
 class TestOfASandbox:
-    def test_without_a_failure_it_begins_with_the_last_refused_call(self, mockserver: Sandbox) -> None:
-        mockserver.call("GET", "/v1/campaigns/none")
-
-        assert f"the last call that failed is #1 readCampaign {REFUSED}" == mockserver.report().splitlines()[0]
-
-    def test_with_the_message_of_a_test_it_begins_with_that(self, mockserver: Sandbox) -> None:
-        mockserver.call("GET", "/v1/campaigns/none")
-
-        assert "the test failed: no campaign" == mockserver.report("no campaign\nat line 3").splitlines()[0]
-
     def test_with_an_exception_it_is_the_report_of_pytest(self, mockserver: Sandbox) -> None:
         try:
             mockserver.calls("startCampaign").one()
