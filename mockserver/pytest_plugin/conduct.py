@@ -132,7 +132,7 @@ class ConductPlugin:
         }
         if report.failed and mode(item) != "error":
             shown = "\n".join(text for _, text in report.sections)
-            others = [finding for finding in findings if f"{finding.rule}: {printable(finding.message)}" not in shown]
+            others = [finding for finding in findings if printable(finding.advice) not in shown]
             if others:
                 report.sections.append((_TITLE, format_findings(others)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 _PLACE = re.compile(r"[\w./\\-]+\.[A-Za-z]\w*:[1-9]\d*\b")
@@ -14,11 +15,20 @@ ANSWER: Final = object()  # in place of a value: the client has parsed an answer
 Step = str | int
 
 
-class Reading(NamedTuple):
-    """What the expression of a client that failed has read: a value, and the members in it, of which one is not there."""
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """
+    What the expression of a client that failed has read.
+
+    Attributes:
+        value: What it began with; `ANSWER` if it has fetched an answer itself.
+        steps: The members that it read in it, of which one is not there.
+        is_parsed: False if the answer went through code of the client, which may have made another value of it.
+    """
 
     value: Any
     steps: tuple[Step, ...]
+    is_parsed: bool = True
 
 
 class Failure(NamedTuple):

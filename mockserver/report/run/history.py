@@ -101,7 +101,8 @@ def _before_answers(snapshot: SandboxSnapshot) -> dict[int, int]:
 def _call_before(snapshot: SandboxSnapshot, change: View, times: Sequence[int]) -> int:
     """Return the number of the call before a change: its cause, else the latest one by the clock or by a command; 0 for none."""
     if "exchange" in change["cause"]:
-        return int(change["cause"]["exchange"])
+        number: int = change["cause"]["exchange"]
+        return number
     at = parse(change["at"])
     calls = bisect_left(times, at[0]) if at is not None else 0
     steps = bisect_left(snapshot.steps, change["n"], key=lambda step: step["transitions"])

@@ -62,8 +62,11 @@ def problems(snapshot: SandboxSnapshot, failure: Failure | None) -> list[Problem
     if failure is None:
         return found
     found += faults.idle_rules(snapshot, failure)
-    if all(problem.rank == "advice" for problem in found):
+    ranks = {problem.rank for problem in found}
+    if ranks <= {"advice"}:
         found += _readings(snapshot, failure)
+    elif ranks <= {"fault", "advice"}:
+        found += clocks.due(snapshot, failure)
     return found + list(refused.expected_refusals(snapshot, failure))
 
 

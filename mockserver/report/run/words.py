@@ -50,7 +50,11 @@ def names_of(state: View, events: Iterable[View]) -> dict[str, str]:
         for execution in tenant["executions"]:
             names[execution["id"]] = names.get(execution["campaignId"], execution["campaignId"])
         names |= {webhook["id"]: webhook["url"] for webhook in tenant["webhooks"]}
+        for number, session in enumerate(tenant["sessions"], start=1):
+            others = len(tenant["sessions"]) > 1
+            names[session["id"]] = f"connection session {number}" if others else "the connection session"
     kinds = {event["id"]: event["event"] for event in events}
+    names |= kinds
     for delivery in state["deliveries"]:
         endpoint = delivery["endpoint"]
         names[delivery["id"]] = f"{kinds.get(delivery['eventId'], 'an event')} to {names.get(endpoint, endpoint)}"

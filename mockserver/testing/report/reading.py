@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+from dataclasses import replace
 from pathlib import Path
 from traceback import FrameSummary, extract_tb, walk_tb
 from types import FrameType
@@ -36,7 +37,7 @@ def _source(summary: FrameSummary) -> str:
     lines = [linecache.getline(summary.filename, number).encode() for number in range(first, last + 1)]
     lines[-1] = lines[-1][: summary.end_colno]
     lines[0] = lines[0][summary.colno :]
-    return b"".join(lines).decode(errors="replace").strip()
+    return b"".join(lines).decode("utf-8", "replace").strip()
 
 
 def _read(node: ast.expr, frame: FrameType) -> Reading | None:
@@ -52,6 +53,8 @@ def _read(node: ast.expr, frame: FrameType) -> Reading | None:
             return _parsed(inner, frame)
         case ast.Attribute(value=inner, attr=name):
             return _attribute(inner, name, frame)
+        case ast.Call():
+            return Reading(ANSWER, (), is_parsed=False)
     return None
 
 
@@ -59,7 +62,7 @@ def _member(node: ast.expr, key: Any, frame: FrameType) -> Reading | None:
     reading = _read(node, frame)
     if reading is None or not isinstance(key, str | int):
         return None
-    return Reading(reading.value, (*reading.steps, key))
+    return replace(reading, steps=(*reading.steps, key))
 
 
 def _attribute(node: ast.expr, name: str, frame: FrameType) -> Reading | None:
@@ -68,7 +71,7 @@ def _attribute(node: ast.expr, name: str, frame: FrameType) -> Reading | None:
     if reading is None:
         return None
     own = {} if reading.steps or reading.value is ANSWER else getattr(reading.value, "__dict__", {})
-    return Reading(own[name], ()) if name in own else Reading(reading.value, (*reading.steps, name))
+    return Reading(own[name], ()) if name in own else replace(reading, steps=(*reading.steps, name))
 
 
 def _parsed(node: ast.expr, frame: FrameType) -> Reading:

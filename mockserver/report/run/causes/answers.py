@@ -38,7 +38,7 @@ def misread(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Prob
             continue
         value = body if reading.value is ANSWER else reading.value
         lacks = _first_lack(value, reading)
-        if lacks:
+        if lacks and (reading.is_parsed or _is_of_answers(snapshot, reading)):
             yield Problem(
                 headline=f"the answer of #{call.n} {lacks}",
                 rank="cause",
@@ -46,6 +46,18 @@ def misread(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Prob
                 got=[f"answered {shorten(body)}"],
             )
         return
+
+
+def _is_of_answers(snapshot: SandboxSnapshot, reading: Reading) -> bool:
+    """Return True if the first member that the client reads is one of the answers, of whichever call."""
+    return any(reading.steps[0] in _names(call.body_received) for call in snapshot.exchanges)
+
+
+def _names(body: Any) -> set[Step]:
+    """Return the names of the members of an answer, however deep."""
+    if isinstance(body, Mapping):
+        return {*body, *(name for member in body.values() for name in _names(member))}
+    return {name for member in body for name in _names(member)} if isinstance(body, list) else set()
 
 
 def _contains(body: Any, value: Any) -> bool:

@@ -17,6 +17,7 @@ from mockserver.report.run.causes.receivers import receiver_exceptions
 from mockserver.report.run.failure import Failure
 from mockserver.report.run.snapshot import SandboxSnapshot
 
+_ID: Final = re.compile(r"\b\w+_\w+\b")
 _VARYING: Final = re.compile(r"\w*\d\w*")  # ids and numbers in the messages of findings that are alike
 _COPY_CLAUSE: Final = "campaigns.name"
 
@@ -27,7 +28,7 @@ def findings(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
     is_broken = bool(receiver_exceptions(snapshot.events))
     rows = [row for row in snapshot.findings if not (is_broken and _is_of_receiver(RULES[row.rule]))]
     alike: dict[tuple[str, str], list[Finding]] = {}
-    for row in sorted(rows, key=lambda row: faulted.isdisjoint(row.exchanges)):
+    for row in sorted(rows, key=lambda row: (faulted.isdisjoint(row.exchanges), row.severity, len(row.exchanges))):
         alike.setdefault((row.rule, _VARYING.sub("", row.message)), []).append(row)
     for equal in alike.values():
         yield _problem(snapshot, equal)
@@ -42,7 +43,7 @@ def _problem(snapshot: SandboxSnapshot, equal: Sequence[Finding]) -> Problem:
 
 def _named(snapshot: SandboxSnapshot, message: str) -> str:
     """Return a finding's message with the names of the records in place of their ids."""
-    return " ".join(snapshot.names.get(word.rstrip(",;:"), word) for word in message.split(" "))
+    return _ID.sub(lambda id: snapshot.names.get(id[0], id[0]), message)
 
 
 def _is_of_receiver(rule: Check) -> bool:
