@@ -237,6 +237,18 @@ def test_the_page_is_never_wider_than_the_screen(tab: Callable[..., Tab], query:
     assert [] == own.messages
 
 
+def test_on_paper_what_is_folded_is_open_and_nothing_can_be_pressed(tab: Callable[..., Tab]) -> None:
+    own = tab()
+    folded = own.page.locator("#listCampaigns > details > h4").first
+    pressed = own.page.locator("button, input, .contents")
+    assert (False, True) == (folded.is_visible(), pressed.first.is_visible())
+    own.page.emulate_media(media="print")
+
+    assert folded.is_visible()
+    assert own.page.locator("#listCampaigns .answer > :not(summary)").first.is_visible()
+    assert [] == [each for each in pressed.all() if each.is_visible()]
+
+
 # Each scheme and each width once a plane: axe reads a page for ten seconds.
 @pytest.mark.parametrize(
     ("query", "scheme", "size"),

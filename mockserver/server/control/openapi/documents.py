@@ -94,21 +94,20 @@ class _Text:
     def __init__(self, make: Callable[[], str]) -> None:
         self._make = make
         self._lock = threading.Lock()
-        self._between: list[bytes] = []
         self._names: list[str] = []
+        self._between: list[bytes] = []  # the text before the first name, and after each
 
     def filled(self, values: Mapping[str, str]) -> bytes:
         """Return the text with the values of its names, as the text has them; threads that ask for it make it once."""
         with self._lock:
             if not self._between:
                 parts = _NAMES.split(self._make())  # text and names by turns
-                self._between = [part.encode() for part in parts[::2]]
                 self._names = parts[1::2]
-        encoded = {name: value.encode() for name, value in values.items()}
-        parts = [b""] * (len(self._between) + len(self._names))
-        parts[::2] = self._between
-        parts[1::2] = [encoded[name] for name in self._names]
-        return b"".join(parts)
+                self._between = [part.encode() for part in parts[::2]]
+        whole = self._between[:1]
+        for name, text in zip(self._names, self._between[1:], strict=True):
+            whole += (values[name].encode(), text)
+        return b"".join(whole)
 
 
 def text(
