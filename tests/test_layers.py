@@ -25,7 +25,7 @@ CORE = (
     ("ledger", "faults"), ("scheduler",),
 )  # fmt: skip
 SERVER = (
-    ("errors", "http1", "log"), ("exchange",), ("webhooks",), ("hosting", "docs_page"), ("control", "hosted_page", "dashboard"),
+    ("errors", "http1", "log"), ("exchange",), ("webhooks",), ("hosting", "docs_page"), ("hosted_page", "dashboard"), ("control",),
     ("front_controller", "worlds", "wsgi"), ("app", "socket_handler"),
 )  # fmt: skip
 TESTING = (

@@ -34,9 +34,10 @@ _CONTROLS: Final = re.compile("[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u2
 
 
 @cache
-def stylesheet() -> str:
-    """Return the style that the pages share."""
-    return (_HERE / "static" / "style.css").read_text(encoding="utf-8")
+def stylesheet(*, of_file: bool = False) -> str:
+    """Return the style of every page; of a page of one file with what these have beside it."""
+    names = ("style.css", "file.css") if of_file else ("style.css",)
+    return "\n".join((_HERE / "static" / name).read_text(encoding="utf-8") for name in names)
 
 
 @cache
@@ -47,6 +48,7 @@ def environment(folder: Path = _HERE / "templates") -> Environment:
         "json_text": json_text,
         "compact": compact,
         "visible": visible,
+        "middle": middle,
         "duration": duration,
         "effects": effects,
         "time_of_day": time_of_day,
@@ -68,7 +70,7 @@ def render_file(template: str, **context: Any) -> str:
         template: The name of its template.
         context: What the template shows; text from outside passes its filter `visible`.
     """
-    style = (_HERE / "static" / "page.css").read_text(encoding="utf-8")
+    style = stylesheet(of_file=True)
     digest = b64encode(sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
     return environment().get_template(template).render(**context, style=style, policy=policy)
@@ -102,6 +104,16 @@ def _effect(name: str, argument: Any) -> str:
 def visible(text: object) -> str:
     """Return the text with an escape for each control character, those that reorder text included."""
     return _CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", str(text))
+
+
+def middle(text: object, chars: int) -> str:
+    """Return a text of at most so many characters: of a longer one its begin and its end."""
+    whole = str(text)
+    if len(whole) <= chars:
+        return whole
+    begin = chars // 2
+    end = len(whole) - (chars - begin - 1)
+    return f"{whole[:begin]}…{whole[end:]}"
 
 
 def instant_of(text: str) -> Instant:

@@ -575,10 +575,10 @@ def test_the_keyboard_goes_through_the_page_in_the_order_of_its_documentation(
     sandbox.call("GET", "/v1/campaigns/campaign_none")
     own = tab()
     page = own.open()
-    views = ["Now", "Timeline", "Calls", "Objects", "Events", "Conduct", "Choices", "Scenarios"]
+    views = ["Now", "Timeline", "Calls", "Objects", "Events", "Conduct", "Choices", "Scenarios", "API"]
     moves = ["Advance by", "Go", "To next due", "Until idle", "More"]
 
-    assert ["Skip to the content", "mockserver", sandbox.id, *views, *moves, "Pause"] == walked(page, 17)
+    assert ["Skip to the content", "mockserver", sandbox.id, *views, *moves, "Pause"] == walked(page, 18)
     assert "readCampaign 404 CAMPAIGN_NOT_FOUND" == walked(page, 1)[0]
     page.locator("#by--go").focus()
     page.keyboard.press("Enter")

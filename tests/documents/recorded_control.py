@@ -312,7 +312,7 @@ def _play_evidence(run: _Run) -> None:
         run.refuse(command, "MOCK_BAD_QUERY", query={"plan": "control"})
     for command in ("readOpenapi", "readOpenapiYaml"):
         run.refuse(command, "MOCK_BAD_OPENAPI", query={"openapi": "3.2"})
-    for command in ("readOpenapi", "readOpenapiYaml", "readDocs", "readDocsStyle", "readDocsScript"):
+    for command in ("readOpenapi", "readOpenapiYaml", "readDocs", "readDocsScript"):
         run.refuse(command, "MOCK_NOT_ACCEPTABLE", accept="image/png")
 
 

@@ -72,7 +72,7 @@ def test_the_document_holds_no_key() -> None:
 
 # Texts and documents of their own, and answers without content.
 WITHOUT_EXAMPLE = {
-    "readOpenapi", "readOpenapiYaml", "readDocs", "readDocsStyle", "readDocsScript", "readSample",
+    "readOpenapi", "readOpenapiYaml", "readDocs", "readDocsScript", "readSample",
     *(row.id for row in ROUTES if row.status == 204),
 }  # fmt: skip
 
@@ -256,7 +256,7 @@ def _play_server(controls: Controls) -> None:
     controls.run("readOpenapi", query="?openapi=3.0")
     controls.run("readStream")
     controls.refuse("readStream", "MOCK_BAD_QUERY", query="?since=1")
-    for command in ("readDocsStyle", "readDocsScript", "readStream"):
+    for command in ("readDocsScript", "readStream"):
         controls.run(command)
         controls.refuse(command, "MOCK_NOT_ACCEPTABLE", headers={"accept": "image/png"})
 

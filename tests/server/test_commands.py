@@ -81,7 +81,6 @@ def test_no_command_returns_a_function(mockserver: Sandbox) -> None:
         "readOpenapi": {},
         "readOpenapiYaml": {},
         "readDocs": {},
-        "readDocsStyle": {},
         "readDocsScript": {},
         "readStream": {},
         "readScenario": {"name": "demo"},

@@ -18,6 +18,7 @@ from mockserver.contract.clauses import sentence_of
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.server.control.openapi import documents
 from mockserver.server.control.routes import ROUTES
+from mockserver.server.dashboard.paths import VIEWS
 from mockserver.server.docs_page.page import render
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
@@ -103,7 +104,7 @@ def shown(fresh: Sandbox, plane: str) -> Page:
 )
 def test_the_page_has_every_operation_and_a_form_to_send_it(shown: Page, plane: str, operations: set[str]) -> None:
     articles = {
-        element.attributes["id"] for element in shown.all("article") if element.attributes.get("class") == "operation"
+        element.attributes["id"] for element in shown.all("article") if element.attributes.get("class") == "card entry"
     }
     events = {"EventConnected", "EventConnectionFailed"} if plane == "public" else set()
 
@@ -166,20 +167,24 @@ def test_every_address_on_the_page_is_of_this_sandbox(fresh: Sandbox, shown: Pag
 
     assert [] == linked["action"] + linked["formaction"] + linked["srcset"] + linked["poster"] + linked["data"]
     assert {path.removeprefix(prefix).partition("?")[0] for path in resolved} == {
-        "/connect/icon.svg",
+        "/_mock/",
+        "/_mock/sandboxes",
+        *(f"/_mock/{view}" for view in VIEWS),
+        "/_mock/page/icon.svg",
+        "/_mock/page/style.css",
         "/_mock/docs",
-        "/_mock/docs/style.css",
         "/_mock/docs/script.js",
         "/_mock/openapi.json",
         "/_mock/openapi.yaml",
     }
     assert all(path.startswith(f"{prefix}/") for path in resolved)
-    assert [200] * len(resolved) == [fresh.call("GET", path.removeprefix(prefix)).status for path in sorted(resolved)]
+    answers = [get(fresh, path.removeprefix(f"{prefix}/_mock/"), Accept="text/html,*/*") for path in sorted(resolved)]
+    assert [200] * len(resolved) == [answer.status for answer in answers]
 
 
 def test_no_asset_names_another_address(fresh: Sandbox) -> None:
-    for name in ("style.css", "script.js"):
-        text = get(fresh, f"docs/{name}").body.decode()
+    for name in ("page/style.css", "docs/script.js"):
+        text = get(fresh, name).body.decode()
         assert [] == re.findall(r"//[\w.]+\.\w+|@import|url\(|eval|innerHTML|Storage|cookie", text)
 
 
@@ -235,7 +240,7 @@ def test_the_page_has_its_policy_and_headers(fresh: Sandbox) -> None:
         "frame-ancestors": "'none'",
         "base-uri": "'none'",
     } == policy
-    for path, kind in (("docs", "html"), ("docs/style.css", "css"), ("docs/script.js", "javascript")):
+    for path, kind in (("docs", "html"), ("docs/script.js", "javascript")):
         headers = get(fresh, path).headers
         assert f"text/{kind}; charset=utf-8" == headers["content-type"]
         assert ("nosniff", "no-referrer", "no-store") == tuple(
@@ -245,13 +250,15 @@ def test_the_page_has_its_policy_and_headers(fresh: Sandbox) -> None:
 
 @pytest.mark.mockserver(scenario="demo")
 @PAGES
-def test_no_page_holds_a_key_or_the_sandbox_s_data(mockserver: Sandbox, plane: str) -> None:
+def test_no_page_holds_a_key_outside_of_its_field_or_the_sandbox_s_data(mockserver: Sandbox, plane: str) -> None:
     mockserver.receive_webhooks(lambda request: 204)
     mockserver.admin.set_tenant(name=XSS[0])
     name = {"name": XSS[1], "platform": "chatapp", "templateId": "template_atualizacao_cadastro", "cadence": 60}
     assert 201 == mockserver.call("POST", "/v1/campaigns", json=name).status
     secrets = mockserver._hosted.sandbox.secrets()
     html = get(mockserver, f"docs?plane={plane}").body.decode()
+    if plane == "public":
+        html = html.replace(f'class="secret" value="{mockserver.secret_key}"', 'class="secret" value=""', 1)
 
     assert mockserver.secret_key in secrets
     assert [] == [text for text in (*secrets, mockserver.public_key, *XSS[:2], "alert(1)") if text in html]
@@ -264,7 +271,10 @@ def test_no_page_holds_a_key_or_the_sandbox_s_data(mockserver: Sandbox, plane: s
 @PAGES
 def test_hostile_text_of_a_document_stays_text(plane: Any) -> None:
     whole = control() if plane == "control" else of_profile("literal")
-    clean, hostile = (Page(render(_with_text(whole, texts), plane, "")) for texts in (("text",), XSS))
+    clean, hostile = (
+        Page(render(_with_text(whole, texts), plane, "", sandbox_id="own", key="", views=VIEWS))
+        for texts in (("text",), XSS)
+    )
     text = "".join(hostile.texts)
 
     assert _elements(clean) == _elements(hostile)
@@ -302,9 +312,9 @@ def test_hostile_names_of_a_document_stay_text() -> None:
             }
         },
     }
-    shown = Page(render(document, "public", XSS[1]))
+    shown = Page(render(document, "public", XSS[1], sandbox_id=XSS[0], key=XSS[1], views=()))
 
-    assert [] == shown.all("img", "svg", "b")
+    assert ["svg"] == [element.tag for element in shown.all("img", "svg", "b")]  # of the head
     assert 1 == len(shown.all("script"))
     assert [] == [
         name for _, attributes in shown.elements for name in attributes if name.startswith("on") or name == "autofocus"
@@ -319,7 +329,7 @@ def test_hostile_names_of_a_document_stay_text() -> None:
         ("docs?profile=gide", 400, "did you mean 'guide'?"),
         ("docs?plan=control", 400, "did you mean 'plane'?"),
         ("docz", 404, "did you mean '/_mock/docs'?"),
-        ("docs/style.cs", 404, "did you mean '/_mock/docs/style.css'?"),
+        ("docs/script.j", 404, "did you mean '/_mock/docs/script.js'?"),
     ],
 )
 def test_a_wrong_plane_profile_or_path_is_refused_with_the_nearest_name(
@@ -336,7 +346,7 @@ def test_a_client_that_accepts_no_page_is_refused(fresh: Sandbox) -> None:
     assert 406 == get(fresh, "docs", Accept="application/json").status
 
 
-@pytest.mark.parametrize("path", ["docs", "docs/style.css", "docs/script.js"])
+@pytest.mark.parametrize("path", ["docs", "docs/script.js"])
 def test_the_page_and_its_assets_have_the_guards_of_the_control_plane(path: str) -> None:
     host = SandboxHost()
     host.create(SandboxConfig("demo"), id=DEFAULT_ID)
@@ -355,6 +365,46 @@ def test_the_page_and_its_assets_have_the_guards_of_the_control_plane(path: str)
     assert 200 == status(authorization="Bearer a-token")
 
 
+def field(sandbox: Sandbox, query: str) -> str | None:
+    """What the field of the credential has at first."""
+    shown = Page(get(sandbox, f"docs{query}").body.decode())
+    return next(element.attributes["value"] for element in shown.all("input") if element.attributes["id"] == "key")
+
+
+def test_on_loopback_the_field_has_the_key_of_this_sandbox(mockserver_server: MockServer) -> None:
+    with mockserver_server.sandbox() as one, mockserver_server.sandbox() as another:
+        assert one.secret_key != another.secret_key
+        for query in ("", "?plane=public", "?profile=guide"):
+            assert [one.secret_key, another.secret_key] == [field(one, query), field(another, query)]
+        assert "" == field(one, "?plane=control")
+
+
+@pytest.mark.parametrize("setting", ["token", "is_exposed", "is_shared"])
+def test_a_page_that_others_or_other_sites_may_open_has_no_key(setting: str) -> None:
+    host = SandboxHost()
+    hosted = host.create(SandboxConfig("demo"), id=DEFAULT_ID)
+    headers = {"host": "127.0.0.1", "authorization": "Bearer a-token"}
+
+    def has_key() -> bool:
+        request = HttpRequest.create("GET", "/_mock/docs", headers, b"", "http://127.0.0.1")
+        response: Any = handle_request(host, request)[0]
+        assert 200 == response.status
+        return hosted.tenant.secret_key in response.body.decode()
+
+    assert has_key()
+    setattr(host, setting, "a-token" if setting == "token" else True)
+    assert not has_key()
+
+
+@PAGES
+def test_the_page_and_the_dashboard_lead_to_each_other(fresh: Sandbox, shown: Page, plane: str) -> None:
+    dashboard = Page(get(fresh, "now").body.decode())
+    own = urljoin(fresh.base_url + "/", "_mock/")
+
+    assert f"{own}docs" in [urljoin(f"{own}now", href) for href in dashboard.values("href")]
+    assert {own, *(f"{own}{view}" for view in VIEWS)} <= {urljoin(f"{own}docs", href) for href in shown.values("href")}
+
+
 def test_reading_the_page_changes_nothing_and_is_no_call(mockserver: Sandbox) -> None:
     before = mockserver.state()
     get(mockserver, "docs")
@@ -370,7 +420,7 @@ def test_the_flask_application_has_the_page_below_its_mount() -> None:
 
     assert 200 == client.get("/_mock/docs", environ_base=environ).status_code
     assert (
-        "text/css; charset=utf-8" == client.get("/_mock/docs/style.css", environ_base=environ).headers["Content-Type"]
+        "text/css; charset=utf-8" == client.get("/_mock/page/style.css", environ_base=environ).headers["Content-Type"]
     )
 
 

@@ -15,7 +15,6 @@ JSON_TYPES: Final = ("application/json", "application/openapi+json", "applicatio
 YAML_TYPES: Final = ("application/yaml", "application/openapi+yaml", "application/vnd.oai.openapi", "text/yaml")
 TEXT_TYPES: Final = ("text/plain",)
 HTML_TYPES: Final = ("text/html",)
-STYLE_TYPES: Final = ("text/css",)
 SCRIPT_TYPES: Final = ("text/javascript", "application/javascript")
 REPORT_TYPES: Final = ("text/plain", "application/json")  # two forms of one answer; the others are names of one form
 _REPEATABLE: Final = "label"

@@ -19,7 +19,7 @@ CommandId = Literal[
     "readCheck", "readCoverage",
     "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign", "readEvents",
     "readEvent", "redeliverEvent", "createWebhook", "recoverWebhook", "rotateWebhook", "readOpenapi", "readOpenapiYaml",
-    "readDocs", "readDocsStyle", "readDocsScript", "readStream", "readMetrics", "readSample", "sendCall",
+    "readDocs", "readDocsScript", "readStream", "readMetrics", "readSample", "sendCall",
 ]
 # fmt: on
 
@@ -79,7 +79,6 @@ REFUSALS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "readDocs": _OF_DOCUMENTS,
         "sendCall": ("MOCK_BAD_CALL", "MOCK_BAD_DURATION"),
         "readMetrics": ("MOCK_NOT_ACCEPTABLE",),
-        "readDocsStyle": ("MOCK_NOT_ACCEPTABLE",),
         "readDocsScript": ("MOCK_NOT_ACCEPTABLE",),
     }
 )

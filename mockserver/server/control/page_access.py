@@ -43,8 +43,8 @@ class PageAccess:
 
     @property
     def key(self) -> str | None:
-        """The secret key for a first call; None on a server that requires a token, whose pages show no key."""
-        return None if self.hosted is None or self.needs_token() else self.hosted.tenant.secret_key
+        """The secret key for a first call; None on a server whose pages show no key."""
+        return self.hosted.shown_key if self.hosted is not None else None
 
     def check(self) -> None:
         """Raise ControlError for a request that the control plane refuses."""

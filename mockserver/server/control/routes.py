@@ -32,7 +32,6 @@ from mockserver.server.control.accept import (
     JSON_TYPES,
     REPORT_TYPES,
     SCRIPT_TYPES,
-    STYLE_TYPES,
     TEXT_TYPES,
     YAML_TYPES,
     accepted_type,
@@ -49,7 +48,7 @@ from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse, redactor
 from mockserver.wire.router import Router
 
-# Of the page of a document and its static files.
+# Of the page of a document and its script.
 ASSET_HEADERS: Final = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
 _POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -79,16 +78,10 @@ def _document(
     return documents.read_document(hosted, args, base_url or hosted.base_url, ROUTES, form)
 
 
-def _read_docs_style(_hosted: HostedSandbox, _args: Mapping[str, Any], base_url: str | None = None) -> str:
-    from mockserver.server.docs_page import page  # imported here: it loads Jinja
-
-    return page.asset("style.css")
-
-
 def _read_docs_script(_hosted: HostedSandbox, _args: Mapping[str, Any], base_url: str | None = None) -> str:
     from mockserver.server.docs_page import page  # imported here: it loads Jinja
 
-    return page.asset("script.js")
+    return page.script()
 
 
 # fmt: off
@@ -145,7 +138,6 @@ ROUTES: tuple[Route, ...] = (
     Route("readOpenapi",         "GET",    "/_mock/openapi.json",                   "sandbox",  _read_openapi,                    "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as JSON", JSON_TYPES),
     Route("readOpenapiYaml",     "GET",    "/_mock/openapi.yaml",                   "sandbox",  _read_openapi_yaml,               "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as YAML", YAML_TYPES),
     Route("readDocs",            "GET",    "/_mock/docs",                           "sandbox",  _read_docs,                       "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as a page", HTML_TYPES, PAGE_HEADERS),
-    Route("readDocsStyle",       "GET",    "/_mock/docs/style.css",                 "sandbox",  _read_docs_style,                 "unlocked",  None,                200,  None,                       "The style of that page", STYLE_TYPES, ASSET_HEADERS),
     Route("readDocsScript",      "GET",    "/_mock/docs/script.js",                 "sandbox",  _read_docs_script,                "unlocked",  None,                200,  None,                       "The script of that page", SCRIPT_TYPES, ASSET_HEADERS),
     Route("readStream",          "GET",    "/_mock/stream",                         "sandbox",  stream.read_stream,               "unlocked",  None,                200,  None,                       "Calls, changes and deliveries as they happen", stream.STREAM_TYPES),
     Route("readMetrics",         "GET",    "/_mock/metrics",                        "host",     metrics.read_metrics,             "unlocked",  None,                200,  None,                       "The server's figures in the text format of Prometheus", TEXT_TYPES),

@@ -27,7 +27,7 @@ class Plane(Protocol):
 
     @property
     def key(self) -> str | None:
-        """The secret key for a first call; None on a server that requires a token."""
+        """The secret key for a first call; None on a server whose pages show no key."""
 
     def check(self) -> None:
         """Raise ControlError for a request that the control plane refuses."""

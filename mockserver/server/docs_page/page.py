@@ -1,5 +1,5 @@
 """
-An OpenAPI document as one HTML page, and the static assets of that page.
+An OpenAPI document as one HTML page, and its script; its style is that of every page.
 
 Every address on the page is relative to it, so that it is valid below the prefix of a sandbox, and where the server is
 mounted in another program.
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
@@ -17,19 +17,33 @@ from typing import Any, Final, Literal, NamedTuple
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from mockserver import _templates
 from mockserver._json import JSON
-from mockserver.contract.clauses import sentence_of
+from mockserver.report import pages
 
 _HERE: Final = Path(__file__).parent
-# Of each plane: the header that the one field fills, the text before the typed value, and the field's label and hint.
+
+
+class Credential(NamedTuple):
+    """What the one field of the page fills: a header, the text before the typed value, and the field's label and hint."""
+
+    header: str
+    before: str
+    label: str
+    hint: str
+
+
 _CREDENTIALS: Final = {
-    "public": ("X-API-Key", "", "API key", "The server prints it at its start; it is sent as X-API-Key."),
-    "control": (
-        "Authorization",
-        "Bearer ",
-        "Token",
-        "Only a server beyond loopback requires one, and not of a browser that has typed it to open this page.",
+    "public": Credential(
+        header="X-API-Key",
+        before="",
+        label="API key",
+        hint="It is sent as X-API-Key. A server on loopback has filled it in; any other prints it at its start.",
+    ),
+    "control": Credential(
+        header="Authorization",
+        before="Bearer ",
+        label="Token",
+        hint="Only a server beyond loopback requires one, and not of a browser that has typed it to open this page.",
     ),
 }
 
@@ -58,7 +72,15 @@ class BodyField(NamedTuple):
     file_property: str
 
 
-def render(document: JSON, plane: Literal["public", "control"], query: str) -> str:
+def render(
+    document: JSON,
+    plane: Literal["public", "control"],
+    query: str,
+    *,
+    sandbox_id: str,
+    key: str,
+    views: Sequence[str],
+) -> str:
     """
     Return the page of a document.
 
@@ -66,6 +88,9 @@ def render(document: JSON, plane: Literal["public", "control"], query: str) -> s
         document: of OpenAPI 3.1.
         plane: that the document describes; it decides which credential the page asks for.
         query: of the same document as JSON and YAML, with its question mark; empty if it has none.
+        sandbox_id: of the sandbox to which the page sends.
+        key: that the public plane's field has at first; empty if the reader types it.
+        views: the dashboard's pages, as its head names them.
     """
     groups = {tag["name"]: Group(tag["name"], tag["description"], []) for tag in document["tags"]}
     for path, item in document["paths"].items():
@@ -83,19 +108,21 @@ def render(document: JSON, plane: Literal["public", "control"], query: str) -> s
             document=document,
             plane=plane,
             query=query,
+            sandbox_id=sandbox_id,
+            key=key,
+            views=views,
             groups=[group for group in groups.values() if group.operations],
             events=events,
             schemas=document["components"].get("schemas", {}),
-            sentence_of=sentence_of,
             credential=_CREDENTIALS[plane],
         )
     )
 
 
 @cache
-def asset(name: Literal["style.css", "script.js"]) -> str:
-    """Return a static asset of the page."""
-    return (_HERE / "static" / name).read_text(encoding="utf-8")
+def script() -> str:
+    """Return the script of the page."""
+    return (_HERE / "static" / "script.js").read_text(encoding="utf-8")
 
 
 def body_field(spec: JSON) -> BodyField | None:
@@ -104,16 +131,15 @@ def body_field(spec: JSON) -> BodyField | None:
         if media_type == "multipart/form-data":
             return BodyField(media_type, "", next(iter(content["schema"]["properties"])))
         examples = [example["value"] for example in content.get("examples", {}).values()]
-        return BodyField(media_type, json_text(examples[0] if examples else {}), "")
+        return BodyField(media_type, pages.json_text(examples[0] if examples else {}), "")
     return None
 
 
 @cache
 def _environment() -> Environment:
-    environment = _templates.environment(_HERE / "templates")
+    environment = pages.environment(_HERE / "templates")
     environment.filters |= {
         "prose": prose,
-        "json_text": json_text,
         "kind": kind,
         "values_of": values_of,
         "limits": limits,
@@ -146,11 +172,6 @@ def _inline(text: str) -> Markup:
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if i % 2 else escape(part) for i, part in enumerate(parts)
     )
-
-
-def json_text(value: object) -> str:
-    """Return a JSON value as indented text."""
-    return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def kind(schema: Schema) -> Markup:

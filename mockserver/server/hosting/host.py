@@ -192,6 +192,12 @@ class HostedSandbox:
         """The default tenant."""
         return self.sandbox.tenants[DEFAULT_TENANT]
 
+    @property
+    def shown_key(self) -> str | None:
+        """The secret key, for pages that this machine's browser alone reads; None if others, or other sites, may open them."""
+        is_read_elsewhere = self.host.token is not None or self.host.is_exposed or self.host.is_shared
+        return None if is_read_elsewhere else self.tenant.secret_key
+
     def checkpoint(self) -> Checkpoint:
         """Return the state after the timers that are due."""
         checkpoint: Checkpoint = self.run_command(lambda hosted, _: hosted.sandbox.checkpoint(), {})

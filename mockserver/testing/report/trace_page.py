@@ -36,7 +36,7 @@ _TITLE_FIELDS: Final = ("status", "name", "event", "text")  # the first of them 
 
 def render(trace: ShownTrace) -> bytes:
     """Return the file."""
-    style, script = _style(), _asset("script.js")
+    style, script = stylesheet(of_file=True), _asset("script.js")
     numbers: dict[tuple[str, ...], int] = {}
     changes = [
         [[numbers.setdefault(tuple(path), len(numbers)), *value] for path, *value in step.changes]
@@ -73,7 +73,7 @@ def served(html: str, checkpoints: Sequence[str]) -> HttpResponse:
         html: the file.
         checkpoints: for each position of the slider, the id of its checkpoint.
     """
-    script, serve, style = _asset("script.js"), _asset("serve.js"), _style()
+    script, serve, style = _asset("script.js"), _asset("serve.js"), stylesheet(of_file=True)
     policy = _policy(f"script-src {_hash(script)} {_hash(serve)}; connect-src 'self'; frame-ancestors 'none'")
     headers = (
         ("Content-Type", "text/html; charset=utf-8"),
@@ -146,7 +146,7 @@ def _row(id: str, record: Mapping[str, Any]) -> tuple[str, str, list[tuple[str, 
 
 
 def _policy(scripts: str) -> str:
-    return f"default-src 'none'; style-src {_hash(_style())}; {scripts}; base-uri 'none'; form-action 'none'"
+    return f"default-src 'none'; style-src {_hash(stylesheet(of_file=True))}; {scripts}; base-uri 'none'; form-action 'none'"
 
 
 def _json(value: Any) -> str:
@@ -168,11 +168,6 @@ def _asset(name: str) -> str:
 def _template() -> Template:
     """Return the template."""
     return environment(_ASSETS).get_template("page.html")
-
-
-def _style() -> str:
-    """Return the style that the pages share and the rules of this page."""
-    return stylesheet().replace("\r\n", "\n") + _asset("style.css")
 
 
 def _content(text: str) -> Markup:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import io
 import json
+import re
 import threading
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -32,6 +33,7 @@ from mockserver.contract.text import closest_match_hint
 from mockserver.core.state.calls import ApiError
 from mockserver.server.control.commands import Route
 from mockserver.server.control.openapi.control import PLANES, control_document
+from mockserver.server.dashboard.paths import VIEWS
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.wire.formats import error_body
@@ -40,8 +42,12 @@ from mockserver.wire.request import SANDBOXES
 Plane = Literal["public", "control"]
 Form = Literal["json", "yaml", "html"]
 
-_ORIGIN: Final = "http://address.mockserver.test"  # in place of the address, until it is known
+# In place of what is known only when a text is asked for: the address, and what a page shows of its sandbox.
+_ORIGIN: Final = "http://address.mockserver.test"
 _ADDRESS: Final = f"{_ORIGIN}{SANDBOXES}own"
+_ID: Final = "id.mockserver.test"
+_KEY: Final = "key.mockserver.test"
+_NAMES: Final = re.compile(f"({'|'.join(map(re.escape, (_ADDRESS, _ORIGIN, _ID, _KEY)))})")
 # An address as each form has it.
 _ENCODED: Final[Mapping[Form, Callable[[str], str]]] = MappingProxyType(
     {"json": lambda url: json.dumps(url)[1:-1], "yaml": str, "html": lambda url: html.escape(json.dumps(url)[1:-1])}
@@ -79,7 +85,7 @@ def document(plane: Plane, choices: Mapping[str, object], base_url: str, command
 
 class _Text:
     """
-    A document as text, which is made once, at its first use, with a name in place of the address.
+    A document as text, which is made once, at its first use, with names in place of what each client has of its own.
 
     It is kept as the UTF-8 between the names: to join half a megabyte takes the interpreter from the server's other calls
     for a tenth of a millisecond, where to replace and encode it takes one or two.
@@ -88,16 +94,20 @@ class _Text:
     def __init__(self, make: Callable[[], str]) -> None:
         self._make = make
         self._lock = threading.Lock()
-        self._parts: list[list[bytes]] | None = None  # split at the address, and each part at the origin
+        self._names: list[str] = []
+        self._between: list[bytes] = []  # the text before the first name, and after each
 
-    def at(self, base_url: str, encoded: Callable[[str], str] = str) -> bytes:
-        """Return the text with an address, `encoded` as the text has it; threads that ask for it make it once."""
+    def filled(self, values: Mapping[str, str]) -> bytes:
+        """Return the text with the values of its names, as the text has them; threads that ask for it make it once."""
         with self._lock:
-            if self._parts is None:
-                texts = self._make().encode().split(_ADDRESS.encode())
-                self._parts = [text.split(_ORIGIN.encode()) for text in texts]
-        origin = encoded(base_url.partition(SANDBOXES)[0]).encode()
-        return encoded(base_url).encode().join([origin.join(part) for part in self._parts])
+            if not self._between:
+                parts = _NAMES.split(self._make())  # text and names by turns
+                self._names = parts[1::2]
+                self._between = [part.encode() for part in parts[::2]]
+        whole = self._between[:1]
+        for name, text in zip(self._names, self._between[1:], strict=True):
+            whole += (values[name].encode(), text)
+        return b"".join(whole)
 
 
 def text(
@@ -108,6 +118,7 @@ def text(
     form: Form,
     version: str = VERSIONS[0],
     query: str = "",
+    own: Mapping[str, str] = MappingProxyType({}),
 ) -> bytes:
     """
     Return the document as UTF-8, with a newline at its end.
@@ -117,10 +128,12 @@ def text(
         form: of the text; a page has the version 3.1 alone.
         version: of OpenAPI.
         query: the part of a page's address that its other forms have too.
+        own: what a page shows of its sandbox, by the names in place of it.
     """
-    return _text(plane, json.dumps(dict(choices), sort_keys=True), commands, form, version, query).at(
-        base_url, _ENCODED[form]
-    )
+    encoded = _ENCODED[form]
+    made = _text(plane, json.dumps(dict(choices), sort_keys=True), commands, form, version, query)
+    address = {_ADDRESS: encoded(base_url), _ORIGIN: encoded(base_url.partition(SANDBOXES)[0])}
+    return made.filled({**address, **own})
 
 
 @lru_cache(maxsize=_CACHED)
@@ -140,7 +153,7 @@ def _text(
             # Imported here: Jinja takes long to import, and the command line prints documents without it.
             from mockserver.server.docs_page.page import render
 
-            return render(whole, plane, query)
+            return render(whole, plane, query, sandbox_id=_ID, key=_KEY, views=VIEWS)
         return json.dumps(whole, ensure_ascii=False, indent=2) + "\n" if form == "json" else _yaml(whole)
 
     return _Text(make)
@@ -167,7 +180,8 @@ def read_document(
             choices = dict(hosted.sandbox.choices)  # a copy: a document does not count as a use of a choice
     version = _known("openapi", args.get("openapi", VERSIONS[0]), VERSIONS)
     query = f"?{urlencode(args)}" if args and form == "html" else ""
-    return text(plane, choices, base_url, commands, form, version, query)
+    own = {_ID: html.escape(hosted.id), _KEY: html.escape(hosted.shown_key or "")}
+    return text(plane, choices, base_url, commands, form, version, query, own)
 
 
 def _known(name: str, received: str, values: tuple[str, ...]) -> str:

@@ -65,12 +65,12 @@
   function report(response, text, milliseconds) {
     const first = element("p", "");
     first.append(element("strong", `${response.status} ${response.statusText}`.trim()), ` in ${milliseconds} ms`);
-    const list = element("dl", "");
+    const list = element("dl", "", "facts");
     for (const name of HEADERS) {
       const value = response.headers.get(name);
       if (value !== null) list.append(element("dt", name), element("dd", value));
     }
-    const body = text ? element("pre", readable(response, text)) : element("p", "The answer has no body.", "limits");
+    const body = text ? element("pre", readable(response, text)) : element("p", "The answer has no body.", "quiet");
     return [first, list, body];
   }
 
@@ -79,14 +79,14 @@
     const result = form.querySelector(".result");
     if (button.getAttribute("aria-disabled") === "true") return;
     button.setAttribute("aria-disabled", "true");
-    result.replaceChildren(element("p", "Sent; the answer is awaited.", "limits"));
+    result.replaceChildren(element("p", "Sent; the answer is awaited.", "quiet"));
     const start = performance.now();
     try {
       const response = await fetch(address(form), request(form));
       const text = await response.text();
       result.replaceChildren(...report(response, text, Math.round(performance.now() - start)));
     } catch (failure) {
-      result.replaceChildren(element("p", `No answer: ${failure.message}`, "failed"));
+      result.replaceChildren(element("p", `No answer: ${failure.message}`, "problem"));
     } finally {
       button.removeAttribute("aria-disabled");
     }
@@ -98,7 +98,7 @@
   function search(words) {
     for (const [article, text] of texts) article.hidden = !words.every((word) => text.includes(word));
     for (const section of document.querySelectorAll("main > section:has(article)")) section.hidden = !section.querySelector("article:not([hidden])");
-    for (const link of document.querySelectorAll("nav a")) link.hidden = document.getElementById(link.hash.slice(1)).hidden;
+    for (const link of document.querySelectorAll(".contents a")) link.hidden = document.getElementById(link.hash.slice(1)).hidden;
     const found = [...texts.keys()].filter((article) => !article.hidden).length;
     document.getElementById("found").textContent = words.length ? `${found} of ${texts.size} entries` : "";
   }
