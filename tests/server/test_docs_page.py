@@ -129,7 +129,10 @@ def test_an_operation_shows_its_clause_with_the_sentence_and_its_choices(mockser
     mockserver.choose({"list-order": "oldest-first"})
     text = "".join(page(mockserver).texts)
 
-    assert f"campaigns.list: {sentence_of('campaigns.list')}" in text
+    sentence = sentence_of("campaigns.list")
+    assert sentence is not None
+    assert "campaigns.list" in text
+    assert sentence.text in text
     assert "list-order is oldest-first" in text
 
 
