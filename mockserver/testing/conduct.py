@@ -7,6 +7,7 @@ from typing import Any, overload
 
 from mockserver.contract.text import camel_case, printable
 from mockserver.judge.check import Finding, NotAssessed, cited_calls
+from mockserver.report.run.snapshot import findings_of
 
 _CALLS_SHOWN = 10
 SEVERITIES = {1: "money, spam or security", 2: "wrong state", 3: "noise"}
@@ -49,14 +50,7 @@ class ConductReport(Sequence[Finding]):
     """
 
     def __init__(self, view: Mapping[str, Any]) -> None:
-        from mockserver.judge.client.rules import RULES  # late: the judges, which most tests do not need
-
-        # The view leaves line and advice out, which are those of the rule.
-        rules = ((row, RULES[row["rule"]]) for row in view["findings"])
-        self.findings: tuple[Finding, ...] = tuple(
-            Finding(**{**row, "exchanges": tuple(row["exchanges"])}, line=rule.line, advice=rule.advice)
-            for row, rule in rules
-        )
+        self.findings: tuple[Finding, ...] = findings_of(view)
         self.not_assessed: tuple[NotAssessed, ...] = tuple(
             NotAssessed(row["rule"], row["why"]) for row in view["notAssessed"]
         )

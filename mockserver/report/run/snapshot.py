@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
 
 from mockserver._json import View
+from mockserver.contract.choices import DEFAULTS
 from mockserver.judge.check import Finding, NotAssessed
+from mockserver.report.run import exchanges
 from mockserver.report.run.exchanges import Exchange
+
+Reading = Literal["readJournal", "readState", "readHistory", "readConduct", "readEvents", "listRules"]
 
 
 class SandboxSnapshot(NamedTuple):
@@ -58,3 +62,59 @@ class SandboxSnapshot(NamedTuple):
     run_ended: str | None = None
     is_python: bool = True
     proxy: str | None = None
+
+
+def read_snapshot(
+    read: Callable[[Reading], View],
+    *,
+    id: str,
+    address: str | None,
+    settings: Mapping[str, Any],
+    sources: Mapping[str, str],
+    is_python: bool,
+    proxy: str | None = None,
+) -> SandboxSnapshot:
+    """
+    Return the views of a sandbox that its report needs.
+
+    Args:
+        read: Returns the answer of a command of the control plane that only reads; of `readState` clock, seed, choices and
+            the webhooks of each tenant are enough.
+        id: The sandbox's; this and the others are as in the attributes.
+    """
+    journal, state = read("readJournal"), read("readState")
+    history, conduct = read("readHistory"), read("readConduct")
+    return SandboxSnapshot(
+        id=id,
+        address=address,
+        clock=state["clock"],
+        seed=state["seed"],
+        choices={key: value for key, value in sorted(state["choices"].items()) if value != DEFAULTS.get(key)},
+        settings=settings,
+        sources=sources,
+        exchanges=[exchanges.read(entry) for entry in journal["exchanges"]],
+        transitions=journal["transitions"],
+        steps=history["steps"],
+        events=read("readEvents")["events"],
+        endpoints=[webhook for tenant in state["tenants"] for webhook in tenant["webhooks"]],
+        rules=read("listRules")["rules"],
+        deferred=history["deferred"],
+        next_timer=history["due"],
+        findings=findings_of(conduct),
+        not_assessed=tuple(NotAssessed(row["rule"], row["why"]) for row in conduct["notAssessed"]),
+        unmoved=history.get("unmoved"),
+        apart=history.get("apart"),
+        is_python=is_python,
+        proxy=proxy,
+    )
+
+
+def findings_of(conduct: View) -> tuple[Finding, ...]:
+    """Return the findings of an answer of `readConduct`, which leaves out what their rules say: line and advice."""
+    from mockserver.judge.client.rules import RULES  # late: the judges, which most tests do not need
+
+    found = []
+    for row in conduct["findings"]:
+        rule = RULES[row["rule"]]
+        found.append(Finding(**{**row, "exchanges": tuple(row["exchanges"])}, line=rule.line, advice=rule.advice))
+    return tuple(found)
