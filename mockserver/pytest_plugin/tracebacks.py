@@ -1,4 +1,4 @@
-"""The traceback of a test whose client or receiver has raised inside a call of the mock: its own frames alone."""
+"""The traceback of a test that has a sandbox: the frames of its client and its receivers, without those of the mock."""
 
 from __future__ import annotations
 
@@ -21,21 +21,26 @@ def shorten(raised: BaseException) -> None:
     An exception that the mock itself fails by keeps every frame; `pytest --full-trace` prints them all.
     """
     frames = [frame for frame, _ in walk_tb(raised.__traceback__)]
-    packages = [_module(frame).partition(".")[0] for frame in frames]
-    if _MOCK not in packages:
+    own = [place for place, frame in enumerate(frames) if is_of_test(frame.f_code.co_filename)]
+    if not own:
         return
-    end = len(frames) - packages[::-1].index(_MOCK)
-    has_raised = any(is_of_test(frame.f_code.co_filename) for frame in frames[end:])
-    if has_raised or (_is_broken_answer(raised) and _module(frames[end - 1]).startswith(_GIVES_ANSWERS)):
-        for frame, package in zip(frames[:end], packages, strict=False):
-            if package in (_MOCK, *_CARRIERS):
-                frame.f_locals["__tracebackhide__"] = True  # for pytest; the frame has returned
+    inner = [_module(frame) for frame in frames[own[-1] + 1 :] if _package(frame) == _MOCK]
+    is_answer = _is_answer(raised) and (not inner or inner[-1].startswith(_GIVES_ANSWERS))
+    if inner and not is_answer:
+        return
+    for frame in frames if is_answer else frames[: own[-1]]:
+        if _package(frame) in (_MOCK, *_CARRIERS):
+            frame.f_locals["__tracebackhide__"] = True  # for pytest; the frame has returned
 
 
 def _module(frame: FrameType) -> str:
     return str(frame.f_globals.get("__name__"))
 
 
-def _is_broken_answer(raised: BaseException) -> bool:
-    """Return True for what a client raises, as over a socket, if a rule gives it no answer or a part of one."""
+def _package(frame: FrameType) -> str:
+    return _module(frame).partition(".")[0]
+
+
+def _is_answer(raised: BaseException) -> bool:
+    """Return True for what a client raises about an answer: none, a part of one, or one with the status of an error."""
     return isinstance(raised, OSError | HTTPException) or type(raised).__module__.partition(".")[0] == "httpx"

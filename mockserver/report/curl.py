@@ -27,7 +27,8 @@ def curl(request: View, *, address: str | None = None, key: str | None = None) -
     """
     url = '"$URL"' if address is None else shlex.quote(address)
     header = '"X-API-Key: $KEY"' if key is None else shlex.quote(f"X-API-Key: {key}")
-    lines = [f"curl -X {shlex.quote(request['method'])} {url}{shlex.quote(target(request))}", f"-H {header}"]
+    method = "" if request["method"] == "GET" and request["body"] is None else f" -X {shlex.quote(request['method'])}"
+    lines = [f"curl{method} {url}{shlex.quote(target(request))}", f"-H {header}"]
     lines += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in headers(request).items()]
     body = body_text(request)
     if body is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -86,7 +87,7 @@ def test_the_words_of_the_test_precede_the_likely_cause(made: Made) -> None:
 def test_the_words_of_the_test_precede_a_wait_on_a_frozen_clock(mockserver: Sandbox) -> None:
     mockserver.call("POST", SESSIONS, json={})
     unmoved = {"first": 1, "last": 1, "calls": 1, "seconds": 0.0, "idleSeconds": 5.0}
-    seen = snapshot(mockserver._backend, mockserver.settings)._replace(unmoved=unmoved)
+    seen = replace(snapshot(mockserver._backend, mockserver.settings), unmoved=unmoved)
 
     first, second, *_ = report(seen, in_words("test timed out after 5000ms")).summary
 

@@ -62,6 +62,9 @@ class Client:
     def __init__(self, http, url=""):
         self.http, self.url = http, url
 
+    def find(self):
+        self.http.get(f"{self.url}/v1/campaigns/none").raise_for_status()  # the client's line
+
     def read(self, **options):
         return self.http.get(f"{self.url}/v1/campaigns", **options)  # the client's line
 
@@ -97,6 +100,38 @@ def test_a_call_without_an_answer_is_shown_at_the_line_of_the_client(
     result.stdout.fnmatch_lines([">*client.read(*", ">*# the client's line", "E  *"])
     result.stdout.no_fnmatch_line("*mockserver?testing?*.py:*")
     result.stdout.no_fnmatch_line(f"*{library}?*.py:*")
+
+
+@pytest.mark.parametrize("library", ["requests", "httpx"])
+def test_the_status_of_an_error_is_shown_at_the_line_of_the_client(suite: Suite, library: str) -> None:
+    result = suite.run(
+        CLIENT
+        + dedent(f"""
+        def test_own(mockserver):
+            of_{library}(mockserver).find()
+        """)
+    )
+
+    result.stdout.fnmatch_lines([">*.find()", ">*.raise_for_status()  # the client's line", "E  *401*"])
+    result.stdout.no_fnmatch_line(f"*{library}?*.py:*")
+
+
+def test_a_hook_of_the_client_library_that_raises_is_shown_at_its_own_line(suite: Suite) -> None:
+    result = suite.run(
+        CLIENT
+        + dedent("""
+        def hook(response):
+            raise KeyError("X-None")  # the hook's line
+
+        def test_own(mockserver):
+            client = of_httpx(mockserver)
+            client.http.event_hooks["response"] = [hook]
+            client.read()
+        """)
+    )
+
+    result.stdout.fnmatch_lines(["*# the client's line", ">*# the hook's line", "*KeyError*"])
+    result.stdout.no_re_match_line(r".*httpx[/\\]_client\.py:\d+: .*")
 
 
 def test_a_body_that_breaks_off_and_a_coroutine_are_shown_at_the_line_of_the_client(suite: Suite) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -321,7 +322,7 @@ def _describe_calls(snapshot: SandboxSnapshot, failure: Failure | None) -> list[
         return _no_calls_hint(snapshot, failure)
     failed = _failed_calls(snapshot)
     if len(failed) == 1 and _is_aside(snapshot, failed[0]):
-        others = snapshot._replace(exchanges=[call for call in snapshot.exchanges if call is not failed[0]])
+        others = replace(snapshot, exchanges=[call for call in snapshot.exchanges if call is not failed[0]])
         return [*_describe_calls(others, failure), f"{format_line(failed[0])}: {shorten(failed[0].reason or '')}"]
     if failed:
         return _describe_latest_failed(snapshot, failed)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from mockserver._json import View
 from mockserver.contract.choices import DEFAULTS
@@ -14,7 +15,8 @@ from mockserver.report.run.exchanges import Exchange
 Reading = Literal["readJournal", "readState", "readHistory", "readConduct", "readEvents", "listRules"]
 
 
-class SandboxSnapshot(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxSnapshot:
     """
     The views of a sandbox that a report needs; the same for a sandbox in this process and a remote one.
 
@@ -78,8 +80,7 @@ def read_snapshot(
     Return the views of a sandbox that its report needs.
 
     Args:
-        read: Returns the answer of a command of the control plane that only reads; of `readState` clock, seed, choices and
-            the webhooks of each tenant are enough.
+        read: Returns the answer of a command of the control plane.
         id: The sandbox's; this and the others are as in the attributes.
     """
     journal, state = read("readJournal"), read("readState")

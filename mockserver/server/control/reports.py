@@ -212,7 +212,7 @@ def keep_report(snapshot: HostedSnapshot, args: Arguments, base_url: str | None 
 
 
 def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: FailureFolder | None) -> answers.Report:
-    from mockserver.report.run import diagnosis, text  # late: a suite without a failure needs no report
+    from mockserver.report.run import diagnosis, problems, text  # late: a suite without a failure needs no report
     from mockserver.report.run.failure import in_words
     from mockserver.server.control import har, replay_document
 
@@ -221,7 +221,8 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
         name, words = folder.failure_of(snapshot.id, name, words)
     words = hide.text(words)
     seen = _report_snapshot(snapshot, address)
-    report = text.report(seen, in_words(words) if words.strip() else None)
+    failure = in_words(words) if words.strip() else None
+    report = text.report(seen, failure)
     call = diagnosis.last_failed_call(seen)
     shown: Any = call and {key: getattr(call, key) for key in ("n", "operation", "status", "code", "reason", "fault")}
     kept = None
@@ -232,12 +233,22 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
     else:
         name = hide.text(name) if name.strip() else snapshot.id
         report = text.Report(*([_without_address(line, address, snapshot.prefix) for line in part] for part in report))
-        journal, document = (
-            views.journal(snapshot.state)["exchanges"],
-            replay_document.document(snapshot, name[:NAME_MAX_CHARS]),
+        found = problems.problems(seen, failure)
+        run = FailedRun(
+            sandbox_id=snapshot.id,
+            base_url=address,
+            name=name,
+            failure=words,
+            verdict=problems.verdict(seen, found),
+            problems=found,
+            summary=report.summary,
+            report=report.sections,
+            journal=views.journal(snapshot.state)["exchanges"],
+            document=replay_document.document(snapshot, name[:NAME_MAX_CHARS]),
+            har=har.document(snapshot),
+            secrets=snapshot.state.secrets(),
         )
-        calls, secrets = har.document(snapshot), snapshot.state.secrets()
-        kept = folder.keep(FailedRun(snapshot.id, address, name, *report, journal, document, calls, secrets))
+        kept = folder.keep(run)
         lines = [*kept.lines]
     whole = "\n".join([*report.summary, *report.sections, *lines])
     return {
@@ -291,17 +302,8 @@ def _report_snapshot(snapshot: HostedSnapshot, base_url: str) -> SandboxSnapshot
 
     state = snapshot.state
     state.choices = dict(state.choices)  # a copy: a report of a choice does not count as a use of it
-
-    def read_state() -> JSON:
-        endpoints = [
-            [views.row(state, "webhooks", webhook, 0) for webhook in tenant.webhooks.values()]
-            for tenant in state.tenants.values()
-        ]
-        tenants = [{"webhooks": webhooks} for webhooks in endpoints]
-        return {"clock": views.clock(state), "seed": state.seed, "choices": state.choices, "tenants": tenants}
-
     readers: Mapping[str, Callable[[], Any]] = {
-        "readState": read_state,
+        "readState": lambda: {**views.state(state), "clock": views.clock(state)},
         "readJournal": lambda: views.journal(state),
         "readHistory": lambda: read_history(snapshot, {}),
         "readConduct": lambda: conduct_of(state),

@@ -9,6 +9,7 @@ from pathlib import Path
 from traceback import FrameSummary, extract_tb
 from typing import Final
 
+from mockserver.contract.text import brief
 from mockserver.report.run.exchanges import shorten
 from mockserver.report.run.failure import Failure
 from mockserver.server.hosting.host import IN_PROCESS_HOST
@@ -20,6 +21,7 @@ _LIBRARIES: Final = (
     Path(__file__).parents[2],
     Path(extract_tb.__code__.co_filename).parent,
 )  # the mock's, and Python's
+_MESSAGE_CHARS: Final = 4_000
 _CALLERS_SHOWN: Final = 2  # of the frames that led to an exception, besides the test's own
 
 _DIFFERENCE: Final = (
@@ -132,8 +134,18 @@ def _is_own_refusal(failure: BaseException) -> bool:
     return trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("mockserver.")
 
 
-def frames(failure: BaseException) -> list[str]:
+def message(failure: BaseException | None) -> str:
+    """Return the type and the whole message of an exception, cut to what a page shows; empty without one."""
+    if failure is None or isinstance(failure, Stopped):
+        return ""
+    words = str(failure)
+    return brief(f"{type(failure).__name__}{f': {words}' if words else ''}", _MESSAGE_CHARS)
+
+
+def frames(failure: BaseException | None) -> list[str]:
     """Return file, line and source of the frames of client and test that led to an exception, the last ones first: at most three."""
+    if failure is None:
+        return []
     own = [frame for frame in extract_tb(failure.__traceback__) if is_of_test(frame.filename)]
     shown = [*own[:1], *own[1:][-_CALLERS_SHOWN:]]
     return [f"{_located(frame)}{f' `{shorten(frame.line)}`' if frame.line else ''}" for frame in reversed(shown)]
