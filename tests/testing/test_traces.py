@@ -334,7 +334,7 @@ def test_a_call_shows_the_trace_context_of_its_client(mockserver: Sandbox) -> No
     context = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     mockserver.call("GET", "/v1/campaigns", headers={"traceparent": context})
 
-    assert f"Trace context <code>{context}</code>" in page_of(mockserver)
+    assert f"-H 'traceparent: {context}'" in page_of(mockserver)
 
 
 @pytest.mark.mockserver(now=NOW)

@@ -51,7 +51,6 @@ class CallText:
         answered: The answer's body; empty if there is none, or if an earlier one to an equal request was equal.
         answered_as: The number of that one.
         because: Why it was refused; empty for a success.
-        context: Its header `traceparent`; empty without one.
     """
 
     n: int
@@ -64,7 +63,6 @@ class CallText:
     answered: str
     answered_as: int | None
     because: str
-    context: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,7 +286,6 @@ def _calls(journal: Sequence[View], clean: Clean) -> Iterator[CallText]:
             answered="" if answered_as else answered,
             answered_as=answered_as,
             because=clean(call.reason or ""),
-            context=clean(call.headers.get("traceparent", "")),
         )
 
 
