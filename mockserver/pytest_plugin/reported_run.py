@@ -6,6 +6,7 @@ import inspect
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import pytest
 
@@ -19,28 +20,35 @@ from mockserver.testing.report.snapshots import UndoneRun, snapshot
 from mockserver.testing.sandbox import Sandbox
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ReportedRun:
     """
     The run of one sandbox of a test, which its report, document and trace are made of.
 
     Attributes:
+        name: Of the test.
         sandbox: The sandbox.
         file: The name of the run's files, without an ending.
         views: What the report reads.
         described: The failure of the test as the report reads it; None for a test that has passed.
         failure: The exception that has ended the test, for the last sandbox of one that failed; else None.
-        document: Repeats the run.
         undone: The run that was undone since, if this is that one.
     """
 
+    name: str
     sandbox: Sandbox
     file: str
     views: SandboxSnapshot
     described: Failure | None
     failure: BaseException | None
-    document: JSON
     undone: UndoneRun | None
+
+    @cached_property
+    def document(self) -> JSON:
+        """The document that repeats it."""
+        if self.undone is None:
+            return self.sandbox.log.replay_document(self.name)
+        return {**self.undone.document, "scenario": self.name}
 
     def har(self) -> bytes:
         """Return its calls as a HAR."""
@@ -65,6 +73,7 @@ def reported_run(
     undone = sandbox._undone_by(failure)
     views = undone.snapshot if undone else snapshot(sandbox._backend, sandbox.settings)
     return ReportedRun(
+        name=item.nodeid,
         sandbox=sandbox,
         file=f"{file_name(item.nodeid)}{f'.{place + 1}' if place else ''}",
         views=replace(
@@ -77,6 +86,5 @@ def reported_run(
         ),
         described=described,
         failure=failure,
-        document={**undone.document, "scenario": item.nodeid} if undone else sandbox.log.replay_document(item.nodeid),
         undone=undone,
     )

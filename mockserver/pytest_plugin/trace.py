@@ -37,7 +37,7 @@ def write(item: pytest.Item, run: ReportedRun, replay: str = "") -> str:
     """
     try:
         root, har = item.config.rootpath, f"{run.file}.har"
-        page = render(trace(_traced(item.nodeid, run, replay, har)))
+        page = render(trace(_traced(run, replay, har)))
         file = write_file(root / _FOLDER / f"{run.file}.html", root, page)
         write_file(root / _FOLDER / har, root, run.har())
     except Exception as problem:  # noqa: BLE001 - a trace must not hide the failure that it is about
@@ -47,13 +47,13 @@ def write(item: pytest.Item, run: ReportedRun, replay: str = "") -> str:
     return f"to see it step by step: {file}; mockserver open {file} serves its last state"
 
 
-def _traced(name: str, run: ReportedRun, replay: str, har: str) -> TracedRun:
+def _traced(run: ReportedRun, replay: str, har: str) -> TracedRun:
     backend = run.sandbox._backend
     hosted = getattr(backend, "hosted", None)  # None for a sandbox on another server
     found = problems(run.views, run.described)
     return TracedRun(
         head=TraceHead(
-            name=name,
+            name=run.name,
             outcome="passed" if run.described is None else "failed",
             verdict=verdict(run.views, found),
             problems=found,
