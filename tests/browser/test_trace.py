@@ -164,7 +164,7 @@ def test_a_link_to_a_call_opens_it_and_the_report_is_copied_with_its_problems(
     tab.page.get_by_role("button", name="Copy the report").click()
     tab.page.get_by_role("button", name="Copied").wait_for()
     copied = tab.page.evaluate("navigator.clipboard.readText()")
-    tab.page.locator(".problems a", has_text="#72").click()
+    tab.page.locator(".told a", has_text="#72").click()
     tab.page.locator("#call-72[open]").wait_for()
 
     assert ["AssertionError: assert 1 == 2", "what happened:"] == [

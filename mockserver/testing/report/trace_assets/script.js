@@ -192,7 +192,7 @@
     if (report) {
       report.closest("details").before(
         button("Copy the report", async (node) => {
-          const words = await navigator.clipboard.writeText(`${find(".problems").innerText}\n\n${report.textContent}`).then(() => "Copied", () => "Not copied: select the text");
+          const words = await navigator.clipboard.writeText(`${find(".told").innerText}\n\n${report.textContent}`).then(() => "Copied", () => "Not copied: select the text");
           node.textContent = words;
         }),
       );
