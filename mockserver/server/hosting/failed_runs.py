@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from mockserver._json import JSON, View
-from mockserver.report.problem import Problem
+
+if TYPE_CHECKING:
+    from mockserver.report.problem import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
