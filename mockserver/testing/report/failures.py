@@ -46,7 +46,7 @@ def describe(failure: BaseException | None) -> Failure:
     """Return the failure of a test that ended with this exception, or that shows none."""
     if failure is None:
         return Failure()
-    place = _place(failure)
+    place = place_of(failure)
     if isinstance(failure, CallMismatch):
         return Failure(expected=failure.expected, extra=failure.extra, nearest=failure.nearest, place=place)
     is_stop = _is_stop(failure)
@@ -157,7 +157,7 @@ def is_of_test(filename: str) -> bool:
     return "site-packages" not in file.parts and not any(map(file.is_relative_to, _LIBRARIES))
 
 
-def _place(failure: BaseException) -> str:
+def place_of(failure: BaseException) -> str:
     """Return the last of the frames, and the lines of the others."""
     shown = frames(failure)
     return " from ".join([*shown[:1], *(frame.partition(" `")[0] for frame in shown[1:])])
