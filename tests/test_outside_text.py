@@ -53,6 +53,7 @@ SAFE = {
     ("contract.text", "number", "float"): "what the JSON grammar takes for a number",
     ("contract.text", "number", "int"): "a whole number of at most 309 digits",
     ("core.operations.campaigns", "create_campaign", "int"): "a number that the schema has taken",
+    ("report.pages", "link", "int"): "at most nine ASCII digits",
     ("report.pages", "render_file", "decode"): "base64",
     ("core.instants", "parse", "int"): "six digits that a regular expression found",
     ("core.ledger", "is_derived_name", "isdigit"): "chooses a pattern; no number is made",

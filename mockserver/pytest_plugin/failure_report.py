@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import inspect
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from mockserver._json import JSON
 from mockserver.contract.text import printable
-from mockserver.pytest_plugin import conduct, options
+from mockserver.pytest_plugin import options
 from mockserver.pytest_plugin.ownership import SandboxOwnership
-from mockserver.report.run.snapshot import SandboxSnapshot
+from mockserver.pytest_plugin.reported_run import ReportedRun, reported_run
 from mockserver.report.run.text import report as report_of
 from mockserver.scenario import documents
 from mockserver.testing.report.failures import SelfExplainingError, describe
 from mockserver.testing.report.folder import (
     ReportOfFindings,
-    file_name,
     folder_for_documents,
     make_folder,
     shown_path,
     write_file,
 )
 from mockserver.testing.report.notes import has_notes
-from mockserver.testing.report.snapshots import snapshot
 from mockserver.testing.sandbox import Sandbox
 
 _SANDBOXES_MAX = 3  # of one test; of more, as under `@given`, the last one is that of the failure
@@ -56,12 +52,10 @@ def trace_passed(item: pytest.Item, report: pytest.TestReport, ownership: Sandbo
     sandboxes = ownership.sandboxes_of_test
     for place, sandbox in enumerate(sandboxes if len(sandboxes) <= _SANDBOXES_MAX else sandboxes[-1:]):
         try:
-            text = report_of(_views(item, sandbox, ownership), None)
-            document = sandbox.log.replay_document(item.nodeid)
+            run = reported_run(item, sandbox, place, ownership)
+            line = trace.write(item, run) if run.document.get("calls") else ""
         except Exception as problem:  # noqa: BLE001 - the test has passed
             line = printable(f"no trace of {sandbox.id}: {type(problem).__name__}: {problem}")
-        else:
-            line = trace.write(item, sandbox, place, text, document, "passed") if document.get("calls") else ""
         if line:
             report.sections.append(("mockserver", line))
     trace.add_links(item, report)
@@ -88,55 +82,44 @@ def sections(
 def _lines(
     item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseException | None, ownership: SandboxOwnership
 ) -> Iterator[str]:
-    views = _views(item, sandbox, ownership, failure)
-    text = report_of(views, describe(failure))
-    is_empty = sandbox.is_rolled_back and not views.exchanges and not isinstance(failure, SelfExplainingError)
-    if not (views.name == "self.mockserver" and has_notes(failure)):  # else the report is part of the error above
+    run = reported_run(item, sandbox, place, ownership, describe(failure), failure)
+    text = report_of(run.views, run.described)
+    is_empty = sandbox.is_rolled_back and not run.views.exchanges and not isinstance(failure, SelfExplainingError)
+    if not (run.views.name == "self.mockserver" and has_notes(failure)):  # else the report is part of the error above
         yield from [_ROLLED_BACK] if is_empty else text.summary
         yield from text.sections
     page = sandbox._backend.page_url
     if page is not None:
         yield f"while the sandbox is open: {page}"
     folder, has_trace = home(item.config), options.trace_mode(item.config) != "off"
-    if folder is None and not has_trace:
+    if (folder is None and not has_trace) or not run.document.get("calls"):
         return
-    undone = sandbox._undone_by(failure)
-    document = {**undone.document, "scenario": item.nodeid} if undone else sandbox.log.replay_document(item.nodeid)
-    if document.get("calls"):
-        yield from filter(None, [document.get("summary")])  # set if the document is not the whole run
-        if folder is not None:
-            yield from _write(item, folder, document, undone.har if undone else sandbox.log.har(), place)
-        if has_trace:
-            from mockserver.pytest_plugin import trace
+    yield from filter(None, [run.document.get("summary")])  # set if the document is not the whole run
+    replay = ""
+    if folder is not None:
+        try:
+            replay = _write(item, folder, run)
+        except OSError as problem:
+            yield f"no replay document was written: {type(problem).__name__}: {problem}"
+        else:
+            yield from _lines_about(replay, run.document)
+    if has_trace:
+        from mockserver.pytest_plugin import trace
 
-            yield trace.write(item, sandbox, place, text, document, "failed", undone)
-
-
-def _views(
-    item: pytest.Item, sandbox: Sandbox, ownership: SandboxOwnership, failure: BaseException | None = None
-) -> SandboxSnapshot:
-    undone = sandbox._undone_by(failure)
-    views = (undone.snapshot if undone else snapshot(sandbox._backend, sandbox.settings))._replace(
-        name=ownership.name(item, sandbox),
-        is_async=inspect.iscoroutinefunction(getattr(item, "obj", None)),
-        calls_without_prefix=ownership.calls_without_prefix,
-        run_ended=sandbox._run_ended,
-    )
-    return views._replace(findings=()) if conduct.mode(item) == "off" else views
+        yield trace.write(item, run, replay)
 
 
-def _write(
-    item: pytest.Item, folder: Path, document: Mapping[str, Any], har: Mapping[str, Any], place: int
-) -> Iterator[str]:
-    """Write the document that repeats the run, and its calls as a HAR; yield the lines about the former."""
-    name = f"{file_name(item.nodeid)}{f'.{place + 1}' if place else ''}"
-    try:
-        file = write_file(folder / f"{name}.yaml", item.config.rootpath, documents.dump(document).encode())
-        write_file(folder / f"{name}.har", item.config.rootpath, json.dumps(har, indent=1).encode())
-    except OSError as problem:
-        yield f"no replay document was written: {type(problem).__name__}: {problem}"
-        return
+def _write(item: pytest.Item, folder: Path, run: ReportedRun) -> str:
+    """Write the document that repeats the run, and its calls as a HAR; return the path of the former."""
+    root = item.config.rootpath
+    file = write_file(folder / f"{run.file}.yaml", root, documents.dump(run.document).encode())
+    write_file(folder / f"{run.file}.har", root, run.har())
     item.user_properties.append(("mockserver_replay", file))
+    return file
+
+
+def _lines_about(file: str, document: JSON) -> Iterator[str]:
+    """Yield what a document that repeats the run is for."""
     yield f"to repeat its calls, without the client: mockserver replay-calls {file}"
     # What the document sets up without its calls: all but the seed data that the test itself has applied.
     before = takewhile(lambda entry: "call" not in entry, document["calls"])

@@ -6,23 +6,21 @@ The plugin imports this module only if `--mockserver-trace` asks for traces.
 
 from __future__ import annotations
 
-import json
 import os
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import pytest
 
 from mockserver.contract.text import printable
-from mockserver.testing.report.folder import FOLDER, file_name, write_file
-from mockserver.testing.report.trace import TracedRun, trace
+from mockserver.pytest_plugin.reported_run import ReportedRun
+from mockserver.report.run import text
+from mockserver.report.run.problems import problems, verdict
+from mockserver.testing.report.failures import frames, message
+from mockserver.testing.report.folder import FOLDER, write_file
+from mockserver.testing.report.trace import TracedRun, TraceHead, trace
 from mockserver.testing.report.trace_page import render
-
-if TYPE_CHECKING:
-    from mockserver.report.run.text import Report
-    from mockserver.testing.report.snapshots import UndoneRun
-    from mockserver.testing.sandbox import Sandbox
 
 _FOLDER: Final = Path(FOLDER, "traces")
 _PROPERTY: Final = "mockserver_trace"
@@ -30,49 +28,47 @@ _NAME: Final = "mockserver trace"
 _FILES: pytest.StashKey[list[str]] = pytest.StashKey()  # of the current phase
 
 
-def write(
-    item: pytest.Item,
-    sandbox: Sandbox,
-    place: int,
-    text: Report,
-    document: dict[str, Any],
-    outcome: str,
-    undone: UndoneRun | None = None,
-) -> str:
+def write(item: pytest.Item, run: ReportedRun, replay: str = "") -> str:
     """
     Write the trace of a sandbox, and return a line about it; never an error of its own.
 
     Args:
-        undone: The run that was undone since, if the trace is about that one.
+        replay: The path of the document that repeats the run; empty if it was not written.
     """
     try:
-        backend = sandbox._backend
-        hosted = getattr(backend, "hosted", None)  # None for a sandbox on another server
-        secrets = [backend.secret_key, backend.public_key, *(hosted.sandbox.secrets() if hosted else ())]
-        address = hosted.base_url if hosted else backend.base_url(), sandbox.id
-        journal = (undone.journal if undone else backend.run("readJournal"))["exchanges"]
-        root, name = item.config.rootpath, f"{file_name(item.nodeid)}{f'.{place + 1}' if place else ''}"
-        har = f"{name}.har"
-        run = TracedRun(
-            name=item.nodeid,
-            outcome=outcome,
-            summary=text.summary,
-            report=text.sections,
-            journal=journal,
-            document=document,
-            secrets=secrets,
-            address=address,
-            har=har,
-        )
-        file = write_file(root / _FOLDER / f"{name}.html", root, render(trace(run)))
-        write_file(
-            root / _FOLDER / har, root, json.dumps(undone.har if undone else sandbox.log.har(), indent=1).encode()
-        )
+        root, har = item.config.rootpath, f"{run.file}.har"
+        page = render(trace(_traced(run, replay, har)))
+        file = write_file(root / _FOLDER / f"{run.file}.html", root, page)
+        write_file(root / _FOLDER / har, root, run.har())
     except Exception as problem:  # noqa: BLE001 - a trace must not hide the failure that it is about
         return printable(f"no trace was written: {type(problem).__name__}: {problem}")
     item.stash.setdefault(_FILES, []).append(file)
     item.user_properties.append((_PROPERTY, file))
     return f"to see it step by step: {file}; mockserver open {file} serves its last state"
+
+
+def _traced(run: ReportedRun, replay: str, har: str) -> TracedRun:
+    backend = run.sandbox._backend
+    hosted = getattr(backend, "hosted", None)  # None for a sandbox on another server
+    found = problems(run.views, run.described)
+    return TracedRun(
+        head=TraceHead(
+            name=run.name,
+            outcome="passed" if run.described is None else "failed",
+            verdict=verdict(run.views, found),
+            problems=found,
+            failure=message(run.failure),
+            frames=frames(run.failure),
+            report=text.report(run.views, run.described).sections,
+            replay=replay,
+            har=har,
+        ),
+        journal=run.journal(),
+        document=run.document,
+        secrets=[backend.secret_key, backend.public_key, *(hosted.sandbox.secrets() if hosted else ())],
+        base_url=hosted.base_url if hosted else backend.base_url(),
+        sandbox_id=run.sandbox.id,
+    )
 
 
 def add_links(item: pytest.Item, report: pytest.TestReport) -> None:
@@ -97,7 +93,7 @@ def write_job_summary(reporter: pytest.TerminalReporter) -> None:
     lines: list[str] = []
     for report in (*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())):
         files = [_code(str(value)) for name, value in report.user_properties if name == _PROPERTY]
-        cause = next((text.partition("\n")[0] for title, text in report.sections if title.startswith("mockserver")), "")
+        cause = next((told.partition("\n")[0] for title, told in report.sections if title.startswith("mockserver")), "")
         if files:
             lines += [f"- {_code(report.nodeid)}: {_code(cause)}  ", f"  trace {', '.join(files)}"]
     if not path or not lines:

@@ -10,14 +10,16 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from jinja2 import Environment
+from jinja2 import Environment, pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup, escape
 
 from mockserver import _templates
 from mockserver.contract.clauses import sentence_of
@@ -31,6 +33,9 @@ _HERE: Final = Path(__file__).parent
 _TEXT_CHARS: Final = 20_000  # of a body on a page
 _UNITS: Final = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 _CONTROLS: Final = re.compile("[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+# A call by its number; not that of a delivery, and not a character by its code.
+_CALL: Final = re.compile(r"(?<!delivery )(?<![\w&])#([1-9][0-9]{0,8})\b")
 
 
 @cache
@@ -49,6 +54,7 @@ def environment(folder: Path = _HERE / "templates") -> Environment:
         "compact": compact,
         "visible": visible,
         "middle": middle,
+        "linked": _linked,
         "duration": duration,
         "effects": effects,
         "time_of_day": time_of_day,
@@ -114,6 +120,30 @@ def middle(text: object, chars: int) -> str:
     begin = chars // 2
     end = len(whole) - (chars - begin - 1)
     return f"{whole[:begin]}…{whole[end:]}"
+
+
+def link_calls(markup: str, address: str, shown: Container[int] | None = None) -> Markup:
+    """
+    Return markup in which each `#n` is a link to that call.
+
+    Args:
+        markup: A text that is escaped already.
+        address: The begin of the address of a call, to which its number is added.
+        shown: The calls that have an address; None if all have one.
+    """
+
+    def link(call: re.Match[str]) -> str:
+        number = int(call[1])
+        is_shown = shown is None or number in shown
+        return f'<a href="{escape(address)}{number}">#{number}</a>' if is_shown else call[0]
+
+    return Markup(_CALL.sub(link, markup))
+
+
+@pass_context
+def _linked(context: Context, text: object, address: str) -> Markup:
+    """Return a text with links to its calls; of a page that names its `shown_calls` to these alone."""
+    return link_calls(escape(visible(text)), address, context.get("shown_calls"))
 
 
 def instant_of(text: str) -> Instant:

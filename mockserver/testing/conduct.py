@@ -7,6 +7,7 @@ from typing import Any, overload
 
 from mockserver.contract.text import camel_case, printable
 from mockserver.judge.check import SEVERITIES, Finding, NotAssessed, cited_calls, merged
+from mockserver.report.run.snapshot import findings_of
 
 _CALLS_SHOWN = 10
 
@@ -43,12 +44,7 @@ class ConductReport(Sequence[Finding]):
     """
 
     def __init__(self, view: Mapping[str, Any]) -> None:
-        from mockserver.judge.client.judge import finding  # late: the judges, which most tests do not need
-
-        # The view leaves line and advice out, which are those of the rule.
-        self.findings: tuple[Finding, ...] = tuple(
-            finding(row["rule"], row["message"], row["exchanges"]) for row in view["findings"]
-        )
+        self.findings: tuple[Finding, ...] = findings_of(view)
         self.not_assessed: tuple[NotAssessed, ...] = tuple(
             NotAssessed(row["rule"], row["why"]) for row in view["notAssessed"]
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cached_property, wraps
 from json import dumps
@@ -290,7 +291,7 @@ class Sandbox:
             described = in_words(failure)
         undone = self._undone_by(failure)
         views = undone.snapshot if undone else snapshot(self._backend, self.settings)
-        run = views._replace(name="sandbox", run_ended=self._run_ended)
+        run = replace(views, name="sandbox", run_ended=self._run_ended)
         made = text.report(run, described)
         return printable("\n".join([*made.summary, *made.sections]), keep="\n")
 

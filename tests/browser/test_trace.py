@@ -156,6 +156,26 @@ def test_the_keys_and_the_next_failure_move_the_slider_and_the_list(
 
 
 @pytest.mark.mockserver(now=NOW, given=SEED)
+def test_a_link_to_a_call_opens_it_and_the_report_is_copied_with_its_problems(
+    mockserver: Sandbox, open_trace: Callable[..., Tab]
+) -> None:
+    steps_of(mockserver)
+    tab = open_trace(permissions=["clipboard-read", "clipboard-write"])
+    tab.page.get_by_role("button", name="Copy the report").click()
+    tab.page.get_by_role("button", name="Copied").wait_for()
+    copied = tab.page.evaluate("navigator.clipboard.readText()")
+    tab.page.locator(".told a", has_text="#72").click()
+    tab.page.locator("#call-72[open]").wait_for()
+
+    assert ["AssertionError: assert 1 == 2", "what happened:"] == [
+        words for words in ("AssertionError: assert 1 == 2", "what happened:") if words in copied
+    ]
+    assert "72" == tab.position().split()[0]
+    assert "JavaScript" not in tab.page.locator("main").inner_text()
+    assert [] == tab.messages
+
+
+@pytest.mark.mockserver(now=NOW, given=SEED)
 def test_equal_steps_are_folded_and_a_search_and_the_failures_alone_show_theirs(
     mockserver: Sandbox, open_trace: Callable[..., Tab]
 ) -> None:

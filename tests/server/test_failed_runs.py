@@ -65,6 +65,7 @@ def test_a_sandbox_that_ends_as_failed_leaves_its_files(url: str, folder: Path) 
     assert 'href="TestReads.har"' in trace
     (entry,) = json.loads((folder / "TestReads.har").read_text("utf-8"))["log"]["entries"]
     assert 404 == entry["response"]["status"]
+    assert "<pre>mockserver replay-calls TestReads.yaml</pre>" in trace
 
 
 def test_a_report_of_a_failure_keeps_the_same_files(url: str, folder: Path) -> None:

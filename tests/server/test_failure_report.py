@@ -43,7 +43,7 @@ def view(made: Made, query: str = "") -> JSON:
 
 def test_without_a_report_neither_its_modules_nor_those_of_accept_are_loaded() -> None:
     code = "import sys, mockserver.testing.backend; print([name for name in sys.modules if name in sys.argv[1:]])"
-    names = ("werkzeug.http", "mockserver.report.run.diagnosis")
+    names = ("werkzeug.http", "mockserver.report.run.problems")
 
     loaded = subprocess.run(
         [sys.executable, "-c", code, *names], capture_output=True, encoding="utf-8", check=True

@@ -65,6 +65,23 @@ def test_the_report_names_the_trace_and_the_command_that_serves_it(suite: Suite)
     assert "expected exactly 1 call of startCampaign, got 0" in (suite.pytester.path / file).read_text(encoding="utf-8")
 
 
+def test_a_trace_has_the_exception_with_its_frames_and_the_command_that_repeats_the_calls(suite: Suite) -> None:
+    suite.run(
+        """
+        def read(mockserver):
+            return mockserver.call("GET", "/v1/campaigns").json()["data"]
+
+        def test_fails(mockserver):
+            read(mockserver)
+        """,
+        "--mockserver-trace=on-failure",
+    )
+
+    page = (suite.pytester.path / ".mockserver" / "traces" / FAILS).read_text(encoding="utf-8")
+    words = ["<pre>KeyError: 'data'</pre>", "at <code>test_mine.py:2 `return mockserver.call(", "from <code>test_mine.py:5 `read(mockserver)`", "<pre>mockserver replay-calls .mockserver/failures/test_mine.py.test_fails.yaml</pre>"]  # fmt: skip
+    assert [] == [each for each in words if each not in page]
+
+
 def test_a_trace_links_the_calls_of_its_sandbox_as_a_har(suite: Suite) -> None:
     suite.run(SOURCE, "--mockserver-trace=on-failure")
     folder = suite.pytester.path / ".mockserver"

@@ -1,9 +1,12 @@
-"""Tracebacks of pytest: an argument that a method refuses is shown at the line of the test, without the mock's own source."""
+"""Tracebacks of pytest: what a client or a receiver has done is shown at its own lines, without the mock's source."""
 
 from __future__ import annotations
 
+from textwrap import dedent
+
 import pytest
 
+from mockserver.testing.report.failures import describe, frames
 from tests.testing.conftest import Suite
 
 SESSIONS = '"/v1/entrypoints/chatapp/connection-sessions"'
@@ -46,3 +49,174 @@ def test_another_exception_is_shown_with_every_frame(suite: Suite) -> None:
     )
 
     result.stdout.fnmatch_lines(["*sandbox_parts.py:*"])
+
+
+CLIENT = """
+import asyncio
+
+from mockserver.server import front_controller
+import pytest
+
+
+class Client:
+    def __init__(self, http, url=""):
+        self.http, self.url = http, url
+
+    def find(self):
+        self.http.get(f"{self.url}/v1/campaigns/none").raise_for_status()  # the client's line
+
+    def read(self, **options):
+        return self.http.get(f"{self.url}/v1/campaigns", **options)  # the client's line
+
+
+def of_requests(mockserver):
+    return Client(mockserver.requests_session(), mockserver.base_url)
+
+
+def of_httpx(mockserver):
+    return Client(mockserver.httpx_client())
+"""
+
+
+@pytest.mark.parametrize("library", ["requests", "httpx"])
+@pytest.mark.parametrize(
+    ("rule", "options"),
+    [("drop('before')", ""), ("delay('1m')", "timeout=3")],
+    ids=["no answer", "a timeout"],
+)
+def test_a_call_without_an_answer_is_shown_at_the_line_of_the_client(
+    suite: Suite, library: str, rule: str, options: str
+) -> None:
+    result = suite.run(
+        CLIENT
+        + dedent(f"""
+        def test_own(mockserver):
+            client = of_{library}(mockserver)
+            mockserver.on("listCampaigns").{rule}
+            client.read({options})
+        """)
+    )
+
+    result.stdout.fnmatch_lines([">*client.read(*", ">*# the client's line", "E  *"])
+    result.stdout.no_fnmatch_line("*mockserver?testing?*.py:*")
+    result.stdout.no_fnmatch_line(f"*{library}?*.py:*")
+
+
+@pytest.mark.parametrize("library", ["requests", "httpx"])
+def test_the_status_of_an_error_is_shown_at_the_line_of_the_client(suite: Suite, library: str) -> None:
+    result = suite.run(
+        CLIENT
+        + dedent(f"""
+        def test_own(mockserver):
+            of_{library}(mockserver).find()
+        """)
+    )
+
+    result.stdout.fnmatch_lines([">*.find()", ">*.raise_for_status()  # the client's line", "E  *401*"])
+    result.stdout.no_fnmatch_line(f"*{library}?*.py:*")
+
+
+def test_a_hook_of_the_client_library_that_raises_is_shown_at_its_own_line(suite: Suite) -> None:
+    result = suite.run(
+        CLIENT
+        + dedent("""
+        def hook(response):
+            raise KeyError("X-None")  # the hook's line
+
+        def test_own(mockserver):
+            client = of_httpx(mockserver)
+            client.http.event_hooks["response"] = [hook]
+            client.read()
+        """)
+    )
+
+    result.stdout.fnmatch_lines(["*# the client's line", ">*# the hook's line", "*KeyError*"])
+    result.stdout.no_re_match_line(r".*httpx[/\\]_client\.py:\d+: .*")
+
+
+def test_a_body_that_breaks_off_and_a_coroutine_are_shown_at_the_line_of_the_client(suite: Suite) -> None:
+    result = suite.run(
+        CLIENT
+        + dedent("""
+        async def read(mockserver):
+            async with mockserver.aio.httpx_client() as http:
+                await Client(http).read()
+
+        def test_own(mockserver):
+            mockserver.on("listCampaigns").truncate(body_bytes=3)
+            asyncio.run(read(mockserver))
+        """)
+    )
+
+    result.stdout.fnmatch_lines(
+        [">*asyncio.run(read*", "*await Client(http).read()", "E  *without sending complete message*"]
+    )
+    result.stdout.no_re_match_line(r".*(httpx|asyncio|mockserver)[/\\].*\.py:\d+: .*")
+
+
+def test_a_receiver_that_ends_the_test_is_shown_at_its_own_line(suite: Suite) -> None:
+    result = suite.run(
+        CLIENT
+        + dedent(f"""
+        def test_own(mockserver):
+            def receiver(request):
+                pytest.fail("not this one")
+
+            mockserver.receive_webhooks(receiver)
+            session = mockserver.call("POST", {SESSIONS}, json={{}}).json()
+            mockserver.complete_session(session["sessionId"])
+        """)
+    )
+
+    result.stdout.fnmatch_lines(
+        [">*mockserver.complete_session(*", '>*pytest.fail("not this one")', "E  *not this one"]
+    )
+    result.stdout.no_re_match_line(r".*mockserver[/\\](server|testing)[/\\].*\.py:\d+: .*")
+
+
+def test_the_whole_traceback_is_printed_on_request(suite: Suite) -> None:
+    result = suite.run(
+        CLIENT
+        + dedent("""
+        def test_own(mockserver):
+            mockserver.on("listCampaigns").drop("before")
+            of_requests(mockserver).read()
+        """),
+        "--full-trace",
+    )
+
+    result.stdout.fnmatch_lines(["*requests_adapter.py:*"])
+
+
+def test_a_bug_of_the_mock_is_shown_with_its_frames(suite: Suite) -> None:
+    result = suite.run(
+        CLIENT
+        + dedent("""
+        def test_own(mockserver, monkeypatch):
+            client = of_requests(mockserver)
+            monkeypatch.setattr(front_controller, "handle_request", lambda *given: ("no response", None))
+            client.read()
+        """)
+    )
+
+    result.stdout.fnmatch_lines(["*requests_adapter.py:*"])
+
+
+def read_deep(levels: int) -> None:
+    if levels == 0:
+        raise KeyError("id")  # the innermost
+    read_deep(levels - 1)  # one of its callers
+
+
+@pytest.mark.parametrize(("levels", "callers"), [(0, 0), (1, 1), (5, 1)])
+def test_the_frames_of_an_exception_are_its_last_ones_and_that_of_the_test(levels: int, callers: int) -> None:
+    with pytest.raises(KeyError) as raised:
+        read_deep(levels)  # in the test
+
+    lines = [frame.partition(" ")[2] for frame in frames(raised.value)]
+    assert [
+        '`raise KeyError("id")  # the innermost`',
+        *["`read_deep(levels - 1)  # one of its callers`"] * callers,
+        "`read_deep(levels)  # in the test`",
+    ] == lines
+    assert callers + 1 == describe(raised.value).place.count(" from tests/testing/test_tracebacks.py:")

@@ -6,7 +6,9 @@ import copy
 import itertools
 import json
 import re
+import shlex
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +18,16 @@ from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
+from mockserver.report.problem import CallLine, Problem
+from mockserver.report.run.problems import problems
 from mockserver.server import worlds
 from mockserver.server.control import views
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
 from mockserver.testing.report import trace_page
 from mockserver.testing.report.replay import replay, replay_in
-from mockserver.testing.report.trace import TracedRun, position_of, trace
+from mockserver.testing.report.snapshots import snapshot
+from mockserver.testing.report.trace import TracedRun, TraceHead, position_of, trace
 from tests.harness.steps import python_calls
 from tests.server.hostile import TEXTS
 from tests.server.test_no_key_in_any_view import FORMS
@@ -34,11 +39,38 @@ SEED: dict[str, Any] = {"templates": [{"id": "template_hello"}], "chats": {"coun
 
 def run_of(sandbox: Sandbox, name: str = "tests/test_it.py::test_it", **changed: Any) -> TracedRun:
     """The run of a sandbox so far, as a failing test would trace it."""
-    hosted = sandbox._hosted
-    report = sandbox.report().splitlines()
-    exchanges, document = sandbox.log.journal["exchanges"], sandbox.log.replay_document(name)
-    secrets = hosted.sandbox.secrets()
-    return TracedRun(name, "failed", report[:1], report[1:], exchanges, document, secrets, (hosted.base_url, sandbox.id))._replace(**changed)  # fmt: skip
+    hosted, views = sandbox._hosted, snapshot(sandbox._backend, sandbox.settings)
+    found = problems(views, None)
+    head = TraceHead(
+        name=name,
+        outcome="failed",
+        problems=found,
+        failure="AssertionError: assert 1 == 2",
+        frames=["client.py:3 `assert count == 2`", "test_it.py:9 `read(client)`"],
+        report=sandbox.report().splitlines(),
+    )
+    return TracedRun(
+        head=replace(head, **changed),
+        journal=sandbox.log.journal["exchanges"],
+        document=sandbox.log.replay_document(name),
+        secrets=hosted.sandbox.secrets(),
+        base_url=hosted.base_url,
+        sandbox_id=sandbox.id,
+    )
+
+
+def problem_with(text: str) -> Problem:
+    """A problem each of whose texts is this one."""
+    return Problem(
+        headline=text,
+        calls=[CallLine(1, text)],
+        got=[text],
+        expected=text,
+        assumption=text,
+        caused=[text],
+        advice=text,
+        ids=[text],
+    )
 
 
 def page_of(sandbox: Sandbox, **changed: Any) -> str:
@@ -165,7 +197,11 @@ def test_no_key_is_in_the_file(mockserver: Sandbox, form: str) -> None:
         mockserver.call("GET", "/v1/campaigns", key=key, headers={"X-Own": key, "X-Request-Id": written})
         mockserver.admin.set_tenant(name=written)
 
-    page = page_of(mockserver, summary=[f"AssertionError: {FORMS[form](key)}" for key in keys])
+    page = page_of(
+        mockserver,
+        failure="\n".join(FORMS[form](key) for key in keys),
+        problems=[problem_with(FORMS[form](key)) for key in keys],
+    )
 
     assert 4 <= len(keys)
     assert [] == [key for key in keys if key in page or FORMS[form](key) in page]
@@ -186,7 +222,14 @@ def test_no_text_of_a_run_is_markup(mockserver: Sandbox) -> None:
     mockserver.admin.set_tenant(name=evil[0])
     mockserver.call("GET", "/v1/<script>alert(1)</script>")
 
-    page = page_of(mockserver, name=evil[0], summary=evil, report=evil)
+    page = page_of(
+        mockserver,
+        name=evil[0],
+        failure="\n".join(evil),
+        frames=evil,
+        report=evil,
+        problems=[problem_with(text) for text in evil],
+    )
 
     assert 3 == len(re.findall(r"<script\b", page)) == page.count("</script>")
     assert [] == re.findall(r"<(?:img|svg|b)\b", re.sub(r"<b>(?=[^<]*</b>)", "", page))
@@ -220,7 +263,62 @@ def test_each_call_has_its_bodies_its_reason_and_what_it_changed(mockserver: San
     assert f"campaigns {created}: status draft → processing" in start.changed
     assert ("refused", []) == (again.calls[0].tone, again.changed)
     assert "start.already" in again.calls[0].because
-    assert ("the same as #4", True) == (second.calls[0].answered, "template_hello" in first.calls[0].answered)
+    assert "template_hello" in first.calls[0].answered
+    assert ("", 4, "", 4) == (second.calls[0].sent, second.calls[0].sent_as, second.calls[0].answered, second.calls[0].answered_as)  # fmt: skip
+
+
+def test_a_request_is_a_command_of_curl_that_its_test_may_run_at_any_server(mockserver: Sandbox) -> None:
+    mockserver.call("POST", "/v1/campaigns?own=1", json={"name": "it's", **CAMPAIGN})
+
+    (call,) = trace(run_of(mockserver)).steps[0].calls
+    command, *options = call.sent.split(" \\\n  ")
+    assert "curl -X POST \"$URL\"'/v1/campaigns?own=1'" == command
+    assert '-H "X-API-Key: $KEY"' == options[0]
+    assert ["--data-raw", json.dumps({"name": "it's", **CAMPAIGN})] == shlex.split(options[-1])
+
+
+def test_each_number_of_a_call_is_a_link_to_it_and_no_other_number_is(mockserver: Sandbox) -> None:
+    for _ in range(2):
+        mockserver.call("GET", "/v1/campaigns/none")
+    text = "#1 and #2, not #3, delivery #1, promo#1 or it's"
+
+    page = page_of(mockserver, failure=text, report=[text], problems=[problem_with(text)])
+
+    shown = 'and <a href="#call-2">#2</a>, not #3, delivery #1, promo#1 or it'
+    assert 9 == page.count(f'<a href="#call-1">#1</a> {shown}')
+    assert {"call-1", "call-2"} == set(re.findall(r'href="#(call-[^"]*)"', page))
+    assert {"call-1", "call-2"} <= set(re.findall(r'id="([^"]*)"', page))
+
+
+def test_the_cause_is_first_then_the_exception_with_its_frames_then_the_other_problems(mockserver: Sandbox) -> None:
+    mockserver.call("GET", "/v1/campaigns")
+    found = [Problem(headline=f"problem {number}") for number in range(5)]
+
+    page = page_of(mockserver, problems=found, failure="KeyError: 'id'", frames=["client.py:3 `body['id']`", "test_it.py:9"])  # fmt: skip
+
+    words = ["problem 0", "KeyError: 'id'", "client.py:3", "test_it.py:9", "problem 1", "problem 2", "2 more problems", "problem 3", "problem 4", "The whole report"]  # fmt: skip
+    places = [page.index(each) for each in words]
+    assert sorted(places) == places
+
+
+def test_a_run_without_a_problem_says_so(mockserver: Sandbox) -> None:
+    mockserver.call("GET", "/v1/campaigns")
+
+    assert "<p>No problem in 1 call</p>" in page_of(mockserver, problems=[], verdict="No problem in 1 call")
+
+
+def test_the_command_that_repeats_the_calls_is_on_the_page_if_their_document_was_written(mockserver: Sandbox) -> None:
+    mockserver.call("GET", "/v1/campaigns")
+
+    assert "<pre>mockserver replay-calls runs/a.yaml</pre>" in page_of(mockserver, replay="runs/a.yaml")
+    assert "replay-calls" not in page_of(mockserver)
+
+
+def test_a_name_that_may_be_written_from_right_to_left_is_isolated(mockserver: Sandbox) -> None:
+    mockserver.admin.set_tenant(name="עסק")
+
+    assert "<h1><bdi>test_עסק</bdi></h1>" in page_of(mockserver, name="test_עסק")
+    assert "<dt>name</dt><dd><bdi>עסק</bdi></dd>" in page_of(mockserver)
 
 
 @pytest.mark.mockserver(now=NOW)
@@ -236,7 +334,7 @@ def test_a_call_shows_the_trace_context_of_its_client(mockserver: Sandbox) -> No
     context = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     mockserver.call("GET", "/v1/campaigns", headers={"traceparent": context})
 
-    assert f"Trace context <code>{context}</code>" in page_of(mockserver)
+    assert f"-H 'traceparent: {context}'" in page_of(mockserver)
 
 
 @pytest.mark.mockserver(now=NOW)

@@ -8,6 +8,7 @@ rule fired, so `_READINGS` are read after them, of a failed run without such a p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Final
 
@@ -74,7 +75,7 @@ def _readings(snapshot: SandboxSnapshot, failure: Failure) -> list[Problem]:
     """Return what the client made of its answers, but for the refusals that it may have expected."""
     expected = refused.expected_numbers(snapshot)
     calls = [call for call in snapshot.exchanges if call.n not in expected]
-    return _of(_READINGS, snapshot._replace(exchanges=calls), failure) if calls else []
+    return _of(_READINGS, replace(snapshot, exchanges=calls), failure) if calls else []
 
 
 def _place(problem: Problem) -> tuple[int, float]:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 from mockserver._json import View
+from mockserver.contract.choices import DEFAULTS
 from mockserver.judge.check import Finding, NotAssessed
+from mockserver.report.run import exchanges
 from mockserver.report.run.exchanges import Exchange
+from mockserver.report.run.words import names_of
+
+Reading = Literal["readJournal", "readState", "readHistory", "readConduct", "readEvents", "readLedger", "listRules"]
 
 
-class SandboxSnapshot(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SandboxSnapshot:
     """
     The views of a sandbox that a report needs; the same for a sandbox in this process and a remote one.
 
@@ -63,3 +70,56 @@ class SandboxSnapshot(NamedTuple):
     run_ended: str | None = None
     is_python: bool = True
     proxy: str | None = None
+
+
+def read_snapshot(
+    read: Callable[[Reading], View],
+    *,
+    id: str,
+    address: str | None,
+    settings: Mapping[str, Any],
+    sources: Mapping[str, str],
+    is_python: bool,
+    proxy: str | None = None,
+) -> SandboxSnapshot:
+    """
+    Return the views of a sandbox that its report needs.
+
+    Args:
+        read: Returns the answer of a command of the control plane.
+        id: The sandbox's; this and the others are as in the attributes.
+    """
+    journal, state = read("readJournal"), read("readState")
+    history, conduct, events = read("readHistory"), read("readConduct"), read("readEvents")["events"]
+    return SandboxSnapshot(
+        id=id,
+        address=address,
+        clock=state["clock"],
+        seed=state["seed"],
+        choices={key: value for key, value in sorted(state["choices"].items()) if value != DEFAULTS.get(key)},
+        settings=settings,
+        sources=sources,
+        exchanges=[exchanges.read(entry) for entry in journal["exchanges"]],
+        transitions=journal["transitions"],
+        steps=history["steps"],
+        events=events,
+        endpoints=[webhook for tenant in state["tenants"] for webhook in tenant["webhooks"]],
+        rules=read("listRules")["rules"],
+        deferred=history["deferred"],
+        next_timer=history["due"],
+        names=names_of(state, events),
+        clones=read("readLedger")["clonedCampaigns"],
+        findings=findings_of(conduct),
+        not_assessed=tuple(NotAssessed(row["rule"], row["why"]) for row in conduct["notAssessed"]),
+        unmoved=history.get("unmoved"),
+        apart=history.get("apart"),
+        is_python=is_python,
+        proxy=proxy,
+    )
+
+
+def findings_of(conduct: View) -> tuple[Finding, ...]:
+    """Return the findings of an answer of `readConduct`, which leaves out what their rules say: line and advice."""
+    from mockserver.judge.client.judge import finding  # late: the judges, which most tests do not need
+
+    return tuple(finding(row["rule"], row["message"], row["exchanges"]) for row in conduct["findings"])

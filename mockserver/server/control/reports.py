@@ -7,11 +7,10 @@ They write nothing, neither into the journal nor into the history; that of a fai
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from mockserver._json import JSON
-from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.text import brief, camel_case, printable
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND, Duration, Instant, format_exact
@@ -31,6 +30,7 @@ from mockserver.wire.response import redactor
 
 if TYPE_CHECKING:
     from mockserver.judge.client.judge import ConductResult
+    from mockserver.report.run.snapshot import SandboxSnapshot
     from mockserver.server.control import answers
 
 Arguments = Mapping[str, Any]
@@ -215,16 +215,18 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
     from mockserver.report.run import text  # late: a suite without a failure needs no report
     from mockserver.report.run.causes.refused import last_failed_call
     from mockserver.report.run.failure import in_words
+    from mockserver.report.run.problems import verdict
     from mockserver.server.control import har, replay_document
 
     hide, name, words = redactor(snapshot.state), args.get("name", ""), args.get("failure", "")
     if folder is not None:
         name, words = folder.failure_of(snapshot.id, name, words)
     words = hide.text(words)
-    seen = _report_snapshot(snapshot, address, hide)
-    report = text.report(seen, in_words(words) if words.strip() else None)
-    summary, sections = report.summary, report.sections
+    seen = _report_snapshot(snapshot, address)
+    failure = in_words(words) if words.strip() else None
+    report = text.report(seen, failure)
     call = last_failed_call(seen)
+    summary, sections = report.summary, report.sections
     shown: Any = call and {key: getattr(call, key) for key in ("n", "operation", "status", "code", "reason", "fault")}
     kept = None
     if folder is None:
@@ -236,12 +238,21 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
         summary, sections = (
             [_without_address(line, address, snapshot.prefix) for line in part] for part in (summary, sections)
         )
-        journal, document = (
-            views.journal(snapshot.state)["exchanges"],
-            replay_document.document(snapshot, name[:NAME_MAX_CHARS]),
+        run = FailedRun(
+            sandbox_id=snapshot.id,
+            base_url=address,
+            name=name,
+            failure=words,
+            verdict=verdict(seen, report.problems),
+            problems=report.problems,
+            summary=summary,
+            report=sections,
+            journal=views.journal(snapshot.state)["exchanges"],
+            document=replay_document.document(snapshot, name[:NAME_MAX_CHARS]),
+            har=har.document(snapshot),
+            secrets=snapshot.state.secrets(),
         )
-        calls, secrets = har.document(snapshot), snapshot.state.secrets()
-        kept = folder.keep(FailedRun(snapshot.id, address, name, summary, sections, journal, document, calls, secrets))
+        kept = folder.keep(run)
         lines = [*kept.lines]
     whole = "\n".join([*summary, *sections, *lines])
     return {
@@ -289,42 +300,27 @@ def read_check(snapshot: HostedSnapshot, args: Arguments) -> answers.Check:
     }  # fmt: skip
 
 
-def _report_snapshot(snapshot: HostedSnapshot, base_url: str, hide: Redactor) -> Any:
+def _report_snapshot(snapshot: HostedSnapshot, base_url: str) -> SandboxSnapshot:
     """Return the views of the sandbox that its report needs."""
-    from mockserver.report.run import exchanges
-    from mockserver.report.run.snapshot import SandboxSnapshot
-    from mockserver.report.run.words import names_of
+    from mockserver.report.run.snapshot import read_snapshot
 
     state = snapshot.state
     state.choices = dict(state.choices)  # a copy: a report of a choice does not count as a use of it
-    journal, history = views.journal(state), read_history(snapshot, {})
-    conduct = _judged(state)
+    readers: Mapping[str, Callable[[], Any]] = {
+        "readState": lambda: {**views.state(state), "clock": views.clock(state)},
+        "readJournal": lambda: views.journal(state),
+        "readHistory": lambda: read_history(snapshot, {}),
+        "readConduct": lambda: conduct_of(state),
+        "readEvents": lambda: views.events(state),
+        "readLedger": lambda: read_ledger(snapshot, {}),
+        "listRules": lambda: {"rules": views.rules(state)},
+    }
     given = {"scenario": snapshot.config.scenario, "choices": snapshot.config.choices}
-    return SandboxSnapshot(
+    return read_snapshot(
+        lambda command: readers[command](),
         id=snapshot.id,
         address=base_url,
-        clock=views.clock(state),
-        seed=state.seed,
-        choices={key: value for key, value in sorted(state.choices.items()) if value != DEFAULTS.get(key)},
         settings={name: value for name, value in given.items() if value},
         sources={},
-        exchanges=[exchanges.read(entry) for entry in journal["exchanges"]],
-        transitions=journal["transitions"],
-        steps=history["steps"],
-        events=views.events(state)["events"],
-        endpoints=[
-            views.row(state, "webhooks", webhook, 0)
-            for tenant in state.tenants.values()
-            for webhook in tenant.webhooks.values()
-        ],
-        rules=views.rules(state),
-        deferred=history["deferred"],
-        next_timer=history["due"],
-        names=names_of(views.state(state), views.events(state)["events"]),
-        clones=read_ledger(snapshot, {})["clonedCampaigns"],
-        findings=[found._replace(message=hide.text(found.message)) for found in conduct.findings],
-        not_assessed=conduct.not_assessed,
-        unmoved=history["unmoved"],
-        apart=history["apart"],
         is_python=False,
     )

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
-from urllib.parse import urlencode
 
 from mockserver._json import JSON, View
 from mockserver.contract.clauses import sentence_of
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import whole_number
+from mockserver.report import curl
 from mockserver.report.pages import visible
 from mockserver.server.dashboard import story
 from mockserver.server.dashboard.plane import Plane, number_in
@@ -21,11 +20,6 @@ PAGE_ROWS: Final = 200
 _BATCH: Final = 1_000  # calls that are read at a time for a filter
 _FLAGS: Final = {"refused": "refused", "faulted": "changed by a rule", "changed": "that changed something"}
 _FILTERS: Final = ("operation", "code", "text", *_FLAGS)
-# Headers that the client library sets, or that only this call had.
-_OMITTED: Final = frozenset(
-    ("host", "user-agent", "accept", "accept-encoding", "connection", "content-length", "x-api-key", "authorization")
-)
-_BODY_CHARS: Final = 10_000
 
 
 class _Selected(NamedTuple):
@@ -143,59 +137,36 @@ def call_model(exchange: View, transitions: list[View]) -> JSON:
 def snippets(exchange: View) -> list[dict[str, str]]:
     """Return a call as curl, Python and TypeScript, each with a placeholder in place of the key: the name, and the text."""
     request = exchange["request"]
-    target = request["path"] + (f"?{urlencode(request['query'])}" if request["query"] else "")
     status = (exchange["response"] or {}).get("status")
     forms = (
-        ("curl", _curl(request, target)),
-        ("Python test", _python(request, target, exchange["operation"], status)),
-        ("TypeScript", _typescript(request, target)),
+        ("curl", curl.curl(request)),
+        ("Python test", _python(request, exchange["operation"], status)),
+        ("TypeScript", _typescript(request)),
     )
     return [{"name": name, "text": visible(text)} for name, text in forms]
 
 
-def _headers(request: View) -> dict[str, str]:
-    return {name: value for name, value in request["headers"].items() if name not in _OMITTED}
-
-
-def _body(request: View) -> str | None:
-    """Return the text of the body; None without one."""
-    body = request["body"]
-    if body is None:
-        return None
-    text = body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)
-    return text[:_BODY_CHARS]
-
-
-def _curl(request: View, target: str) -> str:
-    lines = [f'curl -X {shlex.quote(request["method"])} "$URL"{shlex.quote(target)}', '-H "X-API-Key: $KEY"']
-    lines += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in _headers(request).items()]
-    body = _body(request)
-    if body is not None:
-        lines.append(f"--data-raw {shlex.quote(body)}")
-    return " \\\n  ".join(lines)
-
-
-def _python(request: View, target: str, operation: str | None, status: int | None) -> str:
+def _python(request: View, operation: str | None, status: int | None) -> str:
     body = request["body"]
     argument = ""
     if body is not None:
-        argument = f", body={body[:_BODY_CHARS].encode()!r}" if isinstance(body, str) else f", json={body!r}"
+        argument = f", body={body[: curl.BODY_CHARS].encode()!r}" if isinstance(body, str) else f", json={body!r}"
     name = "".join(f"_{char.lower()}" if char.isupper() else char for char in operation or "call")
     expected = f"    assert {status} == answer.status" if status is not None else "    # it got no answer"
     return (
         f"def test_{name}(mockserver):\n"
-        f"    answer = mockserver.call({request['method']!r}, {target!r}{argument})\n\n{expected}\n"
+        f"    answer = mockserver.call({request['method']!r}, {curl.target(request)!r}{argument})\n\n{expected}\n"
     )
 
 
-def _typescript(request: View, target: str) -> str:
-    headers = {"X-API-Key": "KEY", **_headers(request)}
+def _typescript(request: View) -> str:
+    headers = {"X-API-Key": "KEY", **curl.headers(request)}
     header_text = json.dumps(headers, ensure_ascii=False).replace('"KEY"', "key", 1)
-    body = _body(request)
+    body = curl.body_text(request)
     lines = [f"  method: {json.dumps(request['method'])},", f"  headers: {header_text},"]
     if body is not None:
         is_text = isinstance(request["body"], str)
         lines.append(f"  body: {json.dumps(body, ensure_ascii=False) if is_text else f'JSON.stringify({body})'},")
     return "const answer = await fetch(url + {}, {{\n{}\n}});\n".format(
-        json.dumps(target, ensure_ascii=False), "\n".join(lines)
+        json.dumps(curl.target(request), ensure_ascii=False), "\n".join(lines)
     )

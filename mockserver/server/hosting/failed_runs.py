@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from mockserver._json import JSON
+from mockserver._json import JSON, View
+
+if TYPE_CHECKING:
+    from mockserver.report.problem import Problem
 
 
-class FailedRun(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedRun:
     """
     The run of a failed test, with keys redacted in all but `secrets`.
 
     Attributes:
-        sandbox_id: of its sandbox.
-        base_url: of its sandbox, as the client has addressed it.
-        name: of the test.
-        summary: the first lines of its report.
-        report: the lines after them.
-        journal: the exchanges of its journal, as the control plane returns them.
-        document: repeats it.
-        har: its calls and deliveries.
-        secrets: the keys and secrets of its sandbox.
+        sandbox_id: Of its sandbox.
+        base_url: Of its sandbox, as the client has addressed it.
+        name: Of the test.
+        failure: The message of the test; empty without one.
+        verdict: The line about a run without problems.
+        problems: The worst first.
+        summary: The first lines of its report.
+        report: The lines after them.
+        journal: The exchanges of its journal, as the control plane returns them.
+        document: Repeats it.
+        har: Its calls and deliveries.
+        secrets: The keys and secrets of its sandbox.
     """
 
     sandbox_id: str
     base_url: str
     name: str
+    failure: str
+    verdict: str
+    problems: Sequence[Problem]
     summary: Sequence[str]
     report: Sequence[str]
-    journal: Sequence[Mapping[str, Any]]
+    journal: Sequence[View]
     document: JSON
-    har: Mapping[str, Any]
+    har: View
     secrets: Sequence[str]
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from mockserver._files import write_whole
 from mockserver._json import JSON
+from mockserver.contract.clauses import sentence_of
+from mockserver.report.problem import Problem
 from mockserver.scenario import documents
 from mockserver.testing.interleave.faults import PlacedFault
 from mockserver.testing.interleave.options import NEED
@@ -17,7 +19,7 @@ from mockserver.testing.interleave.played import Played, ReleasedStep
 from mockserver.testing.interleave.verdicts import ORDER, InterleaveCause, InterleaveVerdict
 from mockserver.testing.report import trace_page
 from mockserver.testing.report.folder import file_name
-from mockserver.testing.report.trace import TracedRun, trace, with_actors
+from mockserver.testing.report.trace import TracedRun, TraceHead, trace, with_actors
 
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
@@ -173,15 +175,25 @@ class InterleaveFindings:
         summary = f"{cause.message} (schedule {played.schedule!r})"
         row.document = {**sandbox.log.replay_document(name), "summary": summary}
         hosted = sandbox.local(NEED)
+        problem = Problem(
+            headline=f"{cause.verdict}: {cause.message}",
+            rank="cause",
+            advice=cause.advice,
+            sentence=None if cause.clause is None else sentence_of(cause.clause),
+            ids=[] if cause.clause is None else [cause.clause],
+        )
         row.traced = TracedRun(
-            name=self._test,
-            outcome="failed",
-            summary=[f"{cause.verdict}: {cause.message}", *row.places],
-            report=[*row.lanes(), f"schedule: {played.schedule}"],
+            head=TraceHead(
+                name=self._test,
+                outcome="failed",
+                problems=[problem],
+                report=[*row.places, *row.lanes(), f"schedule: {played.schedule}"],
+            ),
             journal=sandbox.log.journal["exchanges"],
             document=row.document,
             secrets=hosted.sandbox.secrets(),
-            address=(hosted.base_url, sandbox.id),
+            base_url=hosted.base_url,
+            sandbox_id=sandbox.id,
         )
 
     def keys(self) -> set[tuple[str, str]]:

@@ -65,8 +65,8 @@ class FailedRuns:
                 replay = self._write(kept, "yaml", dumped.encode, repeat, lines)
                 har = self._write(kept, "har", lambda: json.dumps(run.har, indent=1).encode(), "", lines)
                 step_by_step = "to see it step by step: {0}; mockserver open {0} serves its last state"
-                named = f"{kept.stem}.har" if har else ""
-                trace = self._write(kept, "html", lambda: _trace(run, named), step_by_step, lines)
+                names = [f"{kept.stem}.{ending}" if ending in kept.sizes else "" for ending in ("yaml", "har")]
+                trace = self._write(kept, "html", lambda: _trace(run, *names), step_by_step, lines)
             own = f"this report: {command_line([self._path(kept, 'txt')])}"
             text = printable("\n".join([*run.summary, *run.report, *lines, own]), keep="\n") + "\n"
             content = text.encode(errors="backslashreplace")
@@ -135,12 +135,28 @@ class _KeptRun(NamedTuple):
     sizes: dict[str, int]
 
 
-def _trace(run: FailedRun, har: str) -> bytes:
+def _trace(run: FailedRun, replay: str, har: str) -> bytes:
     # Imported here: most servers have no failed run, and a trace needs what repeats one.
-    from mockserver.testing.report.trace import TracedRun, trace
+    from mockserver.testing.report.trace import TracedRun, TraceHead, trace
     from mockserver.testing.report.trace_page import render
 
-    # Texts of the trace have `sandbox` in place of the id, but the id of the default one is a common word.
-    address = run.base_url, "sandbox" if run.sandbox_id == DEFAULT_ID else run.sandbox_id
-    report = run.name, "failed", run.summary, run.report
-    return render(trace(TracedRun(*report, run.journal, run.document, run.secrets, address, har)))
+    head = TraceHead(
+        name=run.name,
+        outcome="failed",
+        verdict=run.verdict,
+        problems=run.problems,
+        failure=run.failure,
+        report=run.report,
+        replay=replay,
+        har=har,
+    )
+    traced = TracedRun(
+        head=head,
+        journal=run.journal,
+        document=run.document,
+        secrets=run.secrets,
+        base_url=run.base_url,
+        # Texts of the trace have `sandbox` in place of the id, but the id of the default one is a common word.
+        sandbox_id="sandbox" if run.sandbox_id == DEFAULT_ID else run.sandbox_id,
+    )
+    return render(trace(traced))

@@ -6,9 +6,10 @@ import socket
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from traceback import extract_tb
+from traceback import FrameSummary, extract_tb
 from typing import Final
 
+from mockserver.contract.text import brief
 from mockserver.report.run.exchanges import shorten
 from mockserver.report.run.failure import Failure
 from mockserver.server.hosting.host import IN_PROCESS_HOST
@@ -16,6 +17,13 @@ from mockserver.testing.calls import CallMismatch
 from mockserver.testing.report.reading import reading_of
 
 _TIMEOUTS: Final = ("Timeout >", "Timeout (>")  # the messages of pytest-timeout before version 2.4 and since
+
+_LIBRARIES: Final = (
+    Path(__file__).parents[2],
+    Path(extract_tb.__code__.co_filename).parent,
+)  # the mock's, and Python's
+_MESSAGE_CHARS: Final = 4_000
+_CALLERS_SHOWN: Final = 2  # of the frames that led to an exception, besides the test's own
 
 _DIFFERENCE: Final = (
     "At index",
@@ -129,21 +137,37 @@ def _is_own_refusal(failure: BaseException) -> bool:
     return trace is not None and str(trace.tb_frame.f_globals.get("__name__")).startswith("mockserver.")
 
 
-def place_of(failure: BaseException) -> str:
-    """Return file, line and source of the last frame outside of libraries, and the line of the test that led there."""
-    libraries = (Path(__file__).parents[2], Path(extract_tb.__code__.co_filename).parent)  # the mock's, and Python's
-    own = []
-    for frame in extract_tb(failure.__traceback__):
-        file = Path(frame.filename)
-        if "site-packages" not in file.parts and not any(map(file.is_relative_to, libraries)):
-            own.append((f"{_shown(file)}:{frame.lineno}", f" `{shorten(frame.line)}`" if frame.line else ""))
-    if not own:
+def message(failure: BaseException | None) -> str:
+    """Return the type and the whole message of an exception, cut to what a page shows; empty without one."""
+    if failure is None or isinstance(failure, Stopped):
         return ""
-    (first, _), (last, source) = own[0], own[-1]
-    return f"{last}{source}{f' from {first}' if len(own) > 1 else ''}"
+    words = str(failure)
+    return brief(f"{type(failure).__name__}{f': {words}' if words else ''}", _MESSAGE_CHARS)
 
 
-def _shown(file: Path) -> str:
-    """Return the path from the working directory for a file in it, else its name."""
-    folder = Path.cwd()
-    return file.relative_to(folder).as_posix() if file.is_relative_to(folder) else file.name
+def frames(failure: BaseException | None) -> list[str]:
+    """Return file, line and source of the frames of client and test that led to an exception, the last ones first: at most three."""
+    if failure is None:
+        return []
+    own = [frame for frame in extract_tb(failure.__traceback__) if is_of_test(frame.filename)]
+    shown = [*own[:1], *own[1:][-_CALLERS_SHOWN:]]
+    return [f"{_located(frame)}{f' `{shorten(frame.line)}`' if frame.line else ''}" for frame in reversed(shown)]
+
+
+def is_of_test(filename: str) -> bool:
+    """Return True for a file of the test or its client: neither of the mock, nor of Python or of an installed library."""
+    file = Path(filename)
+    return "site-packages" not in file.parts and not any(map(file.is_relative_to, _LIBRARIES))
+
+
+def place_of(failure: BaseException) -> str:
+    """Return the last of the frames, and the lines of the others."""
+    shown = frames(failure)
+    return " from ".join([*shown[:1], *(frame.partition(" `")[0] for frame in shown[1:])])
+
+
+def _located(frame: FrameSummary) -> str:
+    """Return file and line of a frame; the file from the working directory if it is in it, else its name."""
+    file, folder = Path(frame.filename), Path.cwd()
+    shown = file.relative_to(folder).as_posix() if file.is_relative_to(folder) else file.name
+    return f"{shown}:{frame.lineno}"

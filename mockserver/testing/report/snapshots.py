@@ -8,12 +8,8 @@ from urllib.parse import urlsplit
 from urllib.request import proxy_bypass
 
 from mockserver._json import JSON
-from mockserver.contract.choices import DEFAULTS
-from mockserver.report.run import exchanges
-from mockserver.report.run.snapshot import SandboxSnapshot
-from mockserver.report.run.words import names_of
+from mockserver.report.run.snapshot import SandboxSnapshot, read_snapshot
 from mockserver.testing.backend import Backend
-from mockserver.testing.conduct import ConductReport
 from mockserver.testing.settings import Settings
 
 
@@ -37,31 +33,13 @@ def undone_run(failure: BaseException, backend: Backend, settings: Settings) -> 
 def snapshot(backend: Backend, settings: Settings) -> SandboxSnapshot:
     """Return the views of a sandbox that its report needs, once what is due is sent."""
     backend.deliver_quietly()
-    journal, state, history = backend.run("readJournal"), backend.run("readState"), backend.run("readHistory")
-    events = backend.run("readEvents")["events"]
-    conduct = ConductReport(backend.run("readConduct"))
-    return SandboxSnapshot(
+    return read_snapshot(
+        backend.run,
         id=backend.sandbox_id,
         address=backend.address,
-        clock=state["clock"],
-        seed=state["seed"],
-        choices={key: value for key, value in state["choices"].items() if value != DEFAULTS.get(key)},
         settings=settings.values,
         sources=settings.sources,
-        exchanges=[exchanges.read(entry) for entry in journal["exchanges"]],
-        transitions=journal["transitions"],
-        steps=history["steps"],
-        events=events,
-        endpoints=[webhook for tenant in state["tenants"] for webhook in tenant["webhooks"]],
-        rules=backend.run("listRules")["rules"],
-        deferred=history["deferred"],
-        next_timer=history["due"],
-        names=names_of(state, events),
-        clones=backend.run("readLedger")["clonedCampaigns"],
-        findings=conduct.findings,
-        not_assessed=conduct.not_assessed,
-        unmoved=history.get("unmoved"),
-        apart=history.get("apart"),
+        is_python=True,
         proxy=_proxy_variable(backend.address),
     )
 

@@ -10,12 +10,16 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
-from mockserver._json import JSON
+from mockserver._json import JSON, View
 from mockserver.contract.text import brief, printable
 from mockserver.core.redaction import Redactor
+from mockserver.report.curl import curl
+from mockserver.report.problem import CallLine, Problem
 from mockserver.report.run import exchanges
 from mockserver.server.hosting.command_log import BASE_URL
 from mockserver.server.hosting.config import SandboxConfig
@@ -23,25 +27,30 @@ from mockserver.server.hosting.host import SandboxHost
 from mockserver.testing.backend import world_changes
 from mockserver.testing.report.replay import ReplayedEntry, replay_in
 
+Clean = Callable[[str], str]
+Outcome = Literal["failed", "passed"]
+
 _BODY_CHARS = 4_000  # of a request or an answer
 _VALUE_CHARS = 80
 _CHANGES_SHOWN = 12  # of one step; the state at its position has all of them
 
 
-class CallText(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallText:
     """
     A call of the run as text.
 
     Attributes:
-        n: its number.
-        time: the time of day on the sandbox's clock.
-        line: number, operation and path.
-        result: status and code, and the fault of a rule.
+        n: Its number.
+        time: The time of day on the sandbox's clock.
+        line: Number, operation and path.
+        result: Status and code, and the fault of a rule.
         tone: ok, refused, faulted or no-answer.
-        sent: the request's body; empty if it had none.
-        answered: the answer's body, or a reference to an equal one; empty if there is none.
-        because: why it was refused; empty for a success.
-        context: its header `traceparent`; empty without one.
+        sent: The request as a command of curl, with `$URL` and `$KEY`; empty if an earlier one was equal.
+        sent_as: The number of that one.
+        answered: The answer's body; empty if there is none, or if an earlier one to an equal request was equal.
+        answered_as: The number of that one.
+        because: Why it was refused; empty for a success.
     """
 
     n: int
@@ -50,21 +59,23 @@ class CallText(NamedTuple):
     result: str
     tone: str
     sent: str
+    sent_as: int | None
     answered: str
+    answered_as: int | None
     because: str
-    context: str
 
 
-class TracedStep(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedStep:
     """
     One call, command or visit, and what it has changed.
 
     Attributes:
-        label: one line about a step that has run no call; else empty.
-        last_call: the number of the last call so far.
-        calls: the calls that it has run, none for most commands.
-        changed: texts about the changes.
-        changes: the same as differences of worlds.
+        label: One line about a step that has run no call; else empty.
+        last_call: The number of the last call so far.
+        calls: The calls that it has run, none for most commands.
+        changed: Texts about the changes.
+        changes: The same as differences of worlds.
     """
 
     label: str
@@ -74,59 +85,76 @@ class TracedStep(NamedTuple):
     changes: Sequence[Any]
 
 
-class ShownTrace(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TraceHead:
+    """
+    What a trace says before its steps.
+
+    Attributes:
+        name: Of the test.
+        outcome: `failed` or `passed`.
+        verdict: The line about a run without problems.
+        problems: The worst first.
+        failure: The exception or the message that has ended the test; empty if none is known.
+        frames: The lines of client and test that led there, the last one first.
+        report: The lines of the report after its first ones.
+        replay: The path of the document that repeats the run; empty if it was not written.
+        har: The name of the file next to the trace that has the calls as a HAR; empty if there is none.
+    """
+
+    name: str
+    outcome: Outcome
+    verdict: str = ""
+    problems: Sequence[Problem] = ()
+    failure: str = ""
+    frames: Sequence[str] = ()
+    report: Sequence[str] = ()
+    replay: str = ""
+    har: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedRun:
+    """
+    A run that is traced.
+
+    Attributes:
+        head: What its trace says first.
+        journal: The exchanges of its journal, as the control plane returns them.
+        document: Repeats it.
+        secrets: The keys and secrets of its sandbox.
+        base_url: Of its sandbox.
+        sandbox_id: Of its sandbox.
+    """
+
+    head: TraceHead
+    journal: Sequence[View]
+    document: JSON
+    secrets: Sequence[str]
+    base_url: str
+    sandbox_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownTrace:
     """
     A trace before it is rendered.
 
     Attributes:
-        name: of the test.
-        outcome: failed or passed.
-        summary: the first lines of the report.
-        report: the lines after them.
-        notes: sentences about what the trace does not contain.
-        document: repeats the run; without the bodies of answers.
-        start: the world before the first step.
-        end: the world after the last one.
-        har: the name of a file with the calls as a HAR; empty if there is none.
+        head: What it says first.
+        notes: Sentences about what it does not contain.
+        document: Repeats the run; without the bodies of answers.
+        start: The world before the first step.
+        steps: The steps, in order.
+        end: The world after the last one.
     """
 
-    name: str
-    outcome: str
-    summary: Sequence[str]
-    report: Sequence[str]
+    head: TraceHead
     notes: Sequence[str]
     document: JSON
     start: JSON
     steps: Sequence[TracedStep]
     end: JSON
-    har: str
-
-
-class TracedRun(NamedTuple):
-    """
-    A run that is traced.
-
-    Attributes:
-        name: of the test.
-        outcome: failed or passed.
-        summary: the first lines of its report.
-        report: the lines after them.
-        journal: the exchanges of its journal, as the control plane returns them.
-        document: that repeats it.
-        secrets: the keys and secrets of its sandbox.
-        address: the sandbox's base url and its id.
-        har: the name of the file next to the trace that has the calls as a HAR; empty if there is none.
-    """
-
-    name: str
-    outcome: str
-    summary: Sequence[str]
-    report: Sequence[str]
-    journal: Sequence[Mapping[str, Any]]
-    document: JSON
-    secrets: Sequence[str]
-    address: tuple[str, str]
-    har: str = ""
 
 
 def with_actors(traced: ShownTrace, actors: Mapping[int, str]) -> ShownTrace:
@@ -134,22 +162,23 @@ def with_actors(traced: ShownTrace, actors: Mapping[int, str]) -> ShownTrace:
     width = max(map(len, actors.values()), default=0)
     steps = []
     for step in traced.steps:
-        calls = [call._replace(line=f"{actors.get(call.n, ''):<{width}}  {call.line}") for call in step.calls]
-        steps.append(step._replace(calls=calls))
-    return traced._replace(steps=steps)
+        calls = [replace(call, line=f"{actors.get(call.n, ''):<{width}}  {call.line}") for call in step.calls]
+        steps.append(replace(step, calls=calls))
+    return replace(traced, steps=steps)
 
 
 def trace(run: TracedRun) -> ShownTrace:
     """Replay a run, and return its trace."""
     hosted = SandboxHost().create(SandboxConfig(run.document))
-    clean = _cleaner([*run.secrets, *hosted.sandbox.secrets()], *run.address)
+    clean = _cleaner([*run.secrets, *hosted.sandbox.secrets()], run.base_url, run.sandbox_id)
     calls = list(_calls(run.journal, clean))
+    entries = run.document.get("calls", ())
     read_changes = world_changes(hosted)
     start, _ = read_changes()
     end, differing = start, 0
     steps: list[TracedStep] = []
     dropped = unsent = calls[0].n - 1 if calls else 0
-    for entry, outcome in zip(run.document.get("calls", ()), replay_in(hosted, run.document), strict=True):
+    for entry, outcome in zip(entries, replay_in(hosted, run.document), strict=True):
         before, (end, changes) = end, read_changes()
         differing += bool(outcome.differences) and "cut" not in entry
         unsent += "cut" in entry  # a call whose body the journal has cut has a number, and is not sent again
@@ -157,23 +186,60 @@ def trace(run: TracedRun) -> ShownTrace:
         former = steps[-1].last_call if steps else dropped
         own = calls[former - dropped : last - dropped]
         label = "" if own else clean(_label(outcome))
-        steps.append(
-            TracedStep(label=label, last_call=last, calls=own, changed=list(_shown(before, changes)), changes=changes)
-        )
-    stored = {**run.document, "calls": [dict(entry) for entry in run.document.get("calls", ())]}
-    for entry in stored["calls"]:  # without the bodies of answers, which a replay only compares
-        if entry.get("answer") is not None:
-            entry["answer"] = {"status": entry["answer"]["status"], "cut": True}
-    notes = [run.document["summary"]] if "summary" in run.document else []
-    if differing:
-        entries = "1 step has" if differing == 1 else f"{differing} steps have"
-        notes.append(
-            f"In the replay {entries} another outcome than in the run, so the states may differ from the run's."
-        )
+        changed = list(_changed(before, changes))
+        steps.append(TracedStep(label=label, last_call=last, calls=own, changed=changed, changes=changes))
     return ShownTrace(
-        name=clean(run.name), outcome=run.outcome, summary=[*map(clean, run.summary)], report=[*map(clean, run.report)], notes=[*map(clean, notes)],
-        document=stored, start=start, steps=steps, end=end, har=run.har,
-    )  # fmt: skip
+        head=_clean_head(run.head, clean),
+        notes=[clean(note) for note in _notes(run.document, differing)],
+        document={**run.document, "calls": [_without_answer(entry) for entry in entries]},
+        start=start,
+        steps=steps,
+        end=end,
+    )
+
+
+def _notes(document: JSON, differing: int) -> Iterator[str]:
+    """Yield what the document says of itself, and in how many steps the replay differs from the run."""
+    if "summary" in document:
+        yield document["summary"]
+    if differing:
+        steps = "1 step has" if differing == 1 else f"{differing} steps have"
+        yield f"In the replay {steps} another outcome than in the run, so the states may differ from the run's."
+
+
+def _without_answer(entry: View) -> JSON:
+    """Return an entry of a document without the body of its answer, which a replay only compares."""
+    if entry.get("answer") is None:
+        return dict(entry)
+    return {**entry, "answer": {"status": entry["answer"]["status"], "cut": True}}
+
+
+def _clean_head(head: TraceHead, clean: Clean) -> TraceHead:
+    return replace(
+        head,
+        name=clean(head.name),
+        verdict=clean(head.verdict),
+        problems=[_clean_problem(problem, clean) for problem in head.problems],
+        failure=clean(head.failure),
+        frames=[clean(frame) for frame in head.frames],
+        report=[clean(line) for line in head.report],
+    )
+
+
+def _clean_problem(problem: Problem, clean: Clean) -> Problem:
+    """Return a problem whose texts are clean, without actions: a trace is read after its server has ended."""
+    return replace(
+        problem,
+        headline=clean(problem.headline),
+        calls=[CallLine(call.number, clean(call.text), call.kind) for call in problem.calls],
+        got=[clean(line) for line in problem.got],
+        expected=clean(problem.expected),
+        assumption=clean(problem.assumption),
+        caused=[clean(line) for line in problem.caused],
+        advice=clean(problem.advice),
+        actions=(),
+        ids=[clean(id) for id in problem.ids],
+    )
 
 
 def _label(outcome: ReplayedEntry) -> str:
@@ -187,7 +253,7 @@ def _label(outcome: ReplayedEntry) -> str:
     return f"end user: {method} of the hosted page{''.join(f', {name}' for name in page)}"
 
 
-def _cleaner(secrets: Sequence[str], base_url: str, sandbox_id: str) -> Callable[[str], str]:
+def _cleaner(secrets: Sequence[str], base_url: str, sandbox_id: str) -> Clean:
     """Return the function that removes from a text what a trace must not contain."""
     hide, id = Redactor(secrets), re.compile(rf"\b{re.escape(sandbox_id)}\b")
 
@@ -197,30 +263,29 @@ def _cleaner(secrets: Sequence[str], base_url: str, sandbox_id: str) -> Callable
     return clean
 
 
-def _calls(journal: Sequence[Mapping[str, Any]], clean: Callable[[str], str]) -> Iterator[CallText]:
-    """Yield the calls; an answer that is equal to the one before to the same request is a reference to it."""
-    known: dict[tuple[str, str], tuple[str, int]] = {}
+def _calls(journal: Sequence[View], clean: Clean) -> Iterator[CallText]:
+    """Yield the calls; a request or an answer that is equal to an earlier one has the number of that call."""
+    requests: dict[str, int] = {}
+    answers: dict[tuple[str, str], int] = {}
     for view in journal:
         call = exchanges.read(view)
-        sent, answered = clean(_body(call.body)), clean(_body(call.body_received))
-        request = (f"{call.method} {call.path}", json.dumps(dict(call.query)))
-        former, first = known.get(request, ("", 0))
-        known[request] = (answered, first if answered == former else call.n)
-        if answered and answered == former:
-            answered = f"the same as #{first}"
+        sent, answered = clean(curl(view["request"])), clean(_body(call.body_received))
+        sent_as, answered_as = requests.get(sent), answers.get((sent, answered))
+        requests.setdefault(sent, call.n)
+        if answered:
+            answers.setdefault((sent, answered), call.n)
         line, _, result = clean(exchanges.format_line(call)).rpartition(" -> ")
-        time = view["at"][11:].removesuffix("Z")[:12]
-        reason, context = clean(call.reason or ""), clean(call.headers.get("traceparent", ""))
         yield CallText(
             n=call.n,
-            time=time,
+            time=view["at"][11:].removesuffix("Z")[:12],
             line=line,
             result=result,
             tone=_tone(call),
-            sent=sent,
-            answered=answered,
-            because=reason,
-            context=context,
+            sent="" if sent_as else sent,
+            sent_as=sent_as,
+            answered="" if answered_as else answered,
+            answered_as=answered_as,
+            because=clean(call.reason or ""),
         )
 
 
@@ -238,32 +303,29 @@ def _body(value: Any) -> str:
     return brief(value, _BODY_CHARS) if isinstance(value, str) else exchanges.brief_json(value, _BODY_CHARS)
 
 
-def _shown(before: JSON, changes: Sequence[Any]) -> Iterator[str]:
+def _changed(before: JSON, changes: Sequence[Any]) -> Iterator[str]:
     """Yield a text for each change but those of the clock; of many only the first ones."""
     rows = [change for change in changes if change[0][0] != "clock"]
     for path, *value in rows[:_CHANGES_SHOWN]:
-        place, rest = _place(path)
-        if not rest:
-            yield f"new: {place}" if value else f"gone: {place}"
+        record, member = _record_of(path)
+        if not member:
+            yield f"{'new' if value else 'gone'}: {record}"
             continue
         former: Any = before
         for key in path:
             former = former.get(key) if isinstance(former, Mapping) else None
-        yield f"{place}: {'.'.join(rest)} {_value(former)} → {_value(value[0]) if value else 'gone'}"
+        yield f"{record}: {'.'.join(member)} {_value(former)} → {_value(value[0]) if value else 'gone'}"
     if len(rows) > _CHANGES_SHOWN:
         yield f"and {len(rows) - _CHANGES_SHOWN} more"
 
 
-def _place(path: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return the record that a change is about, and the path in it."""
-    if path[0] == "tenants":
-        is_record = len(path) > 3
-        return (f"{path[2]} {path[3]}", path[4:]) if is_record else (f"tenant {path[1]}", path[2:])
-    return (
-        (f"{path[0]} {path[1]}", path[2:])
-        if path[0] in ("rules", "deliveries") and len(path) > 1
-        else (path[0], path[1:])
-    )
+def _record_of(path: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return the record that a change is about, and the path of the member that has changed; empty for the whole record."""
+    if path[0] != "tenants":
+        size = 2 if path[0] in ("rules", "deliveries") else 1
+        return " ".join(path[:size]), path[size:]
+    _, tenant, *inside = path
+    return (" ".join(inside[:2]), inside[2:]) if len(inside) > 1 else (f"tenant {tenant}", inside)
 
 
 def _value(value: Any) -> str:
@@ -273,18 +335,18 @@ def _value(value: Any) -> str:
 
 def position_of(steps: Sequence[int], call: int | None) -> int:
     """
-    Return the number of steps up to a call.
+    Return the position of a trace at which a call has run; without a call the last position.
 
     Args:
-        steps: the number of the last call after each step.
-        call: a number; None for all steps.
+        steps: The number of the last call after each step.
+        call: Its number.
 
     Raises:
         ValueError: The run has no such call.
     """
     if call is None:
         return len(steps)
-    for place, last in enumerate(steps):
-        if last >= call >= 1:
-            return place + 1
-    raise ValueError(f"got call {call}; expected one from 1 to {steps[-1] if steps else 0}")
+    last = steps[-1] if steps else 0
+    if not 1 <= call <= last:
+        raise ValueError(f"got call {call}; expected one from 1 to {last}")
+    return bisect_left(steps, call) + 1

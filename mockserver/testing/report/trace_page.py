@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from mockserver._json import JSON
 from mockserver.contract.text import json_value, printable
-from mockserver.report.pages import environment, stylesheet
+from mockserver.report.pages import environment, link_calls, stylesheet
 from mockserver.testing.report.trace import ShownTrace
 from mockserver.version import TRACE_VERSION, VERSION
 from mockserver.wire.response import HttpResponse
@@ -49,9 +49,14 @@ def render(trace: ShownTrace) -> bytes:
         "paths": list(numbers),
         "changes": [[], *changes],
     }
+    shown = frozenset(call.n for step in trace.steps for call in step.calls)
     html = _template().render(
         trace=trace,
+        head=trace.head,
         content=_content,
+        isolated=_isolated,
+        text=lambda text: link_calls(_content(text), "#call-", shown),
+        shown_calls=shown,
         rows=list(groups(trace.end)),
         style=style,
         script=script,
@@ -173,3 +178,9 @@ def _template() -> Template:
 def _content(text: str) -> Markup:
     """Return a text as the content of an element; quotes stay as they are, which makes JSON a third shorter."""
     return Markup(text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+
+
+def _isolated(text: str) -> Markup:
+    """Return a text as the content of an element, apart from its surroundings where it may be written from right to left."""
+    content = _content(text)
+    return content if text.isascii() else Markup(f"<bdi>{content}</bdi>")

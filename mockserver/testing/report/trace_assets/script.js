@@ -57,7 +57,7 @@
       const touched = inside.filter((key) => key === prefix + "]" || key.startsWith(prefix + ","));
       if ((value === null || text(value) === "[]" || text(value) === "{}") && !touched.length) continue;
       if (inside.length && !isNew && !touched.length && !all.checked) continue;
-      const row = [element("dt", name), element("dd", text(value))];
+      const row = [element("dt", name), element("dd", "", element("bdi", text(value)))];
       if (touched.length && !isNew) {
         row[1].className = "new";
         row[1].append(" ", element("ins", `changed${touched.map((key) => formerly(key, path.length + 1, changed)).join("")}`));
@@ -65,7 +65,7 @@
       list.append(...row);
     }
     const title = titles.map((name) => fields[name]).find((value) => typeof value === "string") || "";
-    const summary = element("summary", "", element("b", id), ` ${title.slice(0, 80)}`);
+    const summary = element("summary", "", element("b", id), " ", element("bdi", title.slice(0, 80)));
     if (isNew || inside.length) summary.append(" ", element("ins", isNew ? "new" : "changed"));
     const details = element("details", "", summary, list);
     details.open = isNew || inside.length > 0;
@@ -188,12 +188,11 @@
     const tools = element("p", "", searchLabel, onlyLabel, next, element("span", "j and k: next and previous step"));
     tools.className = "tools quiet";
     list.before(tools);
-    const report = find("[aria-labelledby=why] pre");
+    const report = find("[aria-labelledby=why] details:last-of-type pre");
     if (report) {
-      const copied = [...document.querySelectorAll(".lines p")].map((line) => line.textContent).join("\n");
       report.closest("details").before(
         button("Copy the report", async (node) => {
-          const words = await navigator.clipboard.writeText(`${copied}\n\n${report.textContent}`).then(() => "Copied", () => "Not copied: select the text");
+          const words = await navigator.clipboard.writeText(`${find(".told").innerText}\n\n${report.textContent}`).then(() => "Copied", () => "Not copied: select the text");
           node.textContent = words;
         }),
       );
@@ -229,6 +228,5 @@
   fold();
   window.addEventListener("hashchange", fromAddress);
   find(".slider").hidden = false;
-  find(".static").hidden = true;
   fromAddress();
 })();
