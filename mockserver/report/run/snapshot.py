@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Literal
 
 from mockserver._json import View
@@ -58,8 +57,8 @@ class SandboxSnapshot:
     rules: Sequence[View]
     deferred: Sequence[View]
     next_timer: View | None
-    names: Mapping[str, str] = MappingProxyType({})
-    clones: Sequence[View] = ()
+    names: Mapping[str, str]
+    clones: Sequence[View]
     findings: Sequence[Finding] = ()
     not_assessed: Sequence[NotAssessed] = ()
     unmoved: View | None = None
