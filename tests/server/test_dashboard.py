@@ -527,7 +527,7 @@ def test_reading_every_page_changes_nothing(host: SandboxHost) -> None:
 def test_a_scenario_shows_what_it_does_before_it_is_applied(host: SandboxHost) -> None:
     text = send(host, "GET", "/_mock/scenarios/start-timeout-applied").body.decode()
 
-    assert "<li>rule: on startCampaign, nth 1: drop after</li>" in text
+    assert "<li>rule: drop after at the 1st startCampaign</li>" in text
     assert "<li>adds chats: 20</li>" in text
     assert b"start-timeout-applied" not in call(host, "GET", "/_mock/rules").body
 

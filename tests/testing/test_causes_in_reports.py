@@ -64,7 +64,7 @@ def test_a_rule_on_the_state_follows_with_what_it_caused(suite: Suite) -> None:
     """,
     )
 
-    assert "rule rule_1 (on startCampaign: fail-sends) fired at #2: 2 of 2 sends of execution fail" == second
+    assert "rule rule_1 (fail-sends at each startCampaign) fired at #2: 2 of 2 sends of execution fail" == second
     assert [] == others
 
 
@@ -83,7 +83,7 @@ def test_a_rule_that_ends_a_campaign_is_named_with_the_campaign(suite: Suite) ->
     )
 
     assert (
-        "rule rule_1 (on listCampaigns: cancel-campaign) fired at #3: campaign campaign: processing -> canceled"
+        "rule rule_1 (cancel-campaign at each listCampaigns) fired at #3: campaign campaign: processing -> canceled"
         in lines[1]
     )
 
@@ -130,7 +130,7 @@ def test_a_rule_that_no_call_matched_is_among_the_first_lines(suite: Suite) -> N
     """,
     )
 
-    assert "rule rule_1 (on readCampaign: drop before) never fired: nothing matched" == lines[1]
+    assert "rule rule_1 (drop before at each readCampaign) never fired: nothing matched" == lines[1]
 
 
 def test_a_rule_whose_call_never_came_is_named_with_the_assertion_on_calls(suite: Suite) -> None:
@@ -145,7 +145,7 @@ def test_a_rule_whose_call_never_came_is_named_with_the_assertion_on_calls(suite
     """,
     )
 
-    assert "rule rule_1 (on startCampaign, nth 2: drop after) never fired: matched once" == lines[-1]
+    assert "rule rule_1 (drop after at the 2nd startCampaign) never fired: matched once" == lines[-1]
 
 
 @pytest.mark.parametrize("effect", ["lose=True", "delay='5m'", "duplicate=1"])
@@ -164,7 +164,7 @@ def test_a_rule_on_deliveries_that_fired_is_named(suite: Suite, effect: str) -> 
     """,
     )
 
-    assert lines[1].startswith(f"rule rule_1 (on delivery: deliver {effect.partition('=')[0]} ")
+    assert lines[1].startswith(f"rule rule_1 (deliver {effect.partition('=')[0]} ")
     assert lines[1].endswith(" fired")
 
 

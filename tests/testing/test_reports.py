@@ -108,7 +108,7 @@ def test_a_bug_proved_by_conduct_is_named_before_its_consequences(suite: Suite) 
         found[:3],
         [
             ("duplicate-start", "campaign", "#2, #3"),
-            ("rule_1", "on startCampaign, nth 1: drop after", "#2", "took effect", "no answer"),
+            ("rule_1", "drop after at the 1st startCampaign", "#2", "took effect", "no answer"),
             ("#3 startCampaign", "422 CAMPAIGN_ALREADY_PROCESSING"),
         ],
     )
@@ -126,7 +126,7 @@ def test_what_fails_by_the_words_of_the_plugin_begins_with_them(suite: Suite) ->
 
     assert [
         "a rule that must fire never fired:",
-        "  rule_1 on startCampaign, nth 2: drop after; matched once",
+        "  rule_1 drop after at the 2nd startCampaign; matched once",
     ] == found[:2]
 
 
@@ -188,7 +188,7 @@ def test_a_call_modified_by_a_rule_is_the_first_cause_and_the_rule_is_in_the_his
         found[3:8],
         [
             ("happened",),
-            ("12:00:00.000", "rule on startCampaign", "drop after"),
+            ("12:00:00.000", "rule drop after at", "startCampaign"),
             ("12:00:00.000", "#1", "createCampaign", "201"),
             ("12:00:00.000", "campaign", "draft"),
             ("12:00:00.000", "#2", "startCampaign", "no answer", "rule_1", "drop after"),

@@ -24,7 +24,7 @@ def test_a_rule_that_must_fire_and_does_not_fails_the_test_in_its_call(suite: Su
     result.stdout.fnmatch_lines(
         [
             "a rule that must fire never fired:",
-            "  rule_1 (scenario lost) on startCampaign, nth 2: drop after; matched once",
+            "  rule_1 (scenario lost) drop after at the 2nd startCampaign; matched once",
         ]
     )
 
@@ -58,7 +58,7 @@ def test_a_rule_that_must_fire_without_an_effect_fails_the_test(suite: Suite) ->
     result.stdout.fnmatch_lines(
         [
             "a rule is not in force:",
-            "  on startCampaign, nth 2: got no effect; expected one, such as .error('INTERNAL_ERROR')",
+            "  at the 2nd startCampaign: got no effect; expected one, such as .error('INTERNAL_ERROR')",
         ]
     )
 
@@ -76,7 +76,7 @@ def test_a_rule_that_must_fire_and_has_nothing_to_act_on_fails_the_test(suite: S
     result.stdout.fnmatch_lines(
         [
             "a rule that must fire had no effect:",
-            "  rule_1 on listCampaigns: fail-campaign; fired once: fail-campaign: no campaign is processing",
+            "  rule_1 fail-campaign at each listCampaigns; fired once: fail-campaign: no campaign is processing",
         ]
     )
 
@@ -121,7 +121,7 @@ def test_a_rule_that_must_fire_is_reported_in_addition_to_the_failure_of_the_tes
     )
 
     result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*assert 'own' == 'failure'*", "rules that never fired:", "  rule_1 on *"])
+    result.stdout.fnmatch_lines(["*assert 'own' == 'failure'*", "rules that never fired:", "  rule_1 drop after *"])
     result.stdout.no_fnmatch_line("a rule that must fire never fired:")
 
 
@@ -172,7 +172,7 @@ def test_a_rule_of_the_test_function_that_never_fires_fails_it_with_the_line_tha
     result.stdout.fnmatch_lines(
         [
             "a rule of the test function never fired (mockserver_must_fire = false in the ini file lets all of them pass):",
-            "  rule_1 on startCampaign, nth 2: drop after; matched once",
+            "  rule_1 drop after at the 2nd startCampaign; matched once",
             '    if it need not fire: mockserver.on("startCampaign").nth(2).may_fire().do({"drop": "after"})',
         ]
     )
@@ -228,7 +228,7 @@ def test_a_rule_that_is_undone_before_it_fires_fails_the_test(suite: Suite, line
     result.stdout.fnmatch_lines(
         [
             "a rule of the test function never fired*",
-            "  rule_1 on listCampaigns, nth 2: garble yes; matched once",
+            "  rule_1 garble at the 2nd listCampaigns; matched once",
             "*may_fire*",
         ]
     )
@@ -317,7 +317,7 @@ def test_an_incomplete_rule_fails_its_test_whoever_makes_it_unless_another_was_m
 
     result.assert_outcomes(passed=1, failed=3)
     result.stdout.fnmatch_lines(
-        ["a rule is not in force:", "  on startCampaign, nth 1: got no effect; expected one, *"]
+        ["a rule is not in force:", "  at the 1st startCampaign: got no effect; expected one, *"]
     )
 
 
