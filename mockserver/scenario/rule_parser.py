@@ -383,19 +383,19 @@ def _duration(written: object, path: str, problems: list[WrongPart]) -> int | No
 
 # The conditions that follow the occasion of a rule, with their words.
 _FURTHER: Final = {
-    "where": "where",
-    "while": "while",
-    "skip": "after the first",
-    "times": "times:",
-    "chance": "with chance",
-    "from": "from",
-    "until": "until",
+    "where": "where {}",
+    "while": "while {}",
+    "skip": "after the first {}",
+    "times": "{} times at most",
+    "chance": "with chance {}",
+    "from": "from {}",
+    "until": "until {}",
 }
 
 
 def describe_rule(rule: Mapping[str, Any]) -> str:
     """Return what a rule does, as in its document, in one line: `drop after at the 2nd startCampaign, where path.id c`."""
-    further = "".join(f", {words} {_inline(rule[key])}" for key, words in _FURTHER.items() if key in rule)
+    further = "".join(f", {words.format(_inline(rule[key]))}" for key, words in _FURTHER.items() if key in rule)
     return f"{_inline(rule['do'])} {_occasion(rule)}{further}".strip()
 
 
