@@ -21,13 +21,17 @@ def problems(snapshot: SandboxSnapshot, failure: Failure | None) -> list[Problem
     return sorted(found, key=lambda problem: (RANKS.index(problem.rank), problem.first))
 
 
-def verdict(snapshot: SandboxSnapshot, found: Sequence[Problem]) -> str:
-    """Return the line above the problems: how many there are in how many calls, and the first one."""
-    calls = _counted(len(snapshot.exchanges), "call")
+def verdict(snapshot: SandboxSnapshot, found: Sequence[Problem], *, calls: int | None = None) -> str:
+    """
+    Return the line above the problems: how many there are in how many calls, and the first one.
+
+    `calls` is the number of calls of the run if the snapshot has only some of them.
+    """
+    counted = _counted(len(snapshot.exchanges) if calls is None else calls, "call")
     if not found:
-        return f"No problem in {calls}: no refusal, no fault that fired, no finding on the client."
+        return f"No problem in {counted}: no refusal, no fault that fired, no finding on the client."
     place = f" at #{found[0].first}" if found[0].first else ""
-    return f"{_counted(len(found), 'problem')} in {calls}; the first{place}: {found[0].headline}"
+    return f"{_counted(len(found), 'problem')} in {counted}; the first{place}: {found[0].headline}"
 
 
 def _counted(count: int, noun: str) -> str:

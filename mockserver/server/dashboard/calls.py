@@ -9,9 +9,10 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from mockserver._json import JSON, View
+from mockserver.contract.clauses import sentence_of
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import whole_number
-from mockserver.report.pages import sentence, visible
+from mockserver.report.pages import visible
 from mockserver.server.dashboard import story
 from mockserver.server.dashboard.plane import Plane, number_in
 from mockserver.server.errors import ControlError
@@ -40,12 +41,12 @@ def calls(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]
         number = whole_number(item)
         if number is None:
             raise ControlError("MOCK_NOT_FOUND", f"call: got {item[:60]!r}; expected the number of a call")
-        journal = plane.read("readJournal", since=str(max(0, number - 1)), before=str(number + 1))
-        if not journal["exchanges"]:
+        call = plane.call(number)
+        if call is None:
             raise ControlError(
                 "MOCK_NOT_FOUND", f"call: got {number}; expected one that the journal has: it stores the newest calls"
             )
-        return "call_page.html", {"call": call_model(journal["exchanges"][0], journal["transitions"]), "counted": ""}
+        return "call_page.html", {"call": call_model(call, snippets(plane, call)), "counted": ""}
     filters = {name: query[name] for name in _FILTERS if query.get(name)}
     before = number_in(query, "before")
     after = number_in(query, "after") if "after" in query else None
@@ -113,15 +114,14 @@ def _is_selected(exchange: View, filters: Mapping[str, str], causes: set[Any]) -
     ))  # fmt: skip
 
 
-def call_model(exchange: View, transitions: list[View]) -> JSON:
+def call_model(exchange: View, copies: Mapping[str, str]) -> JSON:
     """
     Return everything that the macro of a call shows, as plain JSON.
 
     Args:
-        exchange: as the journal's answer has it.
-        transitions: those of the journal, of which some may be caused by the call.
+        exchange: as the journal's answer has it, with the `changes` that it has caused.
+        copies: the call in the forms in which it can be copied.
     """
-    request, response = exchange["request"], exchange["response"]
     # A refusal's reason begins with its clause.
     words = (exchange["reason"] or "").split(None, 1)
     clause = words[0].rstrip(":") if words else ""
@@ -129,27 +129,36 @@ def call_model(exchange: View, transitions: list[View]) -> JSON:
         **story.call_row(exchange),
         "tenant": exchange["tenantId"],
         "applied": exchange["applied"],
-        "request": request,
-        "response": response,
+        "request": exchange["request"],
+        "response": exchange["response"],
         "clause": clause,
-        "sentence": sentence(clause),
+        "sentence": sentence_of(clause),
         "choices": exchange["choices"],
-        "changes": story.changes_of(transitions, exchange["n"]),
-        "snippets": snippets(exchange),
+        "changes": [story.change_row(row) for row in exchange["changes"]],
+        "snippets": copies,
     }
 
 
-def snippets(exchange: View) -> list[dict[str, str]]:
-    """Return a call as curl, Python and TypeScript, each with a placeholder in place of the key: the name, and the text."""
-    request = exchange["request"]
-    target = request["path"] + (f"?{urlencode(request['query'])}" if request["query"] else "")
-    status = (exchange["response"] or {}).get("status")
-    forms = (
-        ("curl", _curl(request, target)),
-        ("Python test", _python(request, target, exchange["operation"], status)),
-        ("TypeScript", _typescript(request, target)),
-    )
-    return [{"name": name, "text": visible(text)} for name, text in forms]
+def snippets(plane: Plane, exchange: View) -> dict[str, str]:
+    """Return a call as curl and as a test in Python."""
+    return {"curl": curl(plane, exchange), "Python test": visible(_python(exchange))}
+
+
+def curl(plane: Plane, exchange: View) -> str:
+    """Return a command that sends a call; where no key may be shown it has the variable that the reader sets."""
+    request, key = exchange["request"], plane.key(exchange["tenantId"])
+    url = plane.address + _target(request)
+    lines = [f"curl -X {shlex.quote(request['method'])} {shlex.quote(url)}", f'-H "X-API-Key: {key or "$KEY"}"']
+    lines += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in _headers(request).items()]
+    body = _body(request)
+    if body is not None:
+        lines.append(f"--data-raw {shlex.quote(body)}")
+    return visible(" \\\n  ".join(lines))
+
+
+def _target(request: View) -> str:
+    query = f"?{urlencode(request['query'])}" if request["query"] else ""
+    return f"{request['path']}{query}"
 
 
 def _headers(request: View) -> dict[str, str]:
@@ -165,36 +174,15 @@ def _body(request: View) -> str | None:
     return text[:_BODY_CHARS]
 
 
-def _curl(request: View, target: str) -> str:
-    lines = [f'curl -X {shlex.quote(request["method"])} "$URL"{shlex.quote(target)}', '-H "X-API-Key: $KEY"']
-    lines += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in _headers(request).items()]
-    body = _body(request)
-    if body is not None:
-        lines.append(f"--data-raw {shlex.quote(body)}")
-    return " \\\n  ".join(lines)
-
-
-def _python(request: View, target: str, operation: str | None, status: int | None) -> str:
-    body = request["body"]
-    argument = ""
+def _python(exchange: View) -> str:
+    request, status = exchange["request"], (exchange["response"] or {}).get("status")
+    body, argument = request["body"], ""
     if body is not None:
         argument = f", body={body[:_BODY_CHARS].encode()!r}" if isinstance(body, str) else f", json={body!r}"
-    name = "".join(f"_{char.lower()}" if char.isupper() else char for char in operation or "call")
+    operation = exchange["operation"] or "call"
+    name = "".join(f"_{char.lower()}" if char.isupper() else char for char in operation)
     expected = f"    assert {status} == answer.status" if status is not None else "    # it got no answer"
     return (
         f"def test_{name}(mockserver):\n"
-        f"    answer = mockserver.call({request['method']!r}, {target!r}{argument})\n\n{expected}\n"
-    )
-
-
-def _typescript(request: View, target: str) -> str:
-    headers = {"X-API-Key": "KEY", **_headers(request)}
-    header_text = json.dumps(headers, ensure_ascii=False).replace('"KEY"', "key", 1)
-    body = _body(request)
-    lines = [f"  method: {json.dumps(request['method'])},", f"  headers: {header_text},"]
-    if body is not None:
-        is_text = isinstance(request["body"], str)
-        lines.append(f"  body: {json.dumps(body, ensure_ascii=False) if is_text else f'JSON.stringify({body})'},")
-    return "const answer = await fetch(url + {}, {{\n{}\n}});\n".format(
-        json.dumps(target, ensure_ascii=False), "\n".join(lines)
+        f"    answer = mockserver.call({request['method']!r}, {_target(request)!r}{argument})\n\n{expected}\n"
     )
