@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from mockserver._json import JSON
+from mockserver.contract.clauses import sentence_of
 from mockserver.contract.effects import FORGERIES
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.report.pages import sentence
@@ -48,7 +49,7 @@ DELIVERY_FAULTS: Final = (
 def conduct(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the findings with their calls, and what the calls have caused."""
     report, ledger = plane.read("readConduct"), plane.read("readLedger")
-    findings = [{**row, "sentence": sentence(row["clause"])} for row in report["findings"]]
+    findings = [{**row, "sentence": sentence_of(row["clause"])} for row in report["findings"]]
     lists = [
         {"heading": heading, "rows": list(ledger[name])[: -_LEDGER_ROWS - 1 : -1], "total": len(ledger[name])}
         for name, heading in _LEDGER.items()

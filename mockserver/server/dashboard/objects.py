@@ -164,7 +164,9 @@ def _steps(kind: str, status: str, record_id: str) -> list[JSON]:
         if step.source != status:
             continue
         forced = _FORCED.get((kind, step.trigger), ())
-        steps += [{**row, "path": row["path"].replace("{id}", record_id), "to": step.target} for row in forced]
+        for row in forced:
+            body = {name: f"${name}" for name in row["fields"]}  # of which the page's script replaces each value
+            steps.append({**row, "path": row["path"].replace("{id}", record_id), "to": step.target, "body": body})
         if not forced:
             remark = _REMARKS[step.trigger]
             steps.append({"path": None, "label": step.trigger, "to": step.target, "fields": (), "remark": remark})

@@ -68,9 +68,16 @@ def now(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
         "show": show,
         "shows": _SHOWN,
         "text": text,
-        "counts": seen["counts"],
+        "inventory": [_counted(name, count) for name, count in seen["counts"].items()],
         "counted": "call change delivery",
     }
+
+
+def _counted(name: str, count: int) -> JSON:
+    """Return how many of something there are, with the path of its page."""
+    one = name if name == "media" else name[:-1]
+    path = name if name in ("calls", "events") else f"objects?kind={one}"
+    return {"name": one if count == 1 else name, "count": count, "path": path}
 
 
 def _curl(plane: Plane, problem: Problem) -> str:

@@ -17,9 +17,8 @@
   const pageAt = async (address) => new DOMParser().parseFromString(await (await fetch(address, { headers: { Accept: "text/html" }, cache: "no-store" })).text(), "text/html");
 
   function announce(text, isBad) {
-    const status = byId("status");
-    status.classList.toggle("bad", Boolean(isBad));
-    status.textContent = text;
+    byId("status").classList.toggle("bad", Boolean(isBad));
+    byId("status").textContent = text;
   }
 
   // Actions
@@ -124,7 +123,7 @@
     Object.assign(fresh, { count: 0, isRestored: false, isGone: false });
     filtered.page += 1;
     filtered.isDue = false;
-    for (const node of document.querySelectorAll("form.act, .copy, .script-on, #pause")) node.hidden = false;
+    for (const node of document.querySelectorAll("form.act, .copy, #pause")) node.hidden = false;
     byId("pause").setAttribute("aria-pressed", String(isPaused));
     Object.assign(names, JSON.parse(byId("bar").dataset.names));
     clock = { frozen: byId("clock-state").textContent === "frozen", now: byId("now").dateTime };
@@ -288,6 +287,7 @@
       KEYS[event.key]();
     }
   });
+  document.documentElement.classList.add("scripted");
   if (since !== undefined) {
     begin();
     setInterval(() => {
