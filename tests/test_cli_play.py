@@ -49,8 +49,8 @@ def test_play_prints_the_calls_of_a_scenario(document: Path) -> None:
 
     assert "Scenario lost-answer\n  The draft is made, but its answer never comes.\n" in greeting
     assert "  templates: template_t\n" in greeting
-    assert "  rule 1: on createCampaign, nth 1: drop after\n" in greeting
-    assert "    * rule_1 fires: on createCampaign, nth 1: drop after\n" == fires
+    assert "  rule 1: drop after at the 1st createCampaign\n" in greeting
+    assert "    * rule_1 fires: drop after at the 1st createCampaign\n" == fires
     assert made.startswith("    12:00:00 campaign campaign_") and made.endswith(": draft  (exchange 1)\n")
 
 

@@ -190,8 +190,8 @@ def abandoned(run: Run, made: Mapping[str, int]) -> list[Row]:
 
 def creating_exchanges(run: Run) -> Mapping[str, int]:
     """Return the number of the exchange that created each campaign, execution and session."""
-    created = (transition for transition in run.transitions if transition.source is None)
-    causes = ((transition.id, transition.cause.get("exchange")) for transition in created)
+    created = [transition for transition in run.transitions if transition.source is None]
+    causes = [(transition.id, transition.cause.get("exchange")) for transition in created]
     return {record_id: exchange for record_id, exchange in causes if isinstance(exchange, int)}
 
 

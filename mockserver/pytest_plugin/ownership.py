@@ -197,7 +197,7 @@ class _ServerSandboxes:
 def _must_fire(sandbox: Sandbox) -> Iterator[tuple[str, list[str]]]:
     """Yield each way in which rules that must fire may fail, with the lines about the rules that do."""
     unfinished = [describe_rule({**rule, "do": {}}) for rule in sandbox._own_rules.unfinished.values()]
-    wanted = "got no effect; expected one, such as .error('INTERNAL_ERROR')"
+    wanted = ": got no effect; expected one, such as .error('INTERNAL_ERROR')"
     # Each once: an example of Hypothesis repeats its rules.
     yield "a rule is not in force", [f"  {rule}{wanted}" for rule in dict.fromkeys(unfinished)]
     backend = sandbox._backend

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple
 
 from mockserver.contract.clauses import Sentence
@@ -12,6 +12,7 @@ from mockserver.core.instants import format_milliseconds
 from mockserver.trace.exchange import Cited, Exchange
 
 LINE_CHARS: Final = 160
+ADVANCE: Final = "_mock/clock/advance"  # the path of the command that moves a clock
 _LISTED: Final = 3  # calls of a problem that have a line or a number of their own
 
 # The worst first: what explains the failure, a refusal, a fault that fired, and advice.
@@ -75,6 +76,21 @@ class Problem:
     def first(self) -> int:
         """The number of the first call that shows it; 0 without one."""
         return self.calls[0].number if self.calls else 0
+
+
+def with_texts(problem: Problem, change: Callable[[str], str]) -> Problem:
+    """Return a problem whose texts are changed by a function."""
+    return replace(
+        problem,
+        headline=change(problem.headline),
+        calls=[call._replace(text=change(call.text), result=change(call.result)) for call in problem.calls],
+        got=[change(line) for line in problem.got],
+        expected=change(problem.expected),
+        assumption=change(problem.assumption),
+        caused=[change(line) for line in problem.caused],
+        advice=change(problem.advice),
+        ids=[change(id) for id in problem.ids],
+    )
 
 
 def call_groups(calls: Sequence[CallLine]) -> list[tuple[str, Sequence[CallLine]]]:

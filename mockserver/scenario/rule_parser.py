@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from mockserver._json import JSON
 from mockserver.contract import choices, schemas
@@ -381,24 +381,48 @@ def _duration(written: object, path: str, problems: list[WrongPart]) -> int | No
     return duration
 
 
-_CONDITIONS = ("where", "while", "skip", "nth", "every", "times", "chance", "from", "until")
+# The conditions that follow the occasion of a rule, with their words.
+_FURTHER: Final = {
+    "where": "where {}",
+    "while": "while {}",
+    "skip": "after the first {}",
+    "times": "{} times at most",
+    "chance": "with chance {}",
+    "from": "from {}",
+    "until": "until {}",
+}
 
 
 def describe_rule(rule: Mapping[str, Any]) -> str:
-    """Return a rule, as in its document, in one line: trigger, conditions and effects."""
+    """Return what a rule does, as in its document, in one line: `drop after at the 2nd startCampaign, where path.id c`."""
+    further = "".join(f", {words.format(_inline(rule[key]))}" for key, words in _FURTHER.items() if key in rule)
+    return f"{_inline(rule['do'])} {_occasion(rule)}{further}".strip()
+
+
+def _occasion(rule: Mapping[str, Any]) -> str:
     if "at" in rule:
-        when = f"{rule['at']} from the start"
-    elif "after" in rule:
-        when = f"after {rule['after']['sent']} sent"
-    else:
-        when = f"on {rule['on']}"
-    conditions = "".join(f", {key} {_inline(rule[key])}" for key in _CONDITIONS if key in rule)
-    return f"{when}{conditions}: {_inline(rule['do'])}"
+        return f"{rule['at']} from the start"
+    if "after" in rule:
+        return f"after {rule['after']['sent']} sent"
+    on = "call" if rule["on"] == "*" else rule["on"]
+    if "nth" in rule:
+        return f"at the {_ordinal(rule['nth'])} {on}"
+    return f"at every {_ordinal(rule['every'])} {on}" if "every" in rule else f"at each {on}"
+
+
+def _ordinal(number: object) -> str:
+    text = str(number)
+    is_teen = text.endswith(("11", "12", "13"))
+    ending = "th" if is_teen else {"1": "st", "2": "nd", "3": "rd"}.get(text[-1:], "th")
+    return f"{text}{ending}"
+
+
+def _effect(name: str, argument: Any) -> str:
+    return name if argument is True else f"{name} {_inline(argument)}".strip()
 
 
 def _inline(value: Any) -> str:
     if isinstance(value, Mapping):
-        inner = ", ".join(f"{key} {_inline(argument)}".strip() for key, argument in value.items())
-        return inner or ""
+        return ", ".join(_effect(key, argument) for key, argument in value.items())
     text = "yes" if value is True else str(value)
     return textwrap.shorten(text, 60, placeholder="...")

@@ -77,13 +77,13 @@ def _lacking(deliveries: Sequence[DeliveryAttempt], visits: Sequence[object]) ->
         yield "visits"
 
 
-def _exchanges(run: Run, entries: Sequence[JournalEntry]) -> Iterator[Exchange]:
-    """Yield the calls as their clients received them: an answer that is held, or was sent after a repetition, is none."""
+def _exchanges(run: Run, entries: Sequence[JournalEntry]) -> list[Exchange]:
+    """Return the calls as their clients received them: an answer that is held, or was sent after a repetition, is none."""
     arrivals = {
         record.arguments["call"].number: record.exchanges for record in run.commands if record.command == "call"
     }
     unreceived = set(_unreceived(entries))
-    return (_exchange(entry, arrivals.get(entry.call.number), entry.n in unreceived) for entry in entries)
+    return [_exchange(entry, arrivals.get(entry.call.number), entry.n in unreceived) for entry in entries]
 
 
 def _unreceived(entries: Iterable[JournalEntry]) -> Iterator[int]:

@@ -176,7 +176,7 @@ def test_every_view_is_without_a_violation_and_fits(
     own = tab(color_scheme=scheme, viewport=size)
     broken = {}
     for path in (*VIEWS, *pages.values()):
-        page = own.open(path, is_live=path != "sandboxes")
+        page = own.open(path)
         page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         broken[path] = [*violations(page), *([f"{wide} px too wide"] if wide > 0 else [])]
@@ -216,7 +216,7 @@ def test_the_newest_axe_core_of_npm_finds_no_violation_either(
     own = tab()
     broken = {}
     for path in (*VIEWS, *pages.values(), "nonsense", "docs"):
-        page = own.open(path, is_live=path not in ("sandboxes", "nonsense", "docs"))
+        page = own.open(path, is_live=path not in ("nonsense", "docs"))
         page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
         broken[path] = violations(page, axe_of_npm)
 
@@ -243,11 +243,11 @@ def test_the_first_screen_of_now_shows_what_failed_and_what_happens_next(
         sandbox.call("GET", "/v1/campaigns")
     page = tab(viewport=size).open()
     lines = [
-        page.locator("[aria-labelledby=look] li", has_text=words).locator("a")
-        for words in ("/503", "/400", "Março", "Abril", "listCampaigns 401")
+        page.locator("#problems"),
+        page.locator("#problem-1"),
+        page.locator("#due-next", has_text=re.compile("Next: +the last message of Março +in 2m 54s")),
     ]
-    lines.append(page.locator("#due-next", has_text=re.compile("Next: +the last message of Março +in 2m 54s")))
-    lines += [page.locator(".coming .wait").last] if size["width"] > 700 else []
+    lines += [page.locator(".pick").last, page.locator("#chosen")] if size["width"] > 700 else []
 
     assert [] == [
         line.inner_text() for line in lines if line.bounding_box()["y"] + line.bounding_box()["height"] > size["height"]
@@ -284,7 +284,7 @@ def test_forced_colours_keep_an_edge_on_each_button_and_badge(sandbox: Sandbox, 
         node.offsetParent && parseFloat(getComputedStyle(node).borderTopWidth) === 0).length"""
     broken = {}
     for path in (*VIEWS, *pages.values()):
-        page = own.open(path, is_live=path != "sandboxes")
+        page = own.open(path)
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         broken[path] = (page.evaluate(bare), max(0, wide), violations(page))
 
@@ -579,12 +579,98 @@ def test_the_keyboard_goes_through_the_page_in_the_order_of_its_documentation(
     moves = ["Advance by", "Go", "To next due", "Until idle", "More"]
 
     assert ["Skip to the content", "mockserver", sandbox.id, *views, *moves, "Pause"] == walked(page, 18)
-    assert "readCampaign 404 CAMPAIGN_NOT_FOUND" == walked(page, 1)[0]
+    assert ["problem-1"] == [page.evaluate("document.activeElement.id") for _ in walked(page, 1)]
     page.locator("#by--go").focus()
     page.keyboard.press("Enter")
     assert own.done().startswith("Advance by 20m: the last message of Março")
     assert "Go" == page.evaluate(FOCUSED)
     assert ["To next due", "Until idle", "More", "Undo", "Pause"] == walked(page, 5)
+
+
+def refuse(sandbox: Sandbox) -> None:
+    """Make two calls that are refused, for two reasons."""
+    sandbox.call("POST", "/v1/campaigns", json={**CAMPAIGN, "cadence": 0})
+    sandbox.call("GET", "/v1/campaigns/campaign_none")
+
+
+def test_keys_and_links_choose_the_problem_that_is_shown_in_place(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
+    refuse(sandbox)
+    own = tab()
+    page = own.open()
+    page.keyboard.press("j")
+    page.locator("#problem-2[aria-current]").wait_for()
+    second = page.locator("#chosen").inner_text()
+    page.keyboard.press("k")
+    page.locator("#problem-1[aria-current]").wait_for()
+    first = page.locator("#chosen").inner_text()
+    page.locator("#problem-2").click()
+    page.locator("#problem-2[aria-current]").wait_for()
+
+    assert first != second == page.locator("#chosen").inner_text()
+    assert page.url.endswith("/_mock/now?problem=2")
+    assert page.locator("kbd").first.is_visible()
+    assert [] == own.messages
+
+
+def test_without_javascript_a_link_chooses_the_problem(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
+    refuse(sandbox)
+    page = tab(java_script_enabled=False).open(is_live=False)
+    page.locator("#problem-2").click()
+
+    assert page.locator("#problem-2[aria-current]").inner_text().startswith(page.locator("#chosen").inner_text())
+
+
+def test_a_key_copies_the_curl_of_the_first_call(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
+    refuse(sandbox)
+    own = tab(permissions=["clipboard-read", "clipboard-write"])
+    page = own.open()
+    page.keyboard.press("c")
+    assert "Copied." == own.done()
+
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert f"{sandbox.base_url}/v1/campaigns" in copied
+    assert f"X-API-Key: {sandbox.secret_key}" in copied
+
+
+def test_a_key_leads_to_the_latest_undo_but_not_while_a_field_is_typed_into(
+    sandbox: Sandbox, tab: Callable[..., Tab]
+) -> None:
+    own = tab()
+    page = own.open()
+    own.press("Go")
+    page.locator("#by").press("u")
+    assert "by" == page.evaluate("document.activeElement.id")
+    page.locator("#content").focus()
+    page.keyboard.press("u")
+    assert "undo-1" == page.evaluate("document.activeElement.id")
+    page.keyboard.press("Enter")
+    page.locator("#status", has_text="Undo").wait_for()
+
+    assert NOON == f"{sandbox.now:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def test_on_a_phone_the_bar_is_the_clock_next_and_undo_and_a_problem_opens_in_place(
+    sandbox: Sandbox, tab: Callable[..., Tab]
+) -> None:
+    refuse(sandbox)
+    own = tab(viewport={"width": 390, "height": 844})
+    page = own.open()
+    own.press("To next due")
+    buttons = [node.inner_text().strip() for node in page.locator("#bar :is(button, summary):visible").all()]
+    bottoms = [page.locator(f"#problem-{number}").bounding_box()["y"] for number in (1, 2)]
+    body = page.locator(".chosen").bounding_box()["y"]
+
+    assert ["To next due", "More", "Undo"] == buttons
+    assert bottoms[0] < body < bottoms[1]
+
+
+def test_paper_has_no_button_and_what_is_folded(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
+    refuse(sandbox)
+    page = tab().open("calls/1")
+    page.emulate_media(media="print")
+
+    assert 0 == page.locator("button:visible").count()
+    assert page.get_by_text("def test_create_campaign").is_visible()
 
 
 def test_escape_closes_what_is_open_and_what_is_new_leads_to_the_content(

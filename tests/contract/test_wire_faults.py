@@ -36,7 +36,7 @@ ELSEWHERE = {
     "core/operations/hosted_flow.py": {"error": "a query parameter of the return url"},
     "core/webhooks/deliveries.py": {"delay": "of `deliver`"},
     "server/control/views.py": {"error": "a key of an attempt"},
-    "server/dashboard/attention.py": {"error": "a key of an attempt"},
+    "server/dashboard/events.py": {"error": "a key of an attempt"},
     "server/hosting/log_lines.py": {"error": "a key of an attempt"},
     "server/control/routes.py": {"reset": "a command"},
     "server/control/commands.py": {"reset": "a command"},

@@ -40,7 +40,7 @@ def test_a_scenario_is_listed_with_the_ids_that_it_seeds(own: Path, capsys: pyte
     lines = capsys.readouterr().out.splitlines()
     assert ["Scenario own", "  What is mine.", "  templates: template_t"] == lines[:3]
     assert re.fullmatch(r"  chats: (chat_\w+, ){8}\.\.\. \(20 in all\)", lines[3])
-    assert ["  tenants: tenant_b", "  forms: form_b", "  rule 1: on createCampaign: drop after"] == lines[4:]
+    assert ["  tenants: tenant_b", "  forms: form_b", "  rule 1: drop after at each createCampaign"] == lines[4:]
 
 
 def test_programs_read_every_id_that_a_scenario_seeds(own: Path, capsys: pytest.CaptureFixture[str]) -> None:

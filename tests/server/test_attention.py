@@ -1,4 +1,4 @@
-"""What the pages put first: what needs a look, what is coming, what happened, the endpoints; and what can be undone."""
+"""What the pages put first: the problems, what is coming, what happened, the endpoints; and what can be undone."""
 
 from __future__ import annotations
 
@@ -34,6 +34,12 @@ def campaign(sandbox: Sandbox, name: str) -> str:
     return created
 
 
+def problems(sandbox: Sandbox, query: str = "") -> list[str]:
+    """The lines of the list of problems."""
+    lines = re.findall(r'<a class="pick .*?</a>', page(sandbox, query), re.DOTALL)
+    return [" ".join(re.sub(r"<[^>]+>", " ", line).split()) for line in lines]
+
+
 def test_what_failed_is_first_and_what_comes_is_next(mockserver: Sandbox) -> None:
     for status in (204, 503, 400):
         mockserver.receive_webhooks(lambda request, status=status: status, path=f"/{status}")
@@ -46,31 +52,24 @@ def test_what_failed_is_first_and_what_comes_is_next(mockserver: Sandbox) -> Non
     mockserver.on("listCampaigns").may_fire().revoke_key()
     for _ in range(2):
         mockserver.call("GET", "/v1/campaigns")
-    text = page(mockserver)
-    look, coming = section(text, "look"), section(text, "coming")
+    text, lines = page(mockserver), problems(mockserver)
+    clock = section(text, "clock")
 
     for status in (503, 400):
-        assert re.search(
-            rf"Endpoint failing: \S+/{status} answer {status} after 2 tries; 1 delivery waits, next attempt in 4m 5s",
-            look,
-        ), look
-    assert re.search(r"Março \d+ of 40 sends failed", look)
-    assert "startCampaign 422 CAMPAIGN_ALREADY_PROCESSING ×2 start.already" in look
-    assert re.search(
-        r"listCampaigns 401 API_KEY_INVALID auth.unknown \S+ \S+ got the secret key of tenant \S+ which is revoked",
-        look,
-    )
-    assert "had no effect" not in look
-    assert re.search(r"in 2m 54s the last message of Março at 12:03:54.000 Advance to here", coming), coming
-    assert re.search(r"next attempt: entrypoints.chatapp.connected to \S+/503", coming)
-    assert ["look", "coming", "latest", "rules", "inventory"] == re.findall(r'<h2 id="([a-z]+)"', text)
+        assert any(re.fullmatch(rf"{status} after 2 attempts from the endpoint \S+/{status}", line) for line in lines)
+    assert any(re.fullmatch(r"\d+ of 40 sends of Março failed", line) for line in lines)
+    assert any("×2, since #3" in line for line in lines)
+    assert f"{len(lines)} problems in 7 calls; the first at #" in section(text, "problems")
+    assert re.search(r"in 2m 54s the last message of Março at 12:03:54.000 Advance to here", clock), clock
+    assert re.search(r"next attempt: entrypoints.chatapp.connected to \S+/503", clock)
+    assert ["problems", "clock", "latest", "rules", "inventory"] == re.findall(r'<h2[^>]* id="([a-z]+)"', text)
 
 
-def test_a_rule_that_never_had_an_effect_needs_a_look(mockserver: Sandbox) -> None:
+def test_a_rule_that_never_had_an_effect_is_a_problem(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").may_fire().fail_campaign()
     mockserver.call("GET", "/v1/campaigns")
 
-    assert "Rule rule_1 had no effect fail-campaign: " in section(page(mockserver), "look")
+    assert "no effect of fail-campaign at each listCampaigns: fail-campaign: " in problems(mockserver)[0]
 
 
 def test_a_call_that_a_rule_changed_shows_what_the_rule_does_in_words(mockserver: Sandbox) -> None:
@@ -81,16 +80,50 @@ def test_a_call_that_a_rule_changed_shows_what_the_rule_does_in_words(mockserver
     calls = mockserver.call("GET", "/_mock/calls", headers={"Accept": "text/html"}).body.decode()
     one = mockserver.call("GET", "/_mock/calls/1", headers={"Accept": "text/html"}).body.decode()
 
-    assert f"listCampaigns no answer {words}" in section(page(mockserver), "look")
     assert words in calls
     assert words in " ".join(re.sub(r"<[^>]+>", "", one).split())
 
 
-def test_findings_of_one_rule_are_one_line(mockserver: Sandbox) -> None:
-    for name in ("Março", "Abril"):
-        mockserver.call("POST", f"/v1/campaigns/{campaign(mockserver, name)}/start", json={})
+def test_a_refused_call_before_a_hundred_good_ones_is_a_problem(mockserver: Sandbox) -> None:
+    mockserver.call("POST", "/v1/campaigns", json={**CAMPAIGN, "name": "Março", "cadence": 0})
+    for _ in range(120):
+        mockserver.call("GET", "/v1/campaigns")
+    text = page(mockserver)
 
-    assert "platform-used-as-audience ×2 campaign" in section(page(mockserver), "look")
+    assert "> 1 problem in 121 calls; the first at #1: " in section(text, "problems")
+    assert 'href="/sandboxes/' in text and '/_mock/calls/1">#1</a>' in text
+
+
+def test_many_calls_that_were_refused_alike_are_counted(mockserver: Sandbox) -> None:
+    started = campaign(mockserver, "Março")
+    for _ in range(301):
+        mockserver.call("POST", f"/v1/campaigns/{started}/start", json={})
+
+    assert any(line.endswith("×300, since #3") for line in problems(mockserver))
+
+
+def test_a_link_chooses_the_problem_that_is_shown_in_full(mockserver: Sandbox) -> None:
+    mockserver.call("POST", "/v1/campaigns", json={**CAMPAIGN, "name": "Março", "cadence": 0})
+    mockserver.call("GET", "/v1/campaigns/none")
+    chosen = {
+        query: section(page(mockserver, query), "chosen") for query in ("", "?problem=1", "?problem=2", "?problem=x")
+    }
+
+    assert chosen[""] == chosen["?problem=1"] == chosen["?problem=x"]
+    assert "#2 readCampaign /v1/campaigns/none" in chosen["?problem=2"]
+    assert "curl -X GET" in chosen["?problem=2"]
+
+
+def test_an_endpoint_that_fails_can_be_tried_again_from_its_problem(mockserver: Sandbox) -> None:
+    for status in (503, 410):
+        mockserver.receive_webhooks(lambda request, status=status: status, path=f"/{status}")
+    mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
+    chosen = [section(page(mockserver, f"?problem={number}"), "chosen") for number in (1, 2)]
+
+    assert "1 delivery waits, the next attempt is at 2026-03-01T12:00:05.000Z" in chosen[0]
+    assert "Advance to the next attempt" in chosen[0]
+    assert "410 after 1 attempt from the endpoint" in chosen[1]
+    assert "Recover, and resend to this one" in chosen[1]
 
 
 def test_every_page_names_what_is_due_next(mockserver: Sandbox) -> None:
@@ -122,8 +155,10 @@ def test_an_endpoint_whose_next_attempt_is_accepted_no_longer_fails(mockserver: 
     assert [] == mockserver.call("GET", "/_mock/steps").json()["failing"]
 
 
-def test_nothing_needs_a_look_in_a_fresh_sandbox(mockserver: Sandbox) -> None:
-    assert section(page(mockserver), "look").endswith("no finding has severity 1.")
+def test_a_fresh_sandbox_says_what_was_counted(mockserver: Sandbox) -> None:
+    mockserver.call("GET", "/v1/campaigns")
+
+    assert "> No problem in 1 call: " in section(page(mockserver), "problems")
 
 
 def test_equal_calls_in_a_row_are_one_row_with_the_name_of_their_record(mockserver: Sandbox) -> None:
@@ -259,11 +294,11 @@ def test_objects_have_the_tenant_of_each_if_there_are_several(mockserver: Sandbo
     assert "every event" in row
 
 
-def test_a_rule_is_shown_in_words_with_its_document_behind(mockserver: Sandbox) -> None:
-    mockserver.on("startCampaign").may_fire().drop("after")
+def test_a_rule_is_shown_as_what_it_does_with_its_document_behind(mockserver: Sandbox) -> None:
+    mockserver.on("startCampaign").nth(2).may_fire().drop("after")
     rules = section(page(mockserver), "rules")
 
-    assert "the operation takes effect, its answer is lost as a document {&#34;drop&#34;: &#34;after&#34;}" in rules
+    assert "drop after at the 2nd startCampaign as a document {&#34;drop&#34;: &#34;after&#34;}" in rules
 
 
 def test_an_unknown_path_is_a_page_for_a_browser_alone(mockserver: Sandbox) -> None:

@@ -530,7 +530,7 @@ def test_reading_every_page_changes_nothing(host: SandboxHost) -> None:
 def test_a_scenario_shows_what_it_does_before_it_is_applied(host: SandboxHost) -> None:
     text = send(host, "GET", "/_mock/scenarios/start-timeout-applied").body.decode()
 
-    assert "<li>rule: on startCampaign, nth 1: drop after</li>" in text
+    assert "<li>rule: drop after at the 1st startCampaign</li>" in text
     assert "<li>adds chats: 20</li>" in text
     assert b"start-timeout-applied" not in call(host, "GET", "/_mock/rules").body
 
@@ -631,10 +631,35 @@ def test_a_refused_call_whose_clause_is_in_our_words_has_no_quotation(host: Sand
     assert "<blockquote" not in page
     ours = str(sentence_of("campaigns.name")).removeprefix("in our words: ")
     assert f"In our words: {escape(ours)}" in page
-    assert "curl -X POST" in page
+    assert f"curl -X POST {ORIGIN}/v1/campaigns" in page
     assert "def test_create_campaign(mockserver):" in page
-    assert "await fetch(url + " in page
-    assert default(host).tenant.secret_key not in page
+
+
+def test_the_curl_of_a_call_has_the_key_unless_a_token_is_required(host: SandboxHost) -> None:
+    key = default(host).tenant.secret_key
+    call(host, "GET", "/v1/campaigns/none")
+    shown = [send(host, "GET", path).body.decode() for path in ("/_mock/", "/_mock/calls/1")]
+    host.token = TOKEN
+    cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
+    hidden = [send(host, "GET", path, cookie=cookie).body.decode() for path in ("/_mock/", "/_mock/calls/1")]
+
+    assert [True, True] == [f"-H &#34;X-API-Key: {key}&#34;" in text for text in shown]
+    assert [True, True] == ["-H &#34;X-API-Key: $KEY&#34;" in text for text in hidden]
+    assert [] == [text for text in hidden if key in text]
+
+
+def test_the_list_of_sandboxes_has_what_tells_them_apart(host: SandboxHost) -> None:
+    other = labelled(host, test="checkout")
+    call(host, "GET", "/v1/campaigns")
+    call(host, "GET", "/v1/campaigns/none")
+    text = send(host, "GET", "/_mock/sandboxes").body.decode()
+    rows = [" ".join(re.sub(r"<[^>]+>", " ", row).split()) for row in text.split("<tr>")[2:]]
+
+    assert f"test:checkout {other.id} 0 0 none 2026-03-01 12:00:00.000 frozen" == rows[0]
+    assert re.fullmatch(
+        rf"none {DEFAULT_ID} 2 1 \S+ ago 2026-03-01 12:00:00.000 frozen", rows[1].partition(" mockserver")[0]
+    )
+    assert 'id="bar"' in text
 
 
 def test_the_labelled_checkpoints_are_the_last_twenty(host: SandboxHost) -> None:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 import subprocess
+from collections.abc import Mapping
+from html import unescape
 from typing import Any
-from urllib.parse import urlencode
 
 import pytest
+import requests
 
-from mockserver import Sandbox
+from mockserver import MockServer, Sandbox
 from mockserver.contract.clauses import sentence_of
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.report import pages
-from mockserver.server.dashboard import calls, events, lifecycle_svg, objects, story, timeline
+from mockserver.server.control.page_access import PageAccess
+from mockserver.server.dashboard import calls, events, objects, story, timeline
+from mockserver.wire.request import HttpRequest
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 CAMPAIGN = {"name": "Março", "platform": "chatapp", "templateId": "template_atualizacao_cadastro", "cadence": 10}
@@ -66,22 +71,19 @@ def test_rows_of_nothing_are_none() -> None:
     assert [] == story.rows([], [], [])
 
 
-@pytest.mark.parametrize("kind", LIFECYCLES)
-def test_a_drawing_has_each_state_and_each_transition_of_the_table(kind: str) -> None:
-    table = LIFECYCLES[kind]
-    for status in table.states:
-        drawing = lifecycle_svg.drawing(kind, status, ())
-        assert drawing is not None
-        assert list(table.states) == [state["name"] for state in drawing["states"]]
-        assert len(table.steps) == len(drawing["arrows"]) + len(drawing["back"])
-        assert [status] == [state["name"] for state in drawing["states"] if state["tone"] == "present"]
-        assert all(f"{step.source} to {step.target} by {step.trigger}" in drawing["text"] for step in table.steps)
-        boxes = {(state["x"], state["y"]) for state in drawing["states"]}
-        assert len(table.states) == len(boxes)
+def plane_of(sandbox: Sandbox) -> PageAccess:
+    """The control plane of a request for a page of a sandbox."""
+    hosted = sandbox._hosted
+    request = HttpRequest.create("GET", "/_mock/", {}, b"", "http://127.0.0.1:5055")
+    return PageAccess(hosted.host, hosted, request)
 
 
-def test_a_kind_without_states_has_no_drawing() -> None:
-    assert lifecycle_svg.drawing("template", "", ()) is None
+def copies(sandbox: Sandbox, number: int) -> Mapping[str, str]:
+    """A call in the forms in which its page has it to copy."""
+    plane = plane_of(sandbox)
+    call = plane.call(number)
+    assert call is not None
+    return calls.snippets(plane, call)
 
 
 @pytest.mark.mockserver(scenario="demo")
@@ -89,25 +91,39 @@ def test_the_python_snippet_is_a_test_that_passes(mockserver: Sandbox) -> None:
     mockserver.call("POST", "/v1/campaigns", json=CAMPAIGN)
     mockserver.call("GET", "/v1/campaigns?limit=3&cursor='%22")
     mockserver.call("POST", "/v1/campaigns", body=b'{"name": "\xc3\xa9')
-    for exchange in journal(mockserver)["exchanges"]:
+    for text in [copies(mockserver, number)["Python test"] for number in (1, 2, 3)]:
         mockserver.call("POST", "/_mock/reset")
-        text = next(form["text"] for form in calls.snippets(exchange) if form["name"] == "Python test")
         defined: dict[str, Any] = {}
         exec(text, defined)  # noqa: S102 - the snippet is the mock's own
         next(value for name, value in defined.items() if name.startswith("test_"))(mockserver)
 
 
 @pytest.mark.mockserver(scenario="demo")
-def test_the_curl_snippet_has_the_call_and_no_key(mockserver: Sandbox) -> None:
+def test_the_curl_of_a_call_has_its_address_its_body_and_the_key(mockserver: Sandbox) -> None:
     mockserver.call("POST", "/v1/campaigns?x='$(id)'", json={**CAMPAIGN, "name": "a'b $(id)"})
-    (exchange,) = journal(mockserver)["exchanges"]
-    forms = {form["name"]: form["text"] for form in calls.snippets(exchange)}
-    words = shlex.split(forms["curl"])
+    words = shlex.split(copies(mockserver, 1)["curl"])
 
-    assert ["curl", "-X", "POST"] == words[:3]
-    assert "X-API-Key: $KEY" in words
+    assert ["curl", "-X", "POST", "http://127.0.0.1:5055/v1/campaigns?x=%27%24%28id%29%27"] == words[:4]
+    assert f"X-API-Key: {mockserver.secret_key}" in words
     assert {**CAMPAIGN, "name": "a'b $(id)"} == json.loads(words[words.index("--data-raw") + 1])
-    assert mockserver.secret_key[:8] not in json.dumps(forms)
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl on the PATH")
+def test_the_curl_of_a_call_sends_it_again() -> None:
+    with MockServer() as server:
+        sandbox = server.sandbox(scenario="demo")
+        refused = requests.post(
+            f"{sandbox.base_url}/v1/campaigns",
+            json={**CAMPAIGN, "cadence": 0},
+            headers={"X-API-Key": sandbox.secret_key},
+            timeout=60,
+        )
+        text = requests.get(f"{sandbox.base_url}/_mock/now", headers={"Accept": "text/html"}, timeout=60).text
+        (shown,) = re.findall(r'aria-label="curl">(.*?)</pre>', text, re.DOTALL)
+        done = subprocess.run(["sh", "-c", f"{unescape(shown)} -s"], capture_output=True, timeout=60, check=True)
+
+    assert refused.status_code == 400
+    assert refused.json() == json.loads(done.stdout)
 
 
 @pytest.mark.mockserver(scenario="demo")
@@ -115,12 +131,13 @@ def test_a_call_has_its_clause_its_sentence_and_its_changes(mockserver: Sandbox)
     campaign = mockserver.call("POST", "/v1/campaigns", json=CAMPAIGN).json()["campaignId"]
     for _ in range(2):
         mockserver.call("POST", f"/v1/campaigns/{campaign}/start", json={})
-    seen = journal(mockserver)
-    _, started, refused = (calls.call_model(exchange, seen["transitions"]) for exchange in seen["exchanges"])
+    plane = plane_of(mockserver)
+    _, started, refused = (calls.call_model(plane.call(number) or {}, {}) for number in (1, 2, 3))
 
     assert {("draft", "processing"), (None, "processing")} == {(row["from"], row["to"]) for row in started["changes"]}
     assert [] == refused["changes"]
-    assert sentence_of("start.already") == refused["sentence"]
+    assert refused["sentence"] is not None
+    assert sentence_of(refused["clause"]) == refused["sentence"]
     assert refused["reason"].startswith(refused["clause"])
 
 
@@ -174,12 +191,32 @@ def test_a_session_has_its_legal_steps_and_the_link_of_its_end_user(mockserver: 
     assert [] == ended["steps"]
 
 
+def model_of_timeline(sandbox: Sandbox) -> Any:
+    history = sandbox.call("GET", "/_mock/steps").json()
+    names = plane_of(sandbox).names(row["id"] for row in history["coming"])
+    return timeline.timeline_model(journal(sandbox), history["coming"], names, history["now"])
+
+
+@pytest.mark.mockserver(scenario="demo", now="2026-03-01T12:00:00Z")
+def test_what_is_to_come_is_to_the_right_of_now_on_the_row_of_its_record(mockserver: Sandbox) -> None:
+    campaign = mockserver.call("POST", "/v1/campaigns", json=CAMPAIGN).json()["campaignId"]
+    mockserver.call("POST", f"/v1/campaigns/{campaign}/start", json={})
+    mockserver.call("POST", SESSIONS, json={})
+    model = model_of_timeline(mockserver)
+    coming = {row["kind"]: row["marks"][-1] for row in model["rows"] if row["marks"][-1]["state"] == "coming"}
+
+    assert {"execution", "session"} == coming.keys()
+    assert all(mark["x"] > model["now_x"] for mark in coming.values())
+    assert "the last message of Março" in coming["execution"]["words"]
+    assert "execution Março" in {row["label"] for row in model["rows"]}
+
+
 @pytest.mark.mockserver(scenario="demo", now="2026-03-01T12:00:00Z")
 def test_the_timeline_folds_long_gaps_and_keeps_the_order(mockserver: Sandbox) -> None:
     for wait in ("10s", "30d", "10s"):
         mockserver.call("POST", SESSIONS, json={})
         mockserver.advance(wait)
-    model = timeline.timeline_model(journal(mockserver), mockserver.call("GET", "/_mock/clock").json()["now"])
+    model = model_of_timeline(mockserver)
     begins = [row["begin"] for row in reversed(model["rows"]) if row["last"] == "expired"]
 
     assert ["20m", "29d 23h"] == [fold["text"] for fold in model["folds"]] or len(model["folds"]) >= 1
@@ -195,7 +232,7 @@ def test_the_line_of_a_thing_ends_at_its_last_state_or_at_the_present(mockserver
     mockserver.advance("5s")
     mockserver.call("POST", SESSIONS, json={})
     mockserver.advance("5s")
-    model = timeline.timeline_model(journal(mockserver), mockserver.call("GET", "/_mock/clock").json()["now"])
+    model = model_of_timeline(mockserver)
     ends = {row["last"]: row["end"] for row in model["rows"]}
 
     assert ends["completed"] < ends["pending"] == model["now_x"]
@@ -225,21 +262,6 @@ def test_characters_that_hide_or_reorder_text_are_shown() -> None:
 )
 def test_a_long_text_keeps_its_begin_and_its_end(chars: int, text: str) -> None:
     assert text == pages.middle("abcdefghij", chars)
-
-
-@pytest.mark.mockserver(scenario="demo")
-@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node on the PATH")
-def test_the_typescript_snippet_sends_the_call(mockserver: Sandbox) -> None:
-    mockserver.call("POST", "/v1/campaigns?x='`${id}`", json={**CAMPAIGN, "name": "a'b `${id}`"})
-    (exchange,) = journal(mockserver)["exchanges"]
-    snippet = next(form["text"] for form in calls.snippets(exchange) if form["name"] == "TypeScript")
-    begin = "const url = 'https://api', key = 'sk', fetch = async (...call) => console.log(JSON.stringify(call));\n"
-    command = ["node", "--input-type=module", "-e", begin + snippet]
-    target, options = json.loads(subprocess.run(command, check=True, capture_output=True, timeout=30).stdout)
-
-    assert "https://api/v1/campaigns?" + urlencode({"x": "'`${id}`"}) == target
-    assert ("POST", "sk") == (options["method"], options["headers"]["X-API-Key"])
-    assert {**CAMPAIGN, "name": "a'b `${id}`"} == json.loads(options["body"])
 
 
 @pytest.mark.mockserver(scenario="demo")

@@ -42,7 +42,7 @@ def test_what_happened_since_the_last_print_is_printed_once(mockserver: Sandbox,
     assert [] == lacking(
         lines,
         [
-            ("rule_1", "after 3 sent: fail-campaign"),
+            ("rule_1", "fail-campaign after 3 sent"),
             ("12:00:00", campaign, "draft", "exchange 1"),
             ("12:00:00", execution, "processing", "exchange 2"),
             ("12:00:00", campaign, "draft", "processing", "exchange 2"),
@@ -58,7 +58,7 @@ def test_a_rule_without_a_target_is_printed_with_the_reason(mockserver: Sandbox,
     PlayLog(lines.append).print_new(mockserver._hosted)
 
     assert lines == [
-        "    * rule_2 fires: 5m from the start: resume-sends; no effect: resume-sends: no campaign is processing"
+        "    * rule_2 fires: resume-sends 5m from the start; no effect: resume-sends: no campaign is processing"
     ]
 
 
@@ -84,8 +84,8 @@ def test_a_scenario_is_introduced_by_what_it_shows(lines: list[str]) -> None:
             ("clauses", "send.failed"),
             ("chats", "chat_a, chat_b"),
             ("forms", "form_0, form_1", "form_7, ...", "9"),
-            ("rule 1", "after 3 sent: fail-campaign"),
-            ("rule 2", "5m from the start: resume-sends"),
+            ("rule 1", "fail-campaign after 3 sent"),
+            ("rule 2", "resume-sends 5m from the start"),
         ],
     )
 
@@ -93,14 +93,14 @@ def test_a_scenario_is_introduced_by_what_it_shows(lines: list[str]) -> None:
 @pytest.mark.parametrize(
     ("rule", "words"),
     [
-        ({"on": "*", "chance": 0.2, "do": {"garble": True}}, "on *, chance 0.2: garble yes"),
+        ({"on": "*", "chance": 0.2, "do": {"garble": True}}, "garble at each call, with chance 0.2"),
         (
             {"on": "startCampaign", "where": {"path.id": "c"}, "nth": 2, "do": {"drop": "after"}},
-            "on startCampaign, where path.id c, nth 2: drop after",
+            "drop after at the 2nd startCampaign, where path.id c",
         ),
         (
             {"on": "readCampaign", "while": {"sent": ">=2"}, "do": {"error": "INTERNAL_ERROR", "delay": "5s"}},
-            "on readCampaign, while sent >=2: error INTERNAL_ERROR, delay 5s",
+            "error INTERNAL_ERROR, delay 5s at each readCampaign, while sent >=2",
         ),
     ],
 )

@@ -82,7 +82,7 @@ def test_a_rule_of_a_bounded_count_must_fire(sandbox: Sandbox) -> None:
     add(sandbox, LOST)
     sandbox.call("GET", "/v1/message-templates/template_none")
     assert ["rule-never-fired"] == kinds(sandbox)
-    assert "rule_1 on listCampaigns, nth 1" in check(sandbox)["failures"][0]["message"]
+    assert "at the 1st listCampaigns" in check(sandbox)["failures"][0]["message"]
 
     with pytest.raises(OSError):
         sandbox.call("GET", "/v1/campaigns")
@@ -151,7 +151,7 @@ def test_added_rules_are_a_step_of_the_run_and_of_its_repetition(sandbox: Sandbo
         sandbox.call("GET", "/v1/campaigns")
     (step,) = sandbox.call("GET", "/_mock/steps").json()["steps"]
     assert "add_rules" == step["command"]
-    assert "test: rule on listCampaigns, nth 1: drop before" in sandbox.report()
+    assert "test: rule drop before at the 1st listCampaigns" in sandbox.report()
 
     document = sandbox.log.replay_document("run")
     assert {"do": "add_rules", "with": {"rules": [LOST]}}.items() <= next(

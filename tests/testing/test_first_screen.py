@@ -128,7 +128,7 @@ CASES = {
             answer = session.post(f"{mockserver.base_url}/v1/messaging/media", files=files, headers=headers).json()
         assert answer[0]["id"]
         """,
-        [r"rule rule_1 \(on uploadMedia: fail-media names \['a.png'\]\) fired at #1", "  answered .*success"],
+        [r"rule rule_1 \(fail-media names \['a.png'\] at each uploadMedia\) fired at #1", "  answered .*success"],
     ),
     "a slash at the end of a path": (
         """

@@ -106,7 +106,7 @@ def test_a_call_that_a_rule_delays_is_named_with_its_rule(suite: Suite) -> None:
     line = second(suite, *steps)
 
     assert (
-        "POST /v1/campaigns/campaign/start has not arrived yet: rule rule_1 (on startCampaign: delay 30s) delays it"
+        "POST /v1/campaigns/campaign/start has not arrived yet: rule rule_1 (delay 30s at each startCampaign) delays it"
         == line
     )
 
@@ -123,7 +123,7 @@ def test_a_rule_that_answers_every_try_is_one_line_with_their_number(suite: Suit
     """,
     )
 
-    rule = "rule rule_1 (on listCampaigns: error INTERNAL_ERROR) fired 4 times, the last at #2, #3, #4: "
+    rule = "rule rule_1 (error INTERNAL_ERROR at each listCampaigns) fired 4 times, the last at #2, #3, #4: "
     assert [f"{rule}listCampaigns did not take effect, the client got 500"] == lines[1:]
 
 
@@ -136,7 +136,7 @@ def test_an_effect_without_an_argument_is_explained(suite: Suite) -> None:
         f'assert {READ}["status"] == "completed"',
     ]
 
-    assert "rule rule_1 (after 1 sent: stall-sends) fired: the sends stop until resume-sends" == second(suite, *steps)
+    assert "rule rule_1 (stall-sends after 1 sent) fired: the sends stop until resume-sends" == second(suite, *steps)
 
 
 def test_a_choice_that_the_test_sets_is_named_if_nothing_else_explains_the_failure(suite: Suite) -> None:

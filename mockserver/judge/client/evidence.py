@@ -8,7 +8,7 @@ for the content of such an answer.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Final
 
@@ -160,14 +160,12 @@ def _follows_creation(trace: Trace, first: Exchange, invited: Sequence[int]) -> 
 # Sessions and their events.
 
 
-def sessions(trace: Trace) -> Iterator[tuple[SeenSession, Exchange]]:
-    """Yield the sessions that a call created, each with that call."""
+def sessions(trace: Trace) -> list[tuple[SeenSession, Exchange]]:
+    """Return the sessions that a call created, each with that call."""
     if not trace.of("createConnectionSession"):
-        return
-    for session in trace.records.sessions.values():
-        created = trace.creating(session.id)
-        if created is not None:
-            yield session, created
+        return []
+    pairs = [(session, trace.creating(session.id)) for session in trace.records.sessions.values()]
+    return [(session, created) for session, created in pairs if created is not None]
 
 
 def polls(trace: Trace, session_id: str) -> list[Exchange]:

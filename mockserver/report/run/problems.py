@@ -35,6 +35,7 @@ _CAUSES: Final[tuple[Cause, ...]] = (
     receivers.refusing,
     absent.no_calls,
     answers.ignored_name,
+    faults.without_effect,
     clocks.apart,
     receivers.repeated,
     receivers.for_nobody,

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import islice
 from typing import Any
 
 from mockserver._json import JSON
 from mockserver.contract.text import json_value
-from mockserver.core.instants import format_exact
-from mockserver.core.operations.sending import counts
+from mockserver.core.instants import Duration, format_exact
 from mockserver.core.redaction import Redactor
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.control import views
-from mockserver.server.control.reports import conduct_of
 from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.wire.response import explanation, redactor
 
@@ -24,56 +22,61 @@ _NAMED = ("campaign", "template", "entrypoint", "media")
 
 
 def read_overview(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> JSON:
-    """
-    Return the newest `last` calls and changes, the names of the records in them, and what there is as numbers.
-
-    `failedSends` are the executions with failed sends, `findings` those of severity 1. `tenants` have their endpoints
-    alone, and `deliveries` are those of the `failing` ones, as an event shows them.
-    """
+    """Return the newest `last` calls and changes, the names of the records in them, and what there is as numbers."""
     state = snapshot.state
     entries = list(islice(reversed(state.journal.exchanges), args["last"]))[::-1]
     changes = list(islice(reversed(state.journal.transitions), args["last"]))[::-1]
     ids = {part for entry in entries for part in entry.call.path.split("/")} | {change.id for change in changes}
-    failing, hide = views.failing(state), redactor(state)
+    hide = redactor(state)
     return {
-        "exchanges": [_exchange(entry, hide) for entry in entries],
+        "exchanges": [brief_exchange(entry, hide) for entry in entries],
         "transitions": [views.transition(change) for change in changes],
         "names": _names(state, ids),
         "counts": _counts(state),
-        "tenants": [
-            {"tenantId": tenant.id, "webhooks": [views.row(state, "webhooks", webhook, 0) for webhook in tenant.webhooks.values()]}
-            for tenant in state.tenants.values()
-        ],
-        **_failing(state, failing),
-        "failedSends": list(_failed_sends(state)),
-        "findings": conduct_of(state, severity=1)["findings"],
-    }  # fmt: skip
-
-
-def _failing(state: SandboxState, failing: Any) -> JSON:
-    """Return the endpoints that fail, with their deliveries, those of events apart."""
-    event_ids = (each.event.id for each in state.outbox.deliveries.values() if each.webhook_id in failing)
-    rows = [[row for row in views.of_event(state, id) if row["endpoint"] in failing] for id in dict.fromkeys(event_ids)]
-    all_rows = views.deliveries(state)["deliveries"] if failing else []
-    return {
-        "failing": failing,
-        "events": [{"deliveries": deliveries} for deliveries in rows],
-        "deliveries": [row for row in all_rows if row["endpoint"] in failing],
     }
 
 
-def _exchange(entry: JournalEntry, hide: Redactor) -> JSON:
-    """Return an exchange as the journal shows it, without headers, and with the body of a refusal alone."""
+def brief_exchange(entry: JournalEntry, hide: Redactor) -> JSON:
+    """Return an exchange as the journal shows it, without headers, and with the body of a refusal's answer alone."""
     status = None if entry.is_held else entry.status
     call = {"method": entry.call.method, "path": entry.call.path, "query": dict(entry.call.query)}
+    request = {**hide.value(call), "headers": {}, "body": None}
     return {
         "n": entry.n,
         "at": format_exact(entry.at),
         "operation": entry.operation,
-        "request": hide.value(call),
+        "request": request,
         "response": {"status": status, "body": hide.value(json_value(entry.answer)) if (status or 0) >= 400 else None},
+        "applied": entry.applied,
         "fault": {"rule": entry.fault.rule, "effects": hide.value(entry.fault.effects)} if entry.fault else None,
         "reason": explanation(entry.error, hide) if entry.error else None,
+    }
+
+
+def read_call(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> JSON | None:
+    """
+    Return call `n` as the journal has it, with the `changes` that it has caused; None if the journal does not have it.
+
+    One that is not `whole` is the request with its tenant.
+    """
+    state, number = snapshot.state, args["n"]
+    entry = next(iter(state.journal.since(number - 1)), None)
+    if entry is None or entry.n != number:
+        return None
+    if not args["whole"]:
+        return {"tenantId": entry.tenant_id, "request": views.request(entry, redactor(state))}
+    changes = [views.transition(row) for row in state.journal.transitions if row.cause.get("exchange") == number]
+    return {**views.exchange(entry, redactor(state)), "changes": changes}
+
+
+def summary(state: SandboxState, now: Duration | None) -> JSON:
+    """Return what a list of sandboxes shows of one: its clock, its refused calls, and the time since the last call."""
+    calls = list(state.journal.exchanges)
+    last = calls[-1].monotonic_us if calls else None
+    return {
+        "clock": views.clock(state),
+        "refused": sum(entry.status is not None and entry.status >= 400 for entry in calls),
+        "since": now - last if now is not None and last is not None else None,
     }
 
 
@@ -114,17 +117,3 @@ def _counts(state: SandboxState) -> dict[str, int]:
         **{table: sum(len(getattr(tenant, table)) for tenant in tenants) for table in _COUNTED},
         "events": len(state.events),
     }
-
-
-def _failed_sends(state: SandboxState) -> Iterator[JSON]:
-    """Yield the executions with a failed send; of the others only the schedule is read."""
-    hide = redactor(state)
-    for tenant in state.tenants.values():
-        for execution in tenant.executions.values():
-            if not execution.schedule.failed:
-                continue
-            sends, campaign = counts(execution.schedule, state.now), tenant.campaigns.get(execution.campaign_id)
-            if sends.failed:
-                name = hide.text(campaign.name) if campaign is not None else ""
-                row = {"campaignId": execution.campaign_id, "name": name}
-                yield {**row, "failed": sends.failed, "target": sends.target}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from mockserver.core.redaction import Redactor
 from mockserver.server.control import access, overview, routes, sandboxes
@@ -14,6 +14,9 @@ from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 from mockserver.wire.request import SANDBOXES, HttpRequest
 from mockserver.wire.response import HttpResponse
+
+if TYPE_CHECKING:
+    from mockserver.report.problem import Problem
 
 _HOST_COMMANDS = ("listSandboxes", "readHealth")
 _IDS = frozenset(get_args(CommandId))
@@ -42,9 +45,20 @@ class PageAccess:
         return self.hosted.trace_page if self.hosted is not None else None
 
     @property
-    def key(self) -> str | None:
-        """The secret key for a first call; None on a server whose pages show no key."""
-        return self.hosted.shown_key if self.hosted is not None else None
+    def address(self) -> str:
+        """The address of the sandbox, as the browser has it."""
+        return self.request.base_url
+
+    def key(self, tenant_id: str | None = None) -> str | None:
+        """
+        Return the secret key of a tenant, of the default one without an id.
+
+        A server whose pages show no key has None, as has an unknown tenant.
+        """
+        if self.hosted is None or self.hosted.shown_key is None:
+            return None
+        tenant = self.hosted.sandbox.tenants.get(tenant_id) if tenant_id is not None else self.hosted.tenant
+        return tenant.secret_key if tenant is not None else None
 
     def check(self) -> None:
         """Raise ControlError for a request that the control plane refuses."""
@@ -104,6 +118,37 @@ class PageAccess:
         """Return what the first page shows of the sandbox, with so many of the newest calls and changes."""
         seen: Mapping[str, Any] = self._own().run_command(overview.read_overview, {"last": last}, phase="snapshot")
         return seen
+
+    def problems(self) -> tuple[str, Sequence[Problem]]:
+        """Return the line above the problems, and the problems of the whole run, the worst first."""
+        from mockserver.server.control import page_problems  # late: a server whose pages nobody opens needs no report
+
+        found: tuple[str, Sequence[Problem]] = self._own().run_command(
+            page_problems.read_problems, {"history": self.history}, phase="snapshot"
+        )
+        return found
+
+    def call(self, number: int, *, whole: bool = True) -> Mapping[str, Any] | None:
+        """
+        Return a call as the journal has it, with the `changes` that it has caused; None if the journal does not have it.
+
+        One that is not `whole` is the request with its tenant.
+        """
+        seen: Mapping[str, Any] | None = self._own().run_command(
+            overview.read_call, {"n": number, "whole": whole}, phase="snapshot"
+        )
+        return seen
+
+    def sandboxes(self) -> Mapping[str, Any]:
+        """Return the answer of `listSandboxes`, of each sandbox also its clock, its refused calls and its last call."""
+        listed = self.read("listSandboxes")
+        now, opened = self.host.monotonic_us(), self.host.sandboxes
+        rows = [
+            {**row, **overview.summary(opened[row["sandboxId"]].sandbox, now)}
+            for row in listed["sandboxes"]
+            if row["sandboxId"] in opened
+        ]
+        return {**listed, "sandboxes": rows}
 
     def names(self, ids: Iterable[str]) -> Mapping[str, str]:
         """Return the names of the records with these ids, of those that have one."""

@@ -65,13 +65,9 @@ def _row(row: Mapping[str, Any], hide: Redactor, values: dict[str, Any]) -> JSON
 
 def read_conduct(snapshot: HostedSnapshot, args: Arguments) -> answers.ConductReport:
     """Return the findings on the client's conduct so far, keys in their messages redacted."""
-    return conduct_of(snapshot.state)
-
-
-def conduct_of(state: SandboxState, severity: int | None = None) -> answers.ConductReport:
-    """Return the findings in a clone of a sandbox, of one severity alone if it is given."""
+    state = snapshot.state
     state.choices = dict(state.choices)  # a copy: a rule that reads a choice does not count as a use of it
-    report, hide = _judged(state, severity), redactor(state)
+    report, hide = _judged(state), redactor(state)
     reasons = {why: hide.text(why) for why in {rule.why for rule in report.not_assessed}}  # many rules share one
     return {
         "findings": [
@@ -88,12 +84,12 @@ def conduct_of(state: SandboxState, severity: int | None = None) -> answers.Cond
     }
 
 
-def _judged(state: SandboxState, severity: int | None = None) -> ConductResult:
+def _judged(state: SandboxState) -> ConductResult:
     """Return the judgement on a clone of a sandbox."""
     from mockserver.judge.client.judge import judge
     from mockserver.trace.of_sandbox import trace_of
 
-    return judge(trace_of(Run.of(state)), severity)
+    return judge(trace_of(Run.of(state)))
 
 
 def read_coverage(hosted: HostedSandbox, args: Arguments) -> answers.Coverage:
@@ -310,7 +306,7 @@ def _report_snapshot(snapshot: HostedSnapshot, base_url: str) -> SandboxSnapshot
         "readState": lambda: {**views.state(state), "clock": views.clock(state)},
         "readJournal": lambda: views.journal(state),
         "readHistory": lambda: read_history(snapshot, {}),
-        "readConduct": lambda: conduct_of(state),
+        "readConduct": lambda: read_conduct(snapshot, {}),
         "readEvents": lambda: views.events(state),
         "readLedger": lambda: read_ledger(snapshot, {}),
         "listRules": lambda: {"rules": views.rules(state)},

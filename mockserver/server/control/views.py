@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from functools import cache, partial
 from heapq import heappop
 from itertools import islice
@@ -268,12 +268,16 @@ def record_keys(record: Any) -> FieldKeys:
     return tuple((name, _KEYS.get((record, name)) or camel_case(name)) for name in visible)
 
 
-def events(sandbox: SandboxState) -> answers.Events:
-    """Return one entry per event, oldest first, also if no endpoint is registered for it."""
+def events(sandbox: SandboxState, ids: Container[str] | None = None) -> answers.Events:
+    """Return one entry per event, or of those with these ids, oldest first, also if no endpoint is registered for it."""
     view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, "")
     encode = formats.with_unknown_fields if sandbox.choices["additive-fields"] != "none" else dict
     hide = redactor(sandbox)
-    rows = ((event, hide.value(encode(serializers.event(view, event)))) for event in sandbox.events)
+    rows = (
+        (event, hide.value(encode(serializers.event(view, event))))
+        for event in sandbox.events
+        if ids is None or event.id in ids
+    )
     entries: list[Any] = [  # with more keys, if the choices add some
         {"id": event.id, "at": format_exact(event.at), **envelope, "deliveries": of_event(sandbox, event.id)}
         for event, envelope in rows
@@ -281,12 +285,12 @@ def events(sandbox: SandboxState) -> answers.Events:
     return {"events": entries}
 
 
-def exchange(entry: JournalEntry, hide: Redactor) -> answers.Exchange:
-    """Return an exchange of the journal, keys redacted."""
+def request(entry: JournalEntry, hide: Redactor) -> answers.Request:
+    """Return the request of an exchange, keys redacted."""
     call = entry.call
     kind = call.headers.get("content-type", "")
     text = hide.body(call.body.decode("utf-8", "replace"), kind) if call.body and entry.body is None else None
-    request: answers.Request = {
+    shown: answers.Request = {
         "method": call.method,
         "path": call.path,
         "query": dict(call.query),
@@ -294,12 +298,17 @@ def exchange(entry: JournalEntry, hide: Redactor) -> answers.Exchange:
         "body": entry.body if entry.body is not None else text,
         **_cut(call.cut_from_bytes if entry.body is None else None),
     }
+    return hide.value(shown)  # type: ignore[no-any-return]
+
+
+def exchange(entry: JournalEntry, hide: Redactor) -> answers.Exchange:
+    """Return an exchange of the journal, keys redacted."""
     shown: answers.Exchange = {
         "n": entry.n,
         "at": format_exact(entry.at),
         "operation": entry.operation,
         "tenantId": entry.tenant_id,
-        "request": hide.value(request),
+        "request": request(entry, hide),
         "response": hide.value(_response(entry)),
         "applied": entry.applied,
         "fault": {"rule": entry.fault.rule, "effects": hide.value(entry.fault.effects)} if entry.fault else None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -35,12 +34,12 @@ def calls(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]
         number = whole_number(item)
         if number is None:
             raise ControlError("MOCK_NOT_FOUND", f"call: got {item[:60]!r}; expected the number of a call")
-        journal = plane.read("readJournal", since=str(max(0, number - 1)), before=str(number + 1))
-        if not journal["exchanges"]:
+        call = plane.call(number)
+        if call is None:
             raise ControlError(
                 "MOCK_NOT_FOUND", f"call: got {number}; expected one that the journal has: it stores the newest calls"
             )
-        return "call_page.html", {"call": call_model(journal["exchanges"][0], journal["transitions"]), "counted": ""}
+        return "call_page.html", {"call": call_model(call, snippets(plane, call)), "counted": ""}
     filters = {name: query[name] for name in _FILTERS if query.get(name)}
     before = number_in(query, "before")
     after = number_in(query, "after") if "after" in query else None
@@ -108,15 +107,14 @@ def _is_selected(exchange: View, filters: Mapping[str, str], causes: set[Any]) -
     ))  # fmt: skip
 
 
-def call_model(exchange: View, transitions: list[View]) -> JSON:
+def call_model(exchange: View, copies: Mapping[str, str]) -> JSON:
     """
     Return everything that the macro of a call shows: plain JSON, and the sentence of its clause.
 
     Args:
-        exchange: as the journal's answer has it.
-        transitions: those of the journal, of which some may be caused by the call.
+        exchange: as the journal's answer has it, with the `changes` that it has caused.
+        copies: the call in the forms in which it can be copied.
     """
-    request, response = exchange["request"], exchange["response"]
     # A refusal's reason begins with its clause.
     words = (exchange["reason"] or "").split(None, 1)
     clause = words[0].rstrip(":") if words else ""
@@ -124,49 +122,35 @@ def call_model(exchange: View, transitions: list[View]) -> JSON:
         **story.call_row(exchange),
         "tenant": exchange["tenantId"],
         "applied": exchange["applied"],
-        "request": request,
-        "response": response,
+        "request": exchange["request"],
+        "response": exchange["response"],
         "clause": clause,
         "sentence": sentence_of(clause),
         "choices": exchange["choices"],
-        "changes": story.changes_of(transitions, exchange["n"]),
-        "snippets": snippets(exchange),
+        "changes": [story.change_row(row) for row in exchange["changes"]],
+        "snippets": copies,
     }
 
 
-def snippets(exchange: View) -> list[dict[str, str]]:
-    """Return a call as curl, Python and TypeScript, each with a placeholder in place of the key: the name, and the text."""
-    request = exchange["request"]
-    status = (exchange["response"] or {}).get("status")
-    forms = (
-        ("curl", curl.curl(request)),
-        ("Python test", _python(request, exchange["operation"], status)),
-        ("TypeScript", _typescript(request)),
-    )
-    return [{"name": name, "text": visible(text)} for name, text in forms]
+def snippets(plane: Plane, exchange: View) -> dict[str, str]:
+    """Return a call as curl and as a test in Python."""
+    return {"curl": curl_of(plane, exchange), "Python test": visible(_python(exchange))}
 
 
-def _python(request: View, operation: str | None, status: int | None) -> str:
-    body = request["body"]
-    argument = ""
+def curl_of(plane: Plane, exchange: View) -> str:
+    """Return a command that sends a call; where no key may be shown it has the variable that the reader sets."""
+    return visible(curl.curl(exchange["request"], address=plane.address, key=plane.key(exchange["tenantId"])))
+
+
+def _python(exchange: View) -> str:
+    request, status = exchange["request"], (exchange["response"] or {}).get("status")
+    body, argument = request["body"], ""
     if body is not None:
         argument = f", body={body[: curl.BODY_CHARS].encode()!r}" if isinstance(body, str) else f", json={body!r}"
-    name = "".join(f"_{char.lower()}" if char.isupper() else char for char in operation or "call")
+    operation = exchange["operation"] or "call"
+    name = "".join(f"_{char.lower()}" if char.isupper() else char for char in operation)
     expected = f"    assert {status} == answer.status" if status is not None else "    # it got no answer"
     return (
         f"def test_{name}(mockserver):\n"
         f"    answer = mockserver.call({request['method']!r}, {curl.target(request)!r}{argument})\n\n{expected}\n"
-    )
-
-
-def _typescript(request: View) -> str:
-    headers = {"X-API-Key": "KEY", **curl.headers(request)}
-    header_text = json.dumps(headers, ensure_ascii=False).replace('"KEY"', "key", 1)
-    body = curl.body_text(request)
-    lines = [f"  method: {json.dumps(request['method'])},", f"  headers: {header_text},"]
-    if body is not None:
-        is_text = isinstance(request["body"], str)
-        lines.append(f"  body: {json.dumps(body, ensure_ascii=False) if is_text else f'JSON.stringify({body})'},")
-    return "const answer = await fetch(url + {}, {{\n{}\n}});\n".format(
-        json.dumps(curl.target(request), ensure_ascii=False), "\n".join(lines)
     )

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from mockserver._json import JSON, View
 from mockserver.contract.text import whole_number
 from mockserver.core.instants import SECOND
 from mockserver.report.pages import duration, instant_of
-from mockserver.server.dashboard import attention, lifecycle_svg
 from mockserver.server.dashboard.plane import Plane, number_in
 
 PAGE_ROWS: Final = 200
 ENDED_DELIVERIES: Final = ("delivered", "abandoned")
+
+
+def _has_failed(attempt: View | None) -> bool:
+    """Return True if an attempt has ended without success."""
+    return attempt is not None and len(attempt) > 1 and not 200 <= attempt.get("status", 0) < 300
+
+
 # The filters: which deliveries each of them shows.
 _SHOWN: Final[Mapping[str, Callable[[View], bool]]] = {
-    "failing": lambda row: row["status"] != "delivered" and attention.has_failed(row["latest"]),
+    "failing": lambda row: row["status"] != "delivered" and _has_failed(row["latest"]),
     "waiting": lambda row: row["status"] not in ENDED_DELIVERIES,
     "delivered": lambda row: row["status"] == "delivered",
     "abandoned": lambda row: row["status"] == "abandoned",
@@ -42,12 +48,60 @@ def events(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON
     return "events.html", {
         "rows": rows[skip : skip + PAGE_ROWS],
         "older": skip + PAGE_ROWS if len(rows) > skip + PAGE_ROWS else None,
-        "endpoints": attention.endpoints(state, listed, failing),
+        "endpoints": _endpoints(state, listed, failing),
         "urls": {webhook["id"]: webhook["url"] for tenant in state["tenants"] for webhook in tenant["webhooks"]},
         "show": show,
         "shows": _SHOWN,
         "counted": "delivery",
     }
+
+
+def _endpoints(state: View, events: Iterable[View], failing: Sequence[str]) -> list[JSON]:
+    """Return each endpoint with its state in a word, its last result, and what waits for it; those that fail first."""
+    deliveries: dict[str, list[View]] = {}
+    for event in events:
+        for delivery in event["deliveries"]:
+            deliveries.setdefault(delivery["endpoint"], []).append(delivery)
+    due: dict[str, str] = {}  # the next attempt
+    for row in state["deliveries"]:
+        if row["status"] == "waiting":
+            due[row["endpoint"]] = min(due.get(row["endpoint"], row["due"]), row["due"], key=instant_of)
+    rows = [
+        {**webhook, "tenant": tenant["tenantId"], "next": due.get(webhook["id"])}
+        | _condition(deliveries.get(webhook["id"], []))
+        for tenant in state["tenants"]
+        for webhook in tenant["webhooks"]
+    ]
+    for row in rows:
+        row["fails"] = row["id"] in failing
+        if row["fails"]:
+            row["state"] = "failing"
+        if row["disabled"]:
+            row["state"] = "disabled"
+    return sorted(rows, key=lambda row: not row["fails"])
+
+
+def _condition(deliveries: Sequence[View]) -> JSON:
+    ends = [attempt for delivery in deliveries for attempt in delivery["attempts"] if len(attempt) > 1]
+    last = max((each for each in ends if "fault" not in each), key=lambda each: instant_of(each["at"]), default=None)
+    statuses = [delivery["status"] for delivery in deliveries]
+    return {
+        "state": "unused" if last is None else "delivering",
+        "last": last,
+        "result": _result(last),
+        "tries": len(ends),
+        "deliveries": len(statuses),
+        "pending": len(statuses) - statuses.count("delivered") - statuses.count("abandoned"),
+        "delivered": statuses.count("delivered"),
+        "abandoned": statuses.count("abandoned"),
+    }
+
+
+def _result(attempt: View | None) -> str:
+    """Return the result of an attempt in words."""
+    if attempt is None:
+        return "no attempt"
+    return f"answer {attempt['status']}" if "status" in attempt else str(attempt.get("error", "in flight"))
 
 
 def _row(event: View) -> JSON:
@@ -64,7 +118,6 @@ def event_model(event: View) -> JSON:
     deliveries = [
         {
             **delivery,
-            "drawing": lifecycle_svg.drawing("delivery", delivery["status"], ()),
             "attempts": [{**attempt, "checks": _checks(attempt)} for attempt in reversed(delivery["attempts"])],
         }
         for delivery in event["deliveries"]

@@ -110,7 +110,7 @@ def _page(plane: Plane, request: HttpRequest, base: str, page: PagePath) -> Http
     view = page.view
     if plane.sandbox_id is None and view == "now":
         view = "sandboxes"
-    shared = overview.bar(plane) if plane.sandbox_id is not None and view != "sandboxes" else {"bar": None}
+    shared = overview.bar(plane) if plane.sandbox_id is not None else {"bar": None}
     template, context = _VIEWS[view](plane, query, page.item)
     text = rendering.render(template, {**_frame(plane, request, base, view), **shared, **context})
     return _html(200, text)
@@ -128,7 +128,7 @@ def _frame(plane: Plane, request: HttpRequest, base: str, view: str) -> JSON:
         "address": request.base_url,
         "has_trace": plane.trace_page is not None,
         "path": request.target,
-        "key": plane.key,
+        "key": plane.key(),
         "needs_token": plane.needs_token(),
     }
 

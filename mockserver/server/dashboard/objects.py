@@ -1,4 +1,4 @@
-"""The view of the records, and the page of one: its lifecycle, how it reached its state, and its next steps."""
+"""The view of the records, and the page of one: how it reached its state, and its next steps."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from urllib.parse import quote
 from mockserver._json import JSON, View
 from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.lifecycles import LIFECYCLES
-from mockserver.server.dashboard import lifecycle_svg, story
+from mockserver.server.dashboard import story
 from mockserver.server.dashboard.plane import Plane, number_in
 from mockserver.server.errors import ControlError
 
@@ -125,8 +125,7 @@ def _creation(plane: Plane, journal: View, record_id: str) -> View | None:
     number = next((cause["exchange"] for cause in causes if "exchange" in cause), None)
     if number is None:
         return None
-    calls = plane.read("readJournal", since=str(number - 1), before=str(number + 1))["exchanges"]
-    return calls[0] if calls else None
+    return plane.call(number)
 
 
 def object_model(kind: Kind, row: View, journal: View, creation: View | None) -> JSON:
@@ -141,7 +140,6 @@ def object_model(kind: Kind, row: View, journal: View, creation: View | None) ->
     """
     history = story.history_of(journal["transitions"], row["id"])
     status = row["status"] or ""
-    drawing = lifecycle_svg.drawing(kind.name, status, (change["to"] for change in history))
     hosted = _hosted_page(creation) if kind.name == "session" and status == "pending" and creation else None
     return {
         "kind": kind.name,
@@ -152,7 +150,6 @@ def object_model(kind: Kind, row: View, journal: View, creation: View | None) ->
         "failed": row["failed"],
         "record": row["record"],
         "history": history,
-        "drawing": drawing,
         "steps": _steps(kind.name, status, row["id"]),
         "hosted_page": hosted,
         "related": _related(row["record"], journal["exchanges"], row["id"]),
@@ -167,7 +164,9 @@ def _steps(kind: str, status: str, record_id: str) -> list[JSON]:
         if step.source != status:
             continue
         forced = _FORCED.get((kind, step.trigger), ())
-        steps += [{**row, "path": row["path"].replace("{id}", record_id), "to": step.target} for row in forced]
+        for row in forced:
+            body = {name: f"${name}" for name in row["fields"]}  # of which the page's script replaces each value
+            steps.append({**row, "path": row["path"].replace("{id}", record_id), "to": step.target, "body": body})
         if not forced:
             remark = _REMARKS[step.trigger]
             steps.append({"path": None, "label": step.trigger, "to": step.target, "fields": (), "remark": remark})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Protocol
 
 from mockserver._json import View
 from mockserver.contract.text import whole_number
 from mockserver.core.redaction import Redactor
+from mockserver.report.problem import Problem
 from mockserver.wire.response import HttpResponse
 
 _LAST_ID: Final = re.compile(r"^id: ([0-9]+)\.([0-9]+)\.([0-9]+)$", re.MULTILINE)
@@ -26,8 +27,11 @@ class Plane(Protocol):
         """The page of the run whose state the sandbox serves; None for any other sandbox."""
 
     @property
-    def key(self) -> str | None:
-        """The secret key for a first call; None on a server whose pages show no key."""
+    def address(self) -> str:
+        """The address of the sandbox, as the browser has it."""
+
+    def key(self, tenant_id: str | None = None) -> str | None:
+        """Return the secret key of a tenant, of the default one without an id; None where the pages show no key."""
 
     def check(self) -> None:
         """Raise ControlError for a request that the control plane refuses."""
@@ -56,6 +60,19 @@ class Plane(Protocol):
 
     def overview(self, last: int) -> View:
         """Return what the first page shows of the sandbox, with so many of the newest calls and changes."""
+
+    def problems(self) -> tuple[str, Sequence[Problem]]:
+        """Return the line above the problems, and the problems of the whole run, the worst first."""
+
+    def call(self, number: int, *, whole: bool = True) -> View | None:
+        """
+        Return a call as the journal has it, with the `changes` that it has caused; None if the journal does not have it.
+
+        One that is not `whole` is the request with its tenant.
+        """
+
+    def sandboxes(self) -> View:
+        """Return the answer of `listSandboxes`, of each sandbox also its clock, its refused calls and its last call."""
 
     def names(self, ids: Iterable[str]) -> Mapping[str, str]:
         """Return the names of the records with these ids, of those that have one."""

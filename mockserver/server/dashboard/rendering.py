@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
+from jinja2 import Environment
+
 from mockserver.report import pages
+from mockserver.scenario.rule_parser import describe_rule
+from mockserver.server.dashboard import timeline
 
 _HERE: Final = Path(__file__).parent
+_FILTERS: Final[Mapping[str, Callable[..., str]]] = MappingProxyType(
+    {"describe_rule": describe_rule, "page_of": timeline.page_of_timer, "shortened": timeline.shortened}
+)
 
 
 @cache
@@ -22,4 +30,11 @@ def asset(name: str) -> bytes:
 
 def render(template: str, context: Mapping[str, Any]) -> str:
     """Return a page."""
-    return pages.environment(_HERE / "templates").get_template(template).render(context)
+    return _environment().get_template(template).render(context)
+
+
+@cache
+def _environment() -> Environment:
+    templates = pages.environment(_HERE / "templates")
+    templates.filters |= _FILTERS
+    return templates

@@ -72,10 +72,6 @@ def _sameness(row: View) -> tuple[object, ...]:
     return "step", row["command"], str(row["arguments"])
 
 
-def counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
-
-
 def with_names(rows: Iterable[JSON], named: Mapping[str, str]) -> list[JSON]:
     """Return rows with the name of the record that each is about: that of its id, or of an id in the path of a call."""
     return [{**row, "name": _name(row, named)} for row in rows]
@@ -161,11 +157,6 @@ def step_row(step: View) -> JSON:
     """Return a command of the control plane, or a step of the end user, as one row."""
     arguments = {name: value for name, value in step["arguments"].items() if value not in (None, {}, [])}
     return {"kind": "step", "at": step["at"], "command": step["command"].replace("_", " "), "arguments": arguments}
-
-
-def changes_of(transitions: Iterable[View], call: int) -> list[JSON]:
-    """Return the changes that a call has caused."""
-    return [change_row(row) for row in transitions if row["cause"].get("exchange") == call]
 
 
 def history_of(transitions: Iterable[View], record_id: str) -> list[JSON]:

@@ -1,9 +1,10 @@
-"""The view of the timeline: one row per thing, virtual time across, with long gaps folded."""
+"""The timeline: one row per thing, past and future of the sandbox's clock across, with long gaps folded."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from mockserver._json import JSON, View
 from mockserver.contract.lifecycles import LIFECYCLES
@@ -16,11 +17,25 @@ from mockserver.server.dashboard.plane import Plane, number_in
 _ROWS_MAX: Final = 60  # things on one page
 _CALLS_MAX: Final = 1_000  # the newest ones, whose faults are marks of rules
 _LABEL_WIDTH: Final = 250
+_LABEL_CHARS: Final = 26  # of the timeline
+_COMING: Final = "coming"  # the state of a mark to the right of now
 _ROW_HEIGHT: Final = 30
 _TOP: Final = 44
 _STEP_MIN, _STEP_MAX = 26, 120  # pixels between two instants
 _FOLD: Final = 60 * SECOND  # a longer gap is folded
 _PIXELS_PER_SECOND: Final = 2.0
+
+
+TIMERS: Final = {  # what is due, in words that the record's name follows
+    "execution.finish": "the last message of",
+    "execution.settle": "the last queued message of",
+    "execution.drain": "the last message of",
+    "execution.sent": "sends that a rule waits for:",
+    "session.expire": "expiry of",
+    "delivery.wake": "next attempt:",
+    "rule.fire": "rule",
+    "call.arrive": "arrival of a late call",
+}
 
 
 class Mark(NamedTuple):
@@ -35,29 +50,43 @@ class Mark(NamedTuple):
 def timeline(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the view of the timeline, the things that changed last first."""
     skip = number_in(query, "skip")
-    journal = plane.read("readJournal", last=str(_CALLS_MAX))
-    context = timeline_model(journal, plane.read("readClock")["now"], skip)
-    return "timeline.html", {"timeline": context, "counted": "change delivery"}
+    journal, coming = plane.read("readJournal", last=str(_CALLS_MAX)), plane.history["coming"]
+    names = plane.names({row["id"] for row in (*journal["transitions"], *coming)})
+    model = timeline_model(journal, coming, names, plane.read("readClock")["now"], skip=skip)
+    return "timeline.html", {"timeline": model, "counted": "change delivery"}
 
 
-def timeline_model(journal: View, now: str, skip: int = 0) -> JSON:
+def timeline_model(
+    journal: View,
+    coming: Sequence[View],
+    names: Mapping[str, str],
+    now: str,
+    *,
+    skip: int = 0,
+    rows_max: int = _ROWS_MAX,
+) -> JSON:
     """
     Return everything that the macro of the timeline shows, as plain JSON: places in pixels, words and paths.
 
     Args:
         journal: as the control plane answers.
+        coming: the timers that are due, as the history has them; their marks are to the right of now.
+        names: of records, by their ids.
         now: the instant of the clock.
         skip: the number of things that later pages begin with.
+        rows_max: the number of things at most.
     """
     things: dict[tuple[str, str], list[Mark]] = {}
-    for kind, thing_id, mark in _marks(journal):
-        things.setdefault((kind, thing_id), []).append(mark)
+    for kind, thing_id, mark in (*_marks(journal), *_due(coming, names)):
+        # The deliveries to one endpoint are one row, by its address, with which the name of a delivery ends.
+        thing = names.get(thing_id, thing_id).rpartition(" to ")[2] if kind == "delivery" else thing_id
+        things.setdefault((kind, thing), []).append(mark)
     latest_first = sorted(things.items(), key=lambda pair: pair[1][-1].at, reverse=True)
-    page = latest_first[skip : skip + _ROWS_MAX]
+    page = latest_first[skip : skip + rows_max]
     instants = sorted({mark.at for _, marks in page for mark in marks} | {instant_of(now)})
     places, folds, width = _places(instants)
     now_x = places[instant_of(now)]
-    rows = [_row(number, *thing, marks, places, now_x) for number, (thing, marks) in enumerate(page)]
+    rows = [_row(number, *thing, marks, names, places, now_x) for number, (thing, marks) in enumerate(page)]
     return {
         "rows": rows,
         "width": width,
@@ -66,7 +95,7 @@ def timeline_model(journal: View, now: str, skip: int = 0) -> JSON:
         "folds": folds,
         "ticks": _ticks(instants, places),
         "now_x": now_x,
-        "older": skip + _ROWS_MAX if len(latest_first) > skip + _ROWS_MAX else None,
+        "older": skip + rows_max if len(latest_first) > skip + rows_max else None,
         "total": len(things),
     }
 
@@ -84,6 +113,25 @@ def _marks(journal: View) -> Iterator[tuple[str, str, Mark]]:
             effects = ", ".join(fault["effects"])
             words = f"{effects} of call #{exchange['n']}"
             yield "rule", fault["rule"], Mark(instant_of(exchange["at"]), "fired", words, f"calls/{exchange['n']}")
+
+
+def _due(coming: Sequence[View], names: Mapping[str, str]) -> Iterator[tuple[str, str, Mark]]:
+    """Yield what is due, the soonest first."""
+    for timer in coming:
+        kind, thing_id = timer["what"].partition(".")[0], timer["id"]
+        words = f"{TIMERS.get(timer['what'], timer['what'])} {names.get(thing_id, thing_id)}, at {timer['at']}"
+        yield kind, thing_id, Mark(instant_of(timer["at"]), _COMING, words, page_of(kind, thing_id))
+
+
+def page_of_timer(timer: View) -> str:
+    """Return the path of the page that shows what is due; empty for what has none."""
+    return page_of(timer["what"].partition(".")[0], timer["id"])
+
+
+def page_of(kind: str, thing_id: str) -> str:
+    """Return the path of the page that shows a thing; empty for one that has none."""
+    pages = {"rule": "scenarios", "delivery": "events", "call": ""}
+    return pages.get(kind, f"objects/{quote(thing_id, safe='')}")
 
 
 def _places(instants: list[Instant]) -> tuple[dict[Instant, int], list[JSON], int]:
@@ -117,7 +165,15 @@ def _ticks(instants: list[Instant], places: Mapping[Instant, int]) -> list[JSON]
     return ticks
 
 
-def _row(number: int, kind: str, thing_id: str, marks: list[Mark], places: Mapping[Instant, int], now_x: int) -> JSON:
+def _row(
+    number: int,
+    kind: str,
+    thing_id: str,
+    marks: list[Mark],
+    names: Mapping[str, str],
+    places: Mapping[Instant, int],
+    now_x: int,
+) -> JSON:
     """Return a thing with its marks, those of one instant next to one another; its line ends at its last state or now."""
     y = _TOP + _ROW_HEIGHT * number + _ROW_HEIGHT // 2
     points: list[JSON] = []
@@ -125,22 +181,28 @@ def _row(number: int, kind: str, thing_id: str, marks: list[Mark], places: Mappi
         x = places[mark.at]
         x = max(x, points[-1]["x"] + 13) if points else x
         points.append({"x": x, "state": mark.state, "words": mark.words, "path": mark.path})
-    path = f"objects/{thing_id}" if kind not in ("rule", "delivery") else ""
-    if kind == "delivery" and marks[0].path.startswith("events/"):
-        path = marks[0].path
-    thing = thing_id.removeprefix("connection_").removeprefix(f"{kind}_")
-    short = thing if len(thing) <= 24 else f"{thing[:14]}...{thing[-7:]}"
+    past = [point for point in points if point["state"] != _COMING]
+    last: JSON = past[-1] if past else {"x": now_x, "state": ""}
+    name = names.get(thing_id, thing_id)
     return {
         "kind": kind,
         "id": thing_id,
-        "label": f"{kind} {short}",
-        "path": path,
+        "label": f"{kind} {shortened(name, _LABEL_CHARS)}",
+        "name": f"{kind} {name}",
+        "path": page_of(kind, thing_id),
         "y": y,
-        "begin": points[0]["x"],
-        "end": max(points[-1]["x"], 0 if _has_ended(kind, marks[-1].state) else now_x),
-        "last": marks[-1].state,
+        "begin": past[0]["x"] if past else now_x,
+        "end": max(last["x"], 0 if _has_ended(kind, last["state"]) else now_x),
+        "until": points[-1]["x"],
+        "last": last["state"],
         "marks": points,
     }
+
+
+def shortened(text: str, most_chars: int = 60) -> str:
+    """Return a text that is too long without its middle."""
+    half = (most_chars - 3) // 2
+    return text if len(text) <= most_chars else f"{text[:half]}...{text[-half:]}"
 
 
 def _has_ended(kind: str, state: str) -> bool:

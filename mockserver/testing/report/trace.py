@@ -19,7 +19,7 @@ from mockserver._json import JSON, View
 from mockserver.contract.text import brief, printable
 from mockserver.core.redaction import Redactor
 from mockserver.report.curl import curl
-from mockserver.report.problem import CallLine, Problem
+from mockserver.report.problem import Problem
 from mockserver.report.run import exchanges
 from mockserver.server.hosting.command_log import BASE_URL
 from mockserver.server.hosting.config import SandboxConfig
@@ -223,22 +223,6 @@ def _clean_head(head: TraceHead, clean: Clean) -> TraceHead:
         failure=clean(head.failure),
         frames=[clean(frame) for frame in head.frames],
         report=[clean(line) for line in head.report],
-    )
-
-
-def _clean_problem(problem: Problem, clean: Clean) -> Problem:
-    """Return a problem whose texts are clean, without actions: a trace is read after its server has ended."""
-    return replace(
-        problem,
-        headline=clean(problem.headline),
-        calls=[CallLine(call.number, clean(call.text), call.kind) for call in problem.calls],
-        got=[clean(line) for line in problem.got],
-        expected=clean(problem.expected),
-        assumption=clean(problem.assumption),
-        caused=[clean(line) for line in problem.caused],
-        advice=clean(problem.advice),
-        actions=(),
-        ids=[clean(id) for id in problem.ids],
     )
 
 

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from mockserver._json import View
 from mockserver.contract.durations import duration_text
 from mockserver.core.instants import MILLISECOND, SECOND, from_datetime, parse
-from mockserver.report.problem import Action, Problem
+from mockserver.report.problem import ADVANCE, Action, Problem
 from mockserver.report.run import hints, words
 from mockserver.report.run.failure import Failure
 from mockserver.report.run.snapshot import SandboxSnapshot
@@ -91,7 +91,7 @@ def _advance(snapshot: SandboxSnapshot) -> list[Action]:
     if timer is None:
         return []
     body = {"to": timer["at"]}
-    return [Action(label="advance to the due instant", method="POST", path="_mock/clock/advance", body=body)]
+    return [Action(label="advance to the due instant", method="POST", path=ADVANCE, body=body)]
 
 
 def due(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:

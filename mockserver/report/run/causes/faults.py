@@ -106,11 +106,17 @@ def ended_campaigns(snapshot: SandboxSnapshot, failure: Failure | None) -> Itera
             yield Problem(headline=headline, rank="fault", ids=[change["id"]])
 
 
+def without_effect(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the rules that had nothing to act on when they fired."""
+    for rule in snapshot.rules:
+        if "noTarget" in rule and "did" not in rule and rule.get("on") != DELIVERY:
+            headline = f"{rule['id']} ({describe_rule(rule)}) had no effect: {rule['noTarget']}"
+            yield Problem(headline=headline, ids=[rule["id"]])
+
+
 def idle_rules(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield the rules of the test itself that never fired, and those that fired without an effect."""
+    """Yield the rules of the test itself that never fired."""
     for rule in snapshot.rules:
         what = f"{rule['id']} ({describe_rule(rule)})"
         if not rule["fired"] and rule["scenario"] is None:
             yield Problem(headline=f"{what} never fired: {matched(rule['matched'])}", ids=[rule["id"]])
-        elif "noTarget" in rule and "did" not in rule and rule.get("on") != DELIVERY:
-            yield Problem(headline=f"{what} had no effect: {rule['noTarget']}", ids=[rule["id"]])

@@ -10,7 +10,7 @@ from mockserver._json import View
 from mockserver.core.instants import MILLISECOND, from_datetime, parse
 from mockserver.core.state.outbox import RECEIVER_RAISED, Forgery
 from mockserver.judge.client.receivers import BY_AGE, REFUSALS
-from mockserver.report.problem import Action, Problem
+from mockserver.report.problem import ADVANCE, Action, Problem
 from mockserver.report.run import words
 from mockserver.report.run.failure import Failure
 from mockserver.report.run.snapshot import SandboxSnapshot
@@ -68,7 +68,6 @@ def raised(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Probl
                 headline=f"{attempt['error']} on {what}",
                 rank="cause",
                 got=[_content(each.event)],
-                actions=_resend(each),
                 ids=[each.event["id"], each.delivery["endpoint"]],
             )
             return
@@ -81,19 +80,42 @@ def refusing(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
     taken = Counter(each.delivery["endpoint"] for each in _attempted(snapshot.events) if _is_taken(each))
     for each in _attempted(snapshot.events):
         last = each.genuine[-1] if each.genuine else {}
-        if last.get("status", 0) >= 300 and not _has_raised(last):
-            refused.setdefault((each.delivery["endpoint"], last["status"]), []).append(each)
+        has_failed = last.get("error") is not None or last.get("status", 0) >= 300
+        if has_failed and not _has_raised(last):
+            refused.setdefault((each.delivery["endpoint"], last.get("status")), []).append(each)
     for (endpoint, status), rows in refused.items():
         last = rows[-1].genuine[-1]
         error = f": {last['error']}" if last.get("error") else ""
         times = f", and to {len(rows) - 1} more" if len(rows) > 1 else ""
+        answered = "gave no answer" if status is None else f"answered {status}"
         yield Problem(
-            headline=f"{_url(snapshot, endpoint)} answered {status} to {rows[-1].event['event']}{times}{error}",
+            headline=f"{_url(snapshot, endpoint)} {answered} to {rows[-1].event['event']}{times}{error}",
             rank="refusal",
+            got=_fate(rows),
             advice=_refusal_advice(status, taken[endpoint], is_by_age),
-            actions=_resend(rows[-1]),
+            actions=_recovery(snapshot, rows),
             ids=[rows[-1].event["id"], endpoint],
         )
+
+
+def _fate(rows: Sequence[Attempted]) -> list[str]:
+    """Return how many attempts were made, and what has become of the deliveries."""
+    attempts = sum(len(row.genuine) for row in rows)
+    statuses = Counter(row.delivery["status"] for row in rows)
+    states = ", ".join(f"{count} {status}" for status, count in statuses.items())
+    return [f"{words.counted(attempts, 'attempt')}; of the deliveries {states}"]
+
+
+def _recovery(snapshot: SandboxSnapshot, rows: Sequence[Attempted]) -> list[Action]:
+    """Return what has an endpoint get its events: the next attempt, or all again that were abandoned."""
+    statuses = {row.delivery["status"] for row in rows}
+    endpoint, timer, actions = rows[-1].delivery["endpoint"], snapshot.next_timer, []
+    if timer is not None and timer["what"] == "delivery.wake":
+        body = {"to": timer["at"]}
+        actions.append(Action(label="advance to the next attempt", method="POST", path=ADVANCE, body=body))
+    if "abandoned" in statuses:
+        actions.append(Action(label="resend to this one", method="POST", path=f"_mock/webhooks/{endpoint}/recover"))
+    return actions
 
 
 def _refusal_advice(status: object, taken: int, is_by_age: bool) -> str:
@@ -179,7 +201,3 @@ def _content(event: View) -> str:
 
 def _url(snapshot: SandboxSnapshot, endpoint: str) -> str:
     return f"the receiver {snapshot.names.get(endpoint, endpoint)}"
-
-
-def _resend(each: Attempted) -> list[Action]:
-    return [Action(label="resend", method="POST", path=f"_mock/events/{each.event['id']}/redeliver")]

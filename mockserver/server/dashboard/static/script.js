@@ -1,31 +1,27 @@
 "use strict";
-// The live part of a page. It sends the actions, each after a checkpoint that undoes it, and counts what is new: it changes
-// nothing that the reader looks at until the reader asks for it.
+// The live part of a page: it sends the actions, each after a checkpoint, and counts what is new; what is read stays in place.
 (() => {
   const { base, since, counted } = document.body.dataset;
   const HEADERS = { "X-Mock-Request": "page" }; // a header that no form of another site can send
   const KINDS = new Set((counted || "").split(" "));
   const place = { id: since, calls: 0, changes: 0 }; // where this page ends
   const fresh = { count: 0, isRestored: false, isGone: false };
+  const UNITS = [[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]]; // of a span, in seconds
   const FIRED_MOST = 5; // timers that an advance lists
   const FILTERED_MS = 500; // between two questions which of the new calls match a filter
   const filtered = { timer: null, isDue: false, page: 0 }; // page: the number of the refresh that a question is from
-  let source = null;
-  let isPaused = false;
-  let clock = null;
-  let shownAt = 0;
+  let source = null, isPaused = false, clock = null, shownAt = 0;
   const names = {}; // of the records whose timers were due, by id
-
   const byId = (id) => document.getElementById(id);
+  const write = (node, text) => node.textContent === text || (node.textContent = text); // no change without a difference
+  const pageAt = async (address) => new DOMParser().parseFromString(await (await fetch(address, { headers: { Accept: "text/html" }, cache: "no-store" })).text(), "text/html");
 
   function announce(text, isBad) {
-    const status = byId("status");
-    status.classList.toggle("bad", Boolean(isBad));
-    status.textContent = text;
+    byId("status").classList.toggle("bad", Boolean(isBad));
+    byId("status").textContent = text;
   }
 
   // Actions
-
   function filled(value, fields) {
     if (typeof value === "string" && value.startsWith("$")) return fields[value.slice(1)];
     if (Array.isArray(value)) return value.map((item) => filled(item, fields));
@@ -103,14 +99,9 @@
   }
 
   // The page as it is now
-
   async function refresh(focusId) {
-    const response = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
-    const next = new DOMParser().parseFromString(await response.text(), "text/html");
-    if (!next.getElementById("bar")) {
-      location.reload();
-      return;
-    }
+    const next = await pageAt(location.href);
+    if (!next.getElementById("bar")) return location.reload();
     const open = [...document.querySelectorAll("details[open][id]")].map((node) => node.id);
     const values = [...document.querySelectorAll(".act input[id], .act select[id]")].map((node) => [node.id, node.value]);
     const focused = focusId || (document.activeElement && document.activeElement.id);
@@ -142,7 +133,6 @@
   }
 
   // Live
-
   function count(kind, number) {
     if (!KINDS.has(kind) || number <= (kind === "call" ? place.calls : place.changes)) return;
     if (document.body.dataset.filter) countMatching();
@@ -156,16 +146,12 @@
     filtered.timer = setTimeout(async () => {
       const { page } = filtered;
       filtered.isDue = false;
-      try {
-        const response = await fetch(`${base}/_mock/calls?${document.body.dataset.filter}after=${place.calls}`, { headers: { Accept: "text/html" }, cache: "no-store" });
-        const { dataset } = new DOMParser().parseFromString(await response.text(), "text/html").body;
-        if (page === filtered.page && dataset.matching !== undefined) {
-          fresh.count += Number(dataset.matching);
-          place.calls = Number(dataset.calls);
-          show();
-        }
-      } catch {
-        // asked again once the stream is open again
+      const address = `${base}/_mock/calls?${document.body.dataset.filter}after=${place.calls}`;
+      const { dataset } = await pageAt(address).then((next) => next.body, () => ({ dataset: {} })); // asked again with the stream
+      if (page === filtered.page && dataset.matching !== undefined) {
+        fresh.count += Number(dataset.matching);
+        place.calls = Number(dataset.calls);
+        show();
       }
       filtered.timer = null;
       if (filtered.isDue && !isPaused) countMatching();
@@ -175,19 +161,17 @@
   function show() {
     const button = byId("fresh");
     button.hidden = !fresh.count && !fresh.isRestored;
-    const text = fresh.isGone ? "This run is gone: show the new one" : fresh.isRestored ? "The state was restored: show it" : `${fresh.count.toLocaleString("en")} new`;
-    if (button.textContent !== text) button.textContent = text;
+    const instead = fresh.isGone ? "This run is gone: show the new one" : "The state was restored: show it";
+    write(button, fresh.isGone || fresh.isRestored ? instead : `${fresh.count.toLocaleString("en")} new`);
   }
 
   function showClock(state) {
-    if (byId("clock-state").textContent !== (state.frozen ? "frozen" : "runs")) byId("clock-state").textContent = state.frozen ? "frozen" : "runs";
+    write(byId("clock-state"), state.frozen ? "frozen" : "runs");
     const [day, time] = state.now.split("T");
     byId("now").dateTime = state.now;
     byId("now").lastChild.data = ` ${time.replace("Z", "").padEnd(12, ".000").slice(0, 12)}`;
     byId("now").querySelector(".date").textContent = day;
   }
-
-  const UNITS = [[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]];
 
   // A span in its two largest units, as the server writes it.
   function words(ms) {
@@ -203,31 +187,23 @@
   function showWaits(now) {
     for (const node of document.querySelectorAll("[data-due]")) {
       const wait = Date.parse(node.dataset.due) - now;
-      const text = wait > 0 ? `in ${words(wait)}` : "now";
-      if (node.textContent !== text) node.textContent = text;
+      write(node, wait > 0 ? `in ${words(wait)}` : "now");
       const step = node.parentElement.querySelector("form.act");
       if (step && node.classList.contains("wait")) step.hidden = wait <= 0;
     }
   }
 
   function showDue(due) {
-    const line = byId("due-next");
-    if (!due) line.textContent = "Nothing is due";
-    else {
-      const what = document.createElement("strong"), wait = document.createElement("span");
-      what.textContent = phrase(due);
-      wait.dataset.due = due.at;
-      line.replaceChildren("Next: ", what, " ", wait);
-    }
+    const what = document.createElement("strong"), wait = document.createElement("span");
+    what.textContent = due ? phrase(due) : "";
+    if (due) wait.dataset.due = due.at;
+    byId("due-next").replaceChildren(due ? "Next: " : "Nothing is due", what, " ", wait);
   }
 
   function connect() {
     if (source) source.close();
     source = null;
-    if (isPaused) {
-      byId("link").textContent = "paused";
-      return;
-    }
+    if (isPaused) return write(byId("link"), "paused");
     source = new EventSource(`${base}/_mock/stream?since=${encodeURIComponent(place.id)}`);
     const on = (name, react) =>
       source.addEventListener(name, (event) => {
@@ -235,9 +211,7 @@
         react(JSON.parse(event.data));
         show();
       });
-    on("call", (data) => count("call", data.n));
-    on("change", (data) => count("change", data.n));
-    on("delivery", (data) => count("delivery", data.n));
+    for (const kind of ["call", "change", "delivery"]) on(kind, (data) => count(kind, data.n));
     on("clock", (data) => {
       clock = data;
       shownAt = performance.now();
@@ -249,11 +223,10 @@
       if (data.gone) fresh.isGone = true;
       if (data.restored) fresh.isRestored = true;
       else if (document.body.dataset.filter) countMatching();
-      if (document.body.dataset.filter) return;
-      fresh.count += (KINDS.has("call") ? data.calls : 0) + (KINDS.has("change") || KINDS.has("delivery") ? data.changes : 0);
+      if (!document.body.dataset.filter) fresh.count += (KINDS.has("call") ? data.calls : 0) + (KINDS.has("change") || KINDS.has("delivery") ? data.changes : 0);
     });
     source.onopen = () => {
-      byId("link").textContent = "live";
+      write(byId("link"), "live");
       if (document.body.dataset.filter) countMatching();
     };
     source.onerror = () => (byId("link").textContent = source && source.readyState === 2 ? "not live" : "connecting again");
@@ -273,21 +246,48 @@
       isPaused = !isPaused;
       target.setAttribute("aria-pressed", String(isPaused));
       connect();
+    } else if (target.closest(".pick") && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+      event.preventDefault();
+      await choose(target.closest(".pick"));
     } else if (target.matches(".copy")) {
-      await navigator.clipboard.writeText(target.parentElement.querySelector("pre").textContent).then(
-        () => announce("Copied."),
-        () => announce("Not copied: the browser refuses it here; select the text instead.", true),
-      );
+      const copied = navigator.clipboard.writeText(target.parentElement.querySelector("pre").textContent);
+      await copied.then(() => announce("Copied."), () => announce("Not copied: the browser refuses it here; select the text instead.", true));
     }
     for (const sheet of document.querySelectorAll("details.more[open]")) if (!sheet.contains(target)) sheet.open = false;
   });
+
+  // Keys
+  async function choose(pick) {
+    history.replaceState(null, "", pick.href);
+    await refresh(pick.id).catch((failure) => announce(`Not shown: ${failure.message}`, true));
+  }
+
+  function chooseBeside(step) {
+    const picks = [...document.querySelectorAll(".pick")], at = picks.findIndex((node) => node.hasAttribute("aria-current"));
+    if (picks[at + step]) choose(picks[at + step]);
+  }
+
+  const KEYS = {
+    j: () => chooseBeside(1),
+    k: () => chooseBeside(-1),
+    c: () => document.querySelector(".chosen .copy")?.click(),
+    u() {
+      byId("undo--title")?.click();
+      byId("undo-1")?.focus();
+    },
+  };
   document.addEventListener("keydown", (event) => {
     const sheet = event.key === "Escape" && document.querySelector("details.more[open]");
-    if (!sheet) return;
-    sheet.open = false;
-    sheet.querySelector("summary").focus();
+    const isTyped = event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select");
+    if (sheet) {
+      sheet.open = false;
+      sheet.querySelector("summary").focus();
+    } else if (!isTyped && Object.hasOwn(KEYS, event.key)) {
+      event.preventDefault();
+      KEYS[event.key]();
+    }
   });
-  for (const node of document.querySelectorAll(".script-off")) node.hidden = true;
+  document.documentElement.classList.add("scripted");
   if (since !== undefined) {
     begin();
     setInterval(() => {

@@ -1,0 +1,164 @@
+"""
+The problems of a sandbox for its first page, from as little of the sandbox as shows them.
+
+Of the calls those are read that were refused, changed by a rule or left without an answer, in the whole run, and the newest
+ones; of the events those that an endpoint does not take.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from mockserver._json import JSON, View
+from mockserver.core import ledger
+from mockserver.core.instants import format_exact
+from mockserver.core.operations.sending import counts
+from mockserver.core.redaction import Redactor
+from mockserver.core.run import Run
+from mockserver.core.state.journal import JournalEntry
+from mockserver.core.state.sandbox import SandboxState
+from mockserver.judge.client.judge import judge
+from mockserver.report.problem import Problem, with_texts
+from mockserver.report.run.problems import problems, verdict
+from mockserver.report.run.snapshot import SandboxSnapshot, read_snapshot
+from mockserver.server.control import views
+from mockserver.server.control.overview import brief_exchange
+from mockserver.server.hosting.snapshot import HostedSnapshot
+from mockserver.trace.of_sandbox import trace_of
+from mockserver.wire.response import redactor
+
+_NEWEST: Final = 100  # calls, and changes, that are read whatever they show
+_ALIKE: Final = 200  # refused calls of one operation with one result that are read in full
+_NAMED: Final = ("campaigns", "templates", "entrypoints", "media")
+
+
+def read_problems(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> tuple[str, Sequence[Problem]]:
+    """Return the line above the problems, and the problems, the worst first; `history` is the answer of readHistory."""
+    state = snapshot.state
+    state.choices = dict(state.choices)  # a copy: a report of a choice does not count as a use of it
+    hide = redactor(state)
+    seen = _snapshot(snapshot, args["history"], hide)
+    found = [*problems(seen, None), *_failed_sends(state)]
+    return verdict(seen, found, calls=state.journal.last_exchange), [with_texts(each, hide.text) for each in found]
+
+
+def _snapshot(snapshot: HostedSnapshot, history: View, hide: Redactor) -> SandboxSnapshot:
+    state = snapshot.state
+    readers: Mapping[str, Callable[[], Any]] = {
+        "readJournal": lambda: _journal(state, hide),
+        "readState": lambda: _state(state),
+        "readHistory": lambda: history,
+        "readConduct": lambda: _conduct(state),
+        "readEvents": lambda: _events(state),
+        "readLedger": lambda: _ledger(state),
+        "listRules": lambda: {"rules": views.rules(state)},
+    }
+    return read_snapshot(
+        lambda command: readers[command](),
+        id=snapshot.id,
+        address=snapshot.base_url,
+        settings={},
+        sources={},
+        is_python=False,
+    )
+
+
+def _journal(state: SandboxState, hide: Redactor) -> JSON:
+    exchanges = list(_exchanges(state, hide))
+    shown = {call["n"] for call in exchanges}
+    oldest = state.journal.last_transition - _NEWEST
+    transitions = [
+        views.transition(row)
+        for row in state.journal.transitions
+        if row.n > oldest or "rule" in row.cause or row.cause.get("exchange") in shown
+    ]
+    return {"exchanges": exchanges, "transitions": transitions}
+
+
+def _exchanges(state: SandboxState, hide: Redactor) -> Iterator[Any]:
+    """
+    Yield the calls that failed or that a rule changed, and the newest, oldest first.
+
+    Those that were not refused are without headers and bodies. Of many that were refused alike, the later ones have those
+    of the one before them.
+    """
+    alike: dict[object, list[Any]] = {}
+    oldest = state.journal.last_exchange - _NEWEST
+    for entry in state.journal.exchanges:
+        if entry.status is None or entry.status < 400:
+            if entry.n > oldest or entry.fault is not None or entry.status is None:
+                yield brief_exchange(entry, hide)
+            continue
+        former = alike.setdefault(_result(entry), [])
+        if len(former) < _ALIKE:
+            former.append(views.exchange(entry, hide))
+            yield former[-1]
+        else:
+            request = {**former[-1]["request"], "path": hide.text(entry.call.path)}
+            yield {**former[-1], "n": entry.n, "at": format_exact(entry.at), "request": request}
+
+
+def _result(entry: JournalEntry) -> object:
+    code = entry.error.code if entry.error is not None else None
+    return entry.operation, entry.status, code, entry.fault.rule if entry.fault is not None else None
+
+
+def _state(state: SandboxState) -> JSON:
+    """Return of the state what names its records; the texts of the problems are masked as a whole."""
+    tenants = []
+    for tenant in state.tenants.values():
+        row: JSON = {
+            table: [{"id": record.id, "name": record.name} for record in getattr(tenant, table).values()]
+            for table in _NAMED
+        }
+        row["executions"] = [{"id": each.id, "campaignId": each.campaign_id} for each in tenant.executions.values()]
+        row["sessions"] = [{"id": each.id} for each in tenant.sessions.values()]
+        row["webhooks"] = [views.row(state, "webhooks", webhook, 0) for webhook in tenant.webhooks.values()]
+        tenants.append(row)
+    deliveries = [
+        {"id": each.id, "eventId": each.event.id, "endpoint": each.webhook_id}
+        for each in state.outbox.deliveries.values()
+    ]
+    return {
+        "clock": views.clock(state),
+        "seed": state.seed,
+        "choices": state.choices,
+        "tenants": tenants,
+        "deliveries": deliveries,
+    }
+
+
+def _events(state: SandboxState) -> JSON:
+    """Return the events that a failing endpoint does not take."""
+    failing = views.failing(state)
+    ids = {row.event.id for row in state.outbox.deliveries.values() if row.webhook_id in failing}
+    return views.events(state, ids) if ids else {"events": []}
+
+
+def _conduct(state: SandboxState) -> JSON:
+    """Return the findings on the client, without those of the lowest severity."""
+    trace = trace_of(Run.of(state))
+    found = [finding for severity in (1, 2) for finding in judge(trace, severity).findings]
+    return {"findings": [finding._asdict() for finding in found], "notAssessed": []}
+
+
+def _ledger(state: SandboxState) -> JSON:
+    """Return the campaigns that were created again, where a create had trouble."""
+    creates = [entry for entry in state.journal.exchanges if entry.operation == "createCampaign"]
+    run = Run.of(state)
+    has_trouble = any(entry.fault is not None or entry.error is not None for entry in creates)
+    rows = ledger.clones(run, ledger.creating_exchanges(run)) if has_trouble else []
+    return {"clonedCampaigns": rows}
+
+
+def _failed_sends(state: SandboxState) -> Iterator[Problem]:
+    """Yield the executions with a failed send; of the others only the schedule is read."""
+    for tenant in state.tenants.values():
+        for execution in tenant.executions.values():
+            sends = counts(execution.schedule, state.now) if execution.schedule.failed else None
+            if sends is not None and sends.failed:
+                campaign = tenant.campaigns.get(execution.campaign_id)
+                name = campaign.name if campaign is not None else "a campaign"
+                headline = f"{sends.failed} of {sends.target} sends of {name} failed"
+                yield Problem(headline=headline, ids=[execution.campaign_id])
