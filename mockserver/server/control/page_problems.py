@@ -129,7 +129,7 @@ def _state(state: SandboxState) -> JSON:
     }
 
 
-def _events(state: SandboxState) -> JSON:
+def _events(state: SandboxState) -> View:
     """Return the events that a failing endpoint does not take."""
     failing = views.failing(state)
     ids = {row.event.id for row in state.outbox.deliveries.values() if row.webhook_id in failing}

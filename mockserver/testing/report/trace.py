@@ -19,7 +19,7 @@ from mockserver._json import JSON, View
 from mockserver.contract.text import brief, printable
 from mockserver.core.redaction import Redactor
 from mockserver.report.curl import curl
-from mockserver.report.problem import Problem
+from mockserver.report.problem import Problem, with_texts
 from mockserver.report.run import exchanges
 from mockserver.server.hosting.command_log import BASE_URL
 from mockserver.server.hosting.config import SandboxConfig
@@ -219,7 +219,7 @@ def _clean_head(head: TraceHead, clean: Clean) -> TraceHead:
         head,
         name=clean(head.name),
         verdict=clean(head.verdict),
-        problems=[_clean_problem(problem, clean) for problem in head.problems],
+        problems=[replace(with_texts(problem, clean), actions=()) for problem in head.problems],
         failure=clean(head.failure),
         frames=[clean(frame) for frame in head.frames],
         report=[clean(line) for line in head.report],
