@@ -14,10 +14,10 @@ from tests.reports.run import run_cases
 LINES = 3
 # A case, and a word or a value that names its cause.
 BUGS = {
-    "wrong_key": "X-API-Key",
+    "wrong_key": "expected a key of this sandbox",
     "fault_is_not_retried": "no answer",
     "double_start": "started again",
-    "endless_poll": "final",
+    "endless_poll": "read 7 more times",
     "late_event": "delivery",
     "wrong_filter": "vip",
     "expired_session": "expired at",

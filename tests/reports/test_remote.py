@@ -12,9 +12,18 @@ from mockserver import MockServer
 from tests.reports.run import reports
 from tests.reports.test_golden import NAMES
 
-# What the receiver, the stopwatch or the frozen clock of this process takes part in, and what a server counts for all its sandboxes.
+# What the receiver, the stopwatch or the frozen clock of this process takes part in, what has an url in a short answer, and
+# what a server counts for all its sandboxes.
 OF_THIS_PROCESS = (
-    *("accepted_event", "event_before_the_answer", "event_for_nobody", "forged_event", "frozen_clock", "late_event"),
+    *(
+        "accepted_event",
+        "event_before_the_answer",
+        "event_for_nobody",
+        "expired_by_another_clock",
+        "forged_event",
+        "frozen_clock",
+        "late_event",
+    ),
     *(
         "lost_prefix",
         "rate_limit_on_a_frozen_clock",

@@ -643,7 +643,7 @@ def test_the_curl_of_a_call_has_the_key_unless_a_token_is_required(host: Sandbox
     cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
     hidden = [send(host, "GET", path, cookie=cookie).body.decode() for path in ("/_mock/", "/_mock/calls/1")]
 
-    assert [True, True] == [f"-H &#34;X-API-Key: {key}&#34;" in text for text in shown]
+    assert [True, True] == [f"-H &#39;X-API-Key: {key}&#39;" in text for text in shown]
     assert [True, True] == ["-H &#34;X-API-Key: $KEY&#34;" in text for text in hidden]
     assert [] == [text for text in hidden if key in text]
 

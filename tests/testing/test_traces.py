@@ -63,7 +63,7 @@ def problem_with(text: str) -> Problem:
     """A problem each of whose texts is this one."""
     return Problem(
         headline=text,
-        calls=[CallLine(1, text)],
+        calls=[CallLine(1, text, text)],
         got=[text],
         expected=text,
         assumption=text,
@@ -285,7 +285,7 @@ def test_each_number_of_a_call_is_a_link_to_it_and_no_other_number_is(mockserver
     page = page_of(mockserver, failure=text, report=[text], problems=[problem_with(text)])
 
     shown = 'and <a href="#call-2">#2</a>, not #3, delivery #1, promo#1 or it'
-    assert 9 == page.count(f'<a href="#call-1">#1</a> {shown}')
+    assert 10 == page.count(f'<a href="#call-1">#1</a> {shown}')
     assert {"call-1", "call-2"} == set(re.findall(r'href="#(call-[^"]*)"', page))
     assert {"call-1", "call-2"} <= set(re.findall(r'id="([^"]*)"', page))
 

@@ -105,6 +105,6 @@ def verdict(snapshot: SandboxSnapshot, found: Sequence[Problem], calls: int | No
     """Return the line above the problems: how many there are in how many calls, and where the first one begins."""
     total = counted(len(snapshot.exchanges) if calls is None else calls, "call")
     if not found:
-        return f"no problem in {total}: no refusal, no fault that fired, no finding on the client"
+        return f"No problem in {total}: no refusal, no fault that fired, no finding on the client"
     place = f"; the first at #{found[0].first}" if found[0].first else ""
     return f"{counted(len(found), 'problem')} in {total}{place}"

@@ -108,7 +108,7 @@ def choices(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSO
         heading = unset if is_default else _SET
         if tracked and row["id"] in tracked:
             heading = _READ
-        groups[heading].append({**row, "sentence": sentence_of(row["clause"]), "is_default": is_default})
+        groups[heading].append({**row, "is_default": is_default})
     return "choices.html", {
         "groups": [{"heading": heading, "rows": part} for heading, part in groups.items() if part],
         "is_tracked": tracked is not None,

@@ -22,7 +22,8 @@ _ENDED_EARLY: Final = ("canceled", "failed")
 def fired_rules(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
     """Yield each rule that fired, with its calls and what it caused."""
     delaying = {id for call in snapshot.deferred for id in call["rules"]}
-    rules = {rule["id"]: rule for rule in snapshot.rules if rule["fired"] and rule["id"] not in delaying}
+    rules = {rule["id"]: rule for rule in snapshot.rules if rule["fired"] and not _is_idle(rule)}
+    rules = {id: rule for id, rule in rules.items() if id not in delaying}
     calls: dict[str, list[Call]] = {id: [] for id in rules}
     for call in snapshot.exchanges:
         if call.fault:
@@ -34,7 +35,7 @@ def fired_rules(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[
 def _fired(snapshot: SandboxSnapshot, id: str, rule: View, calls: Sequence[Call]) -> Problem:
     numbers = {call.n for call in calls}
     numbers |= {firing["exchange"] for firing in rule.get("did", ()) if firing["exchange"]}
-    caused = [*_changes(snapshot, id, rule), *dict.fromkeys(map(_outcome, calls))]
+    caused = list(dict.fromkeys([*_changes(snapshot, id, rule), *map(_outcome, calls)]))
     effects = rule.get("do", {})
     meanings = [EFFECTS[name].meaning for name in effects if effects[name] == {} and name in EFFECTS]
     did = "; ".join(caused[-_CAUSED_SHOWN:] or meanings)
@@ -109,9 +110,14 @@ def ended_campaigns(snapshot: SandboxSnapshot, failure: Failure | None) -> Itera
 def without_effect(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
     """Yield the rules that had nothing to act on when they fired."""
     for rule in snapshot.rules:
-        if "noTarget" in rule and "did" not in rule and rule.get("on") != DELIVERY:
+        if _is_idle(rule):
             headline = f"{rule['id']} ({describe_rule(rule)}) had no effect: {rule['noTarget']}"
             yield Problem(headline=headline, ids=[rule["id"]])
+
+
+def _is_idle(rule: View) -> bool:
+    """Return True for a rule that had nothing to act on when it fired."""
+    return "noTarget" in rule and "did" not in rule and rule.get("on") != DELIVERY
 
 
 def idle_rules(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:

@@ -20,6 +20,7 @@ _AGE_ADVICE: Final = (
     "a receiver that compares the timestamp with the sandbox's clock needs the choice `wh-timestamp: sandbox-clock`, "
     "under which a wrong secret is a finding"
 )
+_OPEN: Final = frozenset(("due", "waiting"))
 _NO_ROUTE: Final = (404, 405)
 _EXTRA: Final = {"duplicate": "a duplicate", "unknown-kind": "an event of an unknown kind"}
 
@@ -110,7 +111,7 @@ def _recovery(snapshot: SandboxSnapshot, rows: Sequence[Attempted]) -> list[Acti
     """Return what has an endpoint get its events: the next attempt, or all again that were abandoned."""
     statuses = {row.delivery["status"] for row in rows}
     endpoint, timer, actions = rows[-1].delivery["endpoint"], snapshot.next_timer, []
-    if timer is not None and timer["what"] == "delivery.wake":
+    if timer is not None and timer["what"] == "delivery.wake" and statuses & _OPEN:
         body = {"to": timer["at"]}
         actions.append(Action(label="advance to the next attempt", method="POST", path=ADVANCE, body=body))
     if "abandoned" in statuses:
