@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from mockserver._json import View
@@ -92,12 +92,27 @@ def _lack(value: Any, step: Step, read: Sequence[Step]) -> str:
     where = f" in {_path(read)}" if read else ""
     if isinstance(value, Mapping):
         names = [str(name) for name in value]
+        elsewhere = _place_of(step, value)
+        if elsewhere:
+            return f"has {step!r} only as {_path((*read, *elsewhere))}"
         hint = closest_match_hint(str(step), names) or f"; it has {words.listed(names) or 'no member'}"
         return f"has no {step!r}{where}{hint}"
     if isinstance(value, list):
         count = f"a list of {len(value)}" if value else "an empty list"
         return f"has {count}{where or ' as its body'}, in which the client reads {step!r}"
     return f"has {shorten(value)}{where}, in which the client reads {step!r}"
+
+
+def _place_of(name: Step, value: Any) -> tuple[Step, ...]:
+    """Return the steps to the first member of this name, however deep; none if there is none."""
+    members: Iterable[tuple[Step, Any]] = enumerate(value) if isinstance(value, list) else ()
+    for step, member in value.items() if isinstance(value, Mapping) else members:
+        if step == name:
+            return (step,)
+        inside = _place_of(name, member)
+        if inside:
+            return (step, *inside)
+    return ()
 
 
 def _path(steps: Sequence[Step]) -> str:
