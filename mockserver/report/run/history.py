@@ -12,7 +12,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from mockserver._json import View
 from mockserver.core.instants import from_datetime, parse
@@ -28,6 +28,7 @@ _COUNTERS_SHOWN: Final = 3
 _ANSWER_CHARS: Final = 10_000  # of an answer that is compared with another one
 _NUMBERS: Final = re.compile(r"(?<![\w\"])-?\d+(?:\.\d+)?")
 
+Kind = Literal["call", "step", "change"]
 Place = tuple[int, int, float]
 
 
@@ -37,6 +38,7 @@ class Row:
     What happened at one moment.
 
     Attributes:
+        kind: A call, a command of the test or the end user, or a change of a record.
         at: Its instant.
         lines: Its text, in one or more lines.
         key: Equal for rows that may be shown as one; empty for a row that is always shown.
@@ -44,6 +46,7 @@ class Row:
         is_pinned: True for a row that is never cut.
     """
 
+    kind: Kind
     at: str
     lines: Sequence[str]
     key: str = ""
@@ -63,9 +66,14 @@ def time_of_day(instant: str) -> str:
 
 def history_lines(snapshot: SandboxSnapshot, cited: Container[int], nearest: int | None) -> Iterator[str]:
     """Yield the history as lines, in which the calls that are `cited` have their requests, and the `nearest` one all it has."""
+    folds = folded(rows_of(snapshot, cited, nearest))
+    return dated(_cut([(line, row) for row in folds for line in row.lines]))
+
+
+def rows_of(snapshot: SandboxSnapshot, cited: Container[int] = (), nearest: int | None = None) -> list[Row]:
+    """Return everything that happened, in its order."""
     placed = sorted(_placed(snapshot, cited, nearest), key=lambda pair: pair[0])
-    rows = folded([row for _, row in placed])
-    return dated(_cut([(line, row) for row in rows for line in row.lines]))
+    return [row for _, row in placed]
 
 
 def _placed(snapshot: SandboxSnapshot, cited: Container[int], nearest: int | None) -> Iterator[tuple[Place, Row]]:
@@ -77,19 +85,21 @@ def _placed(snapshot: SandboxSnapshot, cited: Container[int], nearest: int | Non
             yield (call.n, 0, 0), row
             continue
         arrival = f"  {row.time}  #{call.n} {call.operation or call.method} arrives"
-        yield (call.n, 0, 0), Row(at=row.at, lines=[arrival])
+        yield (call.n, 0, 0), Row(kind="call", at=row.at, lines=[arrival])
         yield (call.n, 1, early[call.n] + 0.2), row
     for step in snapshot.steps:
         text = _step(step)
         is_repeatable = step["command"] in ("advance", "visit")
-        row = Row(at=step["at"], lines=[f"  {time_of_day(step['at'])}  {text}"], key=text if is_repeatable else "")
+        line = f"  {time_of_day(step['at'])}  {text}"
+        row = Row(kind="step", at=step["at"], lines=[line], key=text if is_repeatable else "")
         yield (step["exchanges"], 1, step["transitions"] + 0.5), row
     after = 0
     times = [from_datetime(call.at) for call in snapshot.exchanges]
     for change in snapshot.transitions:
         after = max(after, _call_before(snapshot, change, times))  # changes stay in their own order
         text = f"{words.change(change, snapshot.names)}{_by_other(change)}"
-        yield (after, 1, change["n"]), Row(at=change["at"], lines=[f"  {time_of_day(change['at'])}     {text}"])
+        line = f"  {time_of_day(change['at'])}     {text}"
+        yield (after, 1, change["n"]), Row(kind="change", at=change["at"], lines=[line])
 
 
 def _before_answers(snapshot: SandboxSnapshot) -> dict[int, int]:
@@ -124,7 +134,7 @@ def _call_row(call: Call, is_cited: bool, is_nearest: bool) -> Row:
     if not is_plain and call.reason:
         lines.append(f"                because   {shorten(call.reason)}")
     key = "" if is_nearest else _key(call)
-    return Row(at=at, lines=lines, key=key, call=call, is_pinned=is_cited or is_nearest)
+    return Row(kind="call", at=at, lines=lines, key=key, call=call, is_pinned=is_cited or is_nearest)
 
 
 def _key(call: Call) -> str:
@@ -191,7 +201,7 @@ def _again(first: Sequence[Row], last: Sequence[Row], times: int) -> Row:
     until = f", until #{calls[-1][1].n} at {last[-1].time}" if calls else f", until {last[-1].time}"
     counters = [text for one, other in calls for text in _counters(one, other)]
     text = "; ".join([f"{what} {times} time{'s' if times > 1 else ''} more{until}", *counters[:_COUNTERS_SHOWN]])
-    return Row(at=first[-1].at, lines=[f"  ... {text}"])
+    return Row(kind=first[-1].kind, at=first[-1].at, lines=[f"  ... {text}"])
 
 
 def _counters(first: Call, last: Call) -> list[str]:
