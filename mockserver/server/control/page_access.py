@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, get_args
 
 from mockserver.core.redaction import Redactor
-from mockserver.server.control import access, overview, routes, sandboxes
+from mockserver.server.control import access, page_parts, routes, sandboxes
 from mockserver.server.control.commands import CommandId
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
@@ -16,7 +16,7 @@ from mockserver.wire.request import SANDBOXES, HttpRequest
 from mockserver.wire.response import HttpResponse
 
 if TYPE_CHECKING:
-    from mockserver.report.problem import Problem
+    from mockserver.server.dashboard.plane import FirstPage
 
 _HOST_COMMANDS = ("listSandboxes", "readHealth")
 _IDS = frozenset(get_args(CommandId))
@@ -114,19 +114,14 @@ class PageAccess:
         """The answer of `readHistory`, read once for the bar and the view of a page."""
         return self.read("readHistory")
 
-    def overview(self, last: int) -> Mapping[str, Any]:
-        """Return what the first page shows of the sandbox, with so many of the newest calls and changes."""
-        seen: Mapping[str, Any] = self._own().run_command(overview.read_overview, {"last": last}, phase="snapshot")
-        return seen
+    def first_page(self) -> FirstPage:
+        """Return what the first page shows of the sandbox."""
+        from mockserver.server.control import first_page  # late: a server whose pages nobody opens needs no report
 
-    def problems(self) -> tuple[str, Sequence[Problem]]:
-        """Return the line above the problems, and the problems of the whole run, the worst first."""
-        from mockserver.server.control import page_problems  # late: a server whose pages nobody opens needs no report
-
-        found: tuple[str, Sequence[Problem]] = self._own().run_command(
-            page_problems.read_problems, {"history": self.history}, phase="snapshot"
+        page: FirstPage = self._own().run_command(
+            first_page.read_first_page, {"history": self.history}, phase="snapshot"
         )
-        return found
+        return page
 
     def call(self, number: int, *, whole: bool = True) -> Mapping[str, Any] | None:
         """
@@ -135,7 +130,7 @@ class PageAccess:
         One that is not `whole` is the request with its tenant.
         """
         seen: Mapping[str, Any] | None = self._own().run_command(
-            overview.read_call, {"n": number, "whole": whole}, phase="snapshot"
+            page_parts.read_call, {"n": number, "whole": whole}, phase="snapshot"
         )
         return seen
 
@@ -144,7 +139,7 @@ class PageAccess:
         listed = self.read("listSandboxes")
         now, opened = self.host.monotonic_us(), self.host.sandboxes
         rows = [
-            {**row, **overview.summary(opened[row["sandboxId"]].sandbox, now)}
+            {**row, **page_parts.summary(opened[row["sandboxId"]].sandbox, now)}
             for row in listed["sandboxes"]
             if row["sandboxId"] in opened
         ]
@@ -152,7 +147,7 @@ class PageAccess:
 
     def names(self, ids: Iterable[str]) -> Mapping[str, str]:
         """Return the names of the records with these ids, of those that have one."""
-        named: Mapping[str, str] = self._own().run_command(overview.read_names, {"ids": [*ids]}, phase="snapshot")
+        named: Mapping[str, str] = self._own().run_command(page_parts.read_names, {"ids": [*ids]}, phase="snapshot")
         return named
 
     def _own(self) -> HostedSandbox:

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from mockserver._json import JSON
-from mockserver.report.pages import compact
 from mockserver.report.problem import Problem
-from mockserver.server.dashboard import calls, story, timeline
+from mockserver.report.run.words import TIMERS
+from mockserver.server.dashboard import calls, timeline
 from mockserver.server.dashboard.plane import Plane, number_in, place_of
 
-_LATEST: Final = 25  # rows of what happened last, once equal ones are folded
-_READ: Final = 100  # calls and changes, of which these rows are made; with a filter more of them
-_FILTERED: Final = 1_000
 _PROBLEMS: Final = 50  # that are listed
 _TIMELINE_ROWS: Final = 12
-_SHOWN: Final[Mapping[str, Callable[[JSON], bool]]] = {
-    "calls": lambda row: row["kind"] == "call",
-    "failures": lambda row: row["tone"] != "ok" if row["kind"] == "call" else row.get("to") in ("failed", "abandoned"),
-    "mine": lambda row: row["kind"] == "step",
-}
 
 
 def bar(plane: Plane) -> JSON:
@@ -35,7 +27,7 @@ def bar(plane: Plane) -> JSON:
             "clock": clock,
             "due": history["due"],
             "names": plane.names(timer["id"] for timer in history["coming"]),
-            "timers": timeline.TIMERS,
+            "timers": TIMERS,
             "place": place,
             "undo": undo,
             "failing": history["failing"],
@@ -45,17 +37,12 @@ def bar(plane: Plane) -> JSON:
 
 def now(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the first page: the problems, one of them in full, the clock, what happened last, and what there is."""
-    show, text = query.get("show", ""), query.get("text", "").strip()
-    most = _FILTERED if show in _SHOWN or text else _READ
-    seen, history = plane.overview(most), plane.history
-    verdict, problems = plane.problems()
-    names = {**seen["names"], **plane.names(timer["id"] for timer in history["coming"])}
-    rows = story.rows(seen["exchanges"], seen["transitions"], history["steps"][-most:])
-    rows = [row for row in story.with_names(rows, names) if _is_shown(row, show, text)]
+    seen, history = plane.first_page(), plane.history
+    problems, coming = seen.problems, history["coming"]
     chosen = min(number_in(query, "problem") or 1, len(problems), _PROBLEMS)
-    model = timeline.timeline_model(seen, history["coming"], names, history["now"], rows_max=_TIMELINE_ROWS)
+    model = timeline.timeline_model(seen.journal, coming, seen.names, history["now"], rows_max=_TIMELINE_ROWS)
     return "now.html", {
-        "verdict": verdict,
+        "verdict": seen.verdict,
         "problems": problems[:_PROBLEMS],
         "more_problems": max(0, len(problems) - _PROBLEMS),
         "chosen": chosen,
@@ -63,12 +50,9 @@ def now(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
         "timeline": model,
         "rules": plane.read("listRules")["rules"],
         "deferred": history["deferred"],
-        "coming": history["coming"],
-        "rows": story.folded(rows)[: -_LATEST - 1 : -1],
-        "show": show,
-        "shows": _SHOWN,
-        "text": text,
-        "inventory": [_counted(name, count) for name, count in seen["counts"].items()],
+        "coming": coming,
+        "rows": seen.rows,
+        "inventory": [_counted(name, count) for name, count in seen.counts.items()],
         "counted": "call change delivery",
     }
 
@@ -85,11 +69,6 @@ def _curl(plane: Plane, problem: Problem) -> str:
     first = next((line for line in problem.calls if line.kind == "call"), None)
     call = plane.call(first.number, whole=False) if first is not None else None
     return calls.curl_of(plane, call) if call is not None else ""
-
-
-def _is_shown(row: JSON, show: str, text: str) -> bool:
-    is_of_kind = show not in _SHOWN or _SHOWN[show](row)
-    return is_of_kind and (not text or text.casefold() in compact(row).casefold())
 
 
 def sandboxes(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:

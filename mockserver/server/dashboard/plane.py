@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final, Protocol
 
 from mockserver._json import View
@@ -13,6 +14,28 @@ from mockserver.report.problem import Problem
 from mockserver.wire.response import HttpResponse
 
 _LAST_ID: Final = re.compile(r"^id: ([0-9]+)\.([0-9]+)\.([0-9]+)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstPage:
+    """
+    What the first page shows of a sandbox.
+
+    Attributes:
+        verdict: The line above the problems.
+        problems: Of the whole run, the worst first.
+        rows: What happened last, as lines, oldest first.
+        journal: The newest calls and changes, and all that failed, as the answer of the journal has them.
+        names: Of the records in them, by their ids.
+        counts: How many records of each kind there are.
+    """
+
+    verdict: str
+    problems: Sequence[Problem]
+    rows: Sequence[str]
+    journal: View
+    names: Mapping[str, str]
+    counts: Mapping[str, int]
 
 
 class Plane(Protocol):
@@ -58,11 +81,8 @@ class Plane(Protocol):
     def history(self) -> View:
         """The answer of `readHistory`, the same for everything on a page."""
 
-    def overview(self, last: int) -> View:
-        """Return what the first page shows of the sandbox, with so many of the newest calls and changes."""
-
-    def problems(self) -> tuple[str, Sequence[Problem]]:
-        """Return the line above the problems, and the problems of the whole run, the worst first."""
+    def first_page(self) -> FirstPage:
+        """Return what the first page shows of the sandbox."""
 
     def call(self, number: int, *, whole: bool = True) -> View | None:
         """

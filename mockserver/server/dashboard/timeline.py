@@ -10,6 +10,7 @@ from mockserver._json import JSON, View
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.core.instants import SECOND, Instant, format_exact
 from mockserver.report.pages import day, duration, instant_of, time_of_day
+from mockserver.report.run import words
 from mockserver.server.dashboard import story
 from mockserver.server.dashboard.events import ENDED_DELIVERIES
 from mockserver.server.dashboard.plane import Plane, number_in
@@ -24,18 +25,6 @@ _TOP: Final = 44
 _STEP_MIN, _STEP_MAX = 26, 120  # pixels between two instants
 _FOLD: Final = 60 * SECOND  # a longer gap is folded
 _PIXELS_PER_SECOND: Final = 2.0
-
-
-TIMERS: Final = {  # what is due, in words that the record's name follows
-    "execution.finish": "the last message of",
-    "execution.settle": "the last queued message of",
-    "execution.drain": "the last message of",
-    "execution.sent": "sends that a rule waits for:",
-    "session.expire": "expiry of",
-    "delivery.wake": "next attempt:",
-    "rule.fire": "rule",
-    "call.arrive": "arrival of a late call",
-}
 
 
 class Mark(NamedTuple):
@@ -105,22 +94,22 @@ def _marks(journal: View) -> Iterator[tuple[str, str, Mark]]:
     for row in journal["transitions"]:
         cause = story.cause_of(row["cause"])
         path = cause["path"] or ("" if row["kind"] == "delivery" else f"objects/{row['id']}")
-        words = f"{row['from']} to {row['to']}" if row["from"] else str(row["to"])
-        yield row["kind"], row["id"], Mark(instant_of(row["at"]), row["to"], f"{words}, by {cause['text']}", path)
+        text = f"{row['from']} to {row['to']}" if row["from"] else str(row["to"])
+        yield row["kind"], row["id"], Mark(instant_of(row["at"]), row["to"], f"{text}, by {cause['text']}", path)
     for exchange in journal["exchanges"]:
         fault = exchange["fault"]
         if fault:
             effects = ", ".join(fault["effects"])
-            words = f"{effects} of call #{exchange['n']}"
-            yield "rule", fault["rule"], Mark(instant_of(exchange["at"]), "fired", words, f"calls/{exchange['n']}")
+            text = f"{effects} of call #{exchange['n']}"
+            yield "rule", fault["rule"], Mark(instant_of(exchange["at"]), "fired", text, f"calls/{exchange['n']}")
 
 
 def _due(coming: Sequence[View], names: Mapping[str, str]) -> Iterator[tuple[str, str, Mark]]:
     """Yield what is due, the soonest first."""
     for timer in coming:
         kind, thing_id = timer["what"].partition(".")[0], timer["id"]
-        words = f"{TIMERS.get(timer['what'], timer['what'])} {names.get(thing_id, thing_id)}, at {timer['at']}"
-        yield kind, thing_id, Mark(instant_of(timer["at"]), _COMING, words, page_of(kind, thing_id))
+        text = f"{words.timer(timer['what'], thing_id, names)}, at {timer['at']}"
+        yield kind, thing_id, Mark(instant_of(timer["at"]), _COMING, text, page_of(kind, thing_id))
 
 
 def page_of_timer(timer: View) -> str:

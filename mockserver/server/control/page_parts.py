@@ -1,9 +1,8 @@
-"""What the first page of the dashboard shows of a sandbox: nothing is read that the page does not contain."""
+"""What pages show of a sandbox beside the answers of commands: one call, the names of records, a row of the list."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import islice
 from typing import Any
 
 from mockserver._json import JSON
@@ -17,23 +16,7 @@ from mockserver.server.control import views
 from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.wire.response import explanation, redactor
 
-_COUNTED = ("campaigns", "sessions", "templates", "entrypoints", "media", "webhooks")
 _NAMED = ("campaign", "template", "entrypoint", "media")
-
-
-def read_overview(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> JSON:
-    """Return the newest `last` calls and changes, the names of the records in them, and what there is as numbers."""
-    state = snapshot.state
-    entries = list(islice(reversed(state.journal.exchanges), args["last"]))[::-1]
-    changes = list(islice(reversed(state.journal.transitions), args["last"]))[::-1]
-    ids = {part for entry in entries for part in entry.call.path.split("/")} | {change.id for change in changes}
-    hide = redactor(state)
-    return {
-        "exchanges": [brief_exchange(entry, hide) for entry in entries],
-        "transitions": [views.transition(change) for change in changes],
-        "names": _names(state, ids),
-        "counts": _counts(state),
-    }
 
 
 def brief_exchange(entry: JournalEntry, hide: Redactor) -> JSON:
@@ -107,13 +90,3 @@ def _name(state: SandboxState, id: str) -> str:
 def _url(run: Run, webhook_id: str) -> str:
     found = run.find("webhook", webhook_id)
     return webhook_id if found is None else str(found[1].url)
-
-
-def _counts(state: SandboxState) -> dict[str, int]:
-    tenants = state.tenants.values()
-    return {
-        "calls": state.journal.last_exchange,
-        "chats": sum(len(tenant.chats) for tenant in tenants),
-        **{table: sum(len(getattr(tenant, table)) for tenant in tenants) for table in _COUNTED},
-        "events": len(state.events),
-    }

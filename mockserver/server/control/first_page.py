@@ -1,5 +1,5 @@
 """
-The problems of a sandbox for its first page, from as little of the sandbox as shows them.
+What the first page of a sandbox shows: its problems, the clock, what happened last, from as little of it as shows them.
 
 Of the calls those are read that were refused, changed by a rule or left without an answer, in the whole run, and the newest
 ones; of the events those that an endpoint does not take.
@@ -7,7 +7,8 @@ ones; of the events those that an endpoint does not take.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from mockserver._json import JSON, View
@@ -20,33 +21,53 @@ from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.judge.client.judge import judge
 from mockserver.report.problem import Problem, with_texts
+from mockserver.report.run.history import folded, rows_of
 from mockserver.report.run.problems import problems, verdict
 from mockserver.report.run.snapshot import SandboxSnapshot, read_snapshot
 from mockserver.server.control import views
-from mockserver.server.control.overview import brief_exchange
+from mockserver.server.control.page_parts import brief_exchange
+from mockserver.server.dashboard.plane import FirstPage
 from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.trace.of_sandbox import trace_of
 from mockserver.wire.response import redactor
 
 _NEWEST: Final = 100  # calls, and changes, that are read whatever they show
+_ROWS: Final = 25  # of what happened last, once equal ones are folded
 _ALIKE: Final = 200  # refused calls of one operation with one result that are read in full
+_COUNTED: Final = ("campaigns", "sessions", "templates", "entrypoints", "media", "webhooks")
 _NAMED: Final = ("campaigns", "templates", "entrypoints", "media")
 
 
-def read_problems(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> tuple[str, Sequence[Problem]]:
-    """Return the line above the problems, and the problems, the worst first; `history` is the answer of readHistory."""
+def read_first_page(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> FirstPage:
+    """Return what the first page shows; `history` is the answer of readHistory."""
     state = snapshot.state
     state.choices = dict(state.choices)  # a copy: a report of a choice does not count as a use of it
-    hide = redactor(state)
-    seen = _snapshot(snapshot, args["history"], hide)
+    hide, history = redactor(state), args["history"]
+    journal = _journal(state, hide)
+    seen = _snapshot(snapshot, history, journal)
     found = [*problems(seen, None), *_failed_sends(state)]
-    return verdict(seen, found, calls=state.journal.last_exchange), [with_texts(each, hide.text) for each in found]
+    latest = replace(
+        seen,
+        exchanges=seen.exchanges[-_NEWEST:],
+        transitions=seen.transitions[-_NEWEST:],
+        steps=seen.steps[-_NEWEST:],
+    )
+    rows = list(folded(rows_of(latest)))[-_ROWS:]
+    ids = {row["id"] for row in (*journal["transitions"], *history["coming"])}
+    return FirstPage(
+        verdict=verdict(seen, found, calls=state.journal.last_exchange),
+        problems=[with_texts(problem, hide.text) for problem in found],
+        rows=[hide.text(row.lines[0].strip()) for row in rows],
+        journal=journal,
+        names={id: hide.text(seen.names[id]) for id in ids if id in seen.names},
+        counts=_counts(state),
+    )
 
 
-def _snapshot(snapshot: HostedSnapshot, history: View, hide: Redactor) -> SandboxSnapshot:
+def _snapshot(snapshot: HostedSnapshot, history: View, journal: View) -> SandboxSnapshot:
     state = snapshot.state
     readers: Mapping[str, Callable[[], Any]] = {
-        "readJournal": lambda: _journal(state, hide),
+        "readJournal": lambda: journal,
         "readState": lambda: _state(state),
         "readHistory": lambda: history,
         "readConduct": lambda: _conduct(state),
@@ -64,7 +85,8 @@ def _snapshot(snapshot: HostedSnapshot, history: View, hide: Redactor) -> Sandbo
     )
 
 
-def _journal(state: SandboxState, hide: Redactor) -> JSON:
+def _journal(state: SandboxState, hide: Redactor) -> View:
+    """Return the calls and the changes that are read."""
     exchanges = list(_exchanges(state, hide))
     shown = {call["n"] for call in exchanges}
     oldest = state.journal.last_transition - _NEWEST
@@ -162,3 +184,13 @@ def _failed_sends(state: SandboxState) -> Iterator[Problem]:
                 name = campaign.name if campaign is not None else "a campaign"
                 headline = f"{sends.failed} of {sends.target} sends of {name} failed"
                 yield Problem(headline=headline, ids=[execution.campaign_id])
+
+
+def _counts(state: SandboxState) -> dict[str, int]:
+    tenants = state.tenants.values()
+    return {
+        "calls": state.journal.last_exchange,
+        "chats": sum(len(tenant.chats) for tenant in tenants),
+        **{table: sum(len(getattr(tenant, table)) for tenant in tenants) for table in _COUNTED},
+        "events": len(state.events),
+    }
