@@ -8,7 +8,7 @@ from mockserver.contract.clauses import Sentence, sentence_of
 from mockserver.judge.coverage.coverage import Coverage
 from mockserver.judge.coverage.dimensions import MEANINGS
 from mockserver.report.coverage_remedies import Remedy, remedy
-from mockserver.report.coverage_text import USED, Part, operations_named, parts, total
+from mockserver.report.coverage_text import USED, CoveragePart, operations_named, parts, total
 from mockserver.report.pages import render_file
 
 
@@ -38,15 +38,15 @@ def render(coverage: Coverage) -> str:
     )
 
 
-def _without(part: Part, shown: list[Part]) -> Part:
+def _without(part: CoveragePart, shown: list[CoveragePart]) -> CoveragePart:
     """Return a part without what another one of its dimension has."""
     items = {item for other in shown if other.name == part.name for item in (*other.covered, *other.missing)}
-    return Part(
+    return CoveragePart(
         name=part.name,
         covered=tuple(item for item in part.covered if item not in items),
         missing=tuple(item for item in part.missing if item not in items),
     )
 
 
-def _gaps(part: Part) -> list[Gap]:
+def _gaps(part: CoveragePart) -> list[Gap]:
     return [Gap(item, remedy(part.name, item), sentence_of(item)) for item in part.missing]

@@ -21,7 +21,7 @@ _EVERYTHING: Final = "everything"
 USED, ALL = "used", "all"  # in place of names of operations
 
 
-class Part(NamedTuple):
+class CoveragePart(NamedTuple):
     """The items of a dimension that are shown."""
 
     name: Dimension
@@ -55,23 +55,27 @@ def operations_named(text: str, coverage: Coverage) -> tuple[str, ...] | None:
     return names
 
 
-def parts(coverage: Coverage, operations: Collection[str] | None) -> list[Part]:
+def parts(coverage: Coverage, operations: Collection[str] | None) -> list[CoveragePart]:
     """Return the dimensions whose items belong to an operation, with the items of these; None for all nine as a whole."""
     if operations is None:
-        return [Part(name, coverage.covered(name), coverage.missing(name)) for name in DIMENSIONS]
+        return [CoveragePart(name, coverage.covered(name), coverage.missing(name)) for name in DIMENSIONS]
 
     def of_these(items: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(item for item in items if item.partition(" ")[0] in operations)
 
-    return [Part(name, of_these(coverage.covered(name)), of_these(coverage.missing(name))) for name in OF_OPERATIONS]
+    return [
+        CoveragePart(name, of_these(coverage.covered(name)), of_these(coverage.missing(name))) for name in OF_OPERATIONS
+    ]
 
 
-def total(shown: Collection[Part]) -> Count:
+def total(shown: Collection[CoveragePart]) -> Count:
     """Return the count of several parts."""
     return Count(sum(part.share.covered for part in shown), sum(part.share.total for part in shown))
 
 
-def _counts(coverage: Coverage, operations: Collection[str] | None, shown: Collection[Part]) -> dict[str, Count]:
+def _counts(
+    coverage: Coverage, operations: Collection[str] | None, shown: Collection[CoveragePart]
+) -> dict[str, Count]:
     """Return the counts below a table: of what is shown, unless that is everything, and of everything."""
     of_shown = {} if operations is None else {"total": total(shown)}
     return {**of_shown, _EVERYTHING: coverage.count()}

@@ -62,8 +62,8 @@ ELSEWHERE = {
         ),
         "delay": "of `deliver`",
     },
-    "report/run/diagnosis.py": {"error": "a key of an attempt"},
-    "report/run/render.py": {"error": "a key of an attempt"},
+    "report/run/causes/receivers.py": {"error": "a key of an attempt"},
+    "report/run/sections.py": {"error": "a key of an attempt"},
     "testing/rules/effects.py": {"delay": "of `deliver`"},
     "report/coverage_remedies.py": {"error": "the effect of the rule that closes a gap"},
 }

@@ -380,8 +380,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "report-noise",
-        "severe = [finding for finding in findings if finding.severity < _NOISE]",
-        "severe = [finding for finding in findings if finding.severity <= _NOISE]",
+        'rank="advice" if finding.severity == _NOISE else "cause",',
+        'rank="cause",',
         "the first lines of a report name a finding that explains no failure",
         ("tests/reports/test_golden.py",),
     ),

@@ -5,13 +5,11 @@ from __future__ import annotations
 import cProfile
 import re
 from contextlib import suppress
-from typing import Any
 
 import pytest
 
 from mockserver import Sandbox
 from mockserver.server.control.page_access import PageAccess
-from mockserver.server.dashboard import story
 
 TEMPLATE = "template_atualizacao_cadastro"
 CAMPAIGN = {"platform": "chatapp", "templateId": TEMPLATE, "cadence": 10}
@@ -63,7 +61,7 @@ def test_what_failed_is_first_and_what_comes_is_next(mockserver: Sandbox) -> Non
     assert any("startCampaign was repeated after 202 ×2, since #2" in line for line in lines)
     assert f"{len(lines)} problems in 7 calls; the first at #" in section(text, "problems")
     assert re.search(r"in 2m 54s the last message of Março at 12:03:54.000 Advance to here", clock), clock
-    assert re.search(r"next attempt: entrypoints.chatapp.connected to \S+/503", clock)
+    assert re.search(r"the next attempt of entrypoints.chatapp.connected to \S+/503", clock)
     assert ["problems", "clock", "latest", "rules", "inventory"] == re.findall(r'<h2[^>]* id="([a-z]+)"', text)
 
 
@@ -165,39 +163,16 @@ def test_a_fresh_sandbox_says_what_was_counted(mockserver: Sandbox) -> None:
     assert "> No problem in 1 call: " in section(page(mockserver), "problems")
 
 
-def test_equal_calls_in_a_row_are_one_row_with_the_name_of_their_record(mockserver: Sandbox) -> None:
+def test_equal_calls_in_a_row_are_one_row_as_in_a_report(mockserver: Sandbox) -> None:
     created = campaign(mockserver, "Março")
     for _ in range(15):
         mockserver.call("GET", f"/v1/campaigns/{created}")
     mockserver.call("GET", "/v1/campaigns")
     latest = section(page(mockserver), "latest")
 
-    assert "#16 readCampaign Março 200 ×15, since #2" in latest
+    assert "campaign Março: draft" in latest
+    assert "... the same 14 times more, until #16 at 12:00:00.000" in latest
     assert 1 == latest.count("readCampaign")
-
-
-def test_the_history_has_filters_and_a_search(mockserver: Sandbox) -> None:
-    created = campaign(mockserver, "Março")
-    mockserver.call("GET", "/v1/campaigns/campaign_x")
-    mockserver.advance(minutes=1)
-    rows: dict[str, Any] = {
-        query: re.findall(r'class="row (\w+)"', page(mockserver, query).partition('id="latest"')[2])
-        for query in ("?show=calls", "?show=failures", "?show=mine", "?text=mar%C3%A7o", "?text=nowhere")
-    }
-
-    assert ["call", "call"] == rows["?show=calls"]
-    assert ["call"] == rows["?show=failures"]
-    assert ["step"] == rows["?show=mine"]
-    assert ["change"] == rows["?text=mar%C3%A7o"]
-    assert [] == rows["?text=nowhere"]
-    assert created.startswith("campaign_")
-
-
-def test_rows_that_differ_in_their_answer_are_not_folded() -> None:
-    call = {"kind": "call", "n": 1, "method": "GET", "path": "/v1/x", "status": 200, "code": None, "fault": None}
-    rows = story.folded([call, {**call, "n": 2}, {**call, "n": 3, "status": 429}, {**call, "n": 4}])
-
-    assert [(2, 2, 1), (3, 1, 3), (4, 1, 4)] == [(row["n"], row["count"], row["first"]) for row in rows]
 
 
 def events_page(sandbox: Sandbox, query: str = "") -> str:

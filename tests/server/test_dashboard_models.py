@@ -19,7 +19,7 @@ from mockserver.contract.clauses import sentence_of
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.report import pages
 from mockserver.server.control.page_access import PageAccess
-from mockserver.server.dashboard import calls, events, objects, story, timeline
+from mockserver.server.dashboard import calls, events, objects, timeline
 from mockserver.wire.request import HttpRequest
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
@@ -43,34 +43,6 @@ def labels(rows: list[dict[str, Any]]) -> list[str]:
 
 
 @pytest.mark.mockserver(scenario="demo")
-def test_rows_are_in_the_order_in_which_things_happened(mockserver: Sandbox) -> None:
-    session = mockserver.call("POST", SESSIONS, json={}).json()["sessionId"]
-    mockserver.complete_session(session)
-    mockserver.call("GET", f"{SESSIONS}/{session}")
-    mockserver.call("POST", SESSIONS, json={})
-    mockserver.advance(minutes=20)
-    mockserver.call("GET", "/v1/campaigns")
-    seen = journal(mockserver)
-    rows = story.rows(seen["exchanges"], seen["transitions"], steps(mockserver))
-
-    assert [
-        "#1",
-        "pending",
-        "complete session",
-        "completed",
-        "#2",
-        "#3",
-        "pending",
-        "advance",
-        "expired",
-        "#4",
-    ] == labels(rows)
-
-
-def test_rows_of_nothing_are_none() -> None:
-    assert [] == story.rows([], [], [])
-
-
 def plane_of(sandbox: Sandbox) -> PageAccess:
     """The control plane of a request for a page of a sandbox."""
     hosted = sandbox._hosted

@@ -206,6 +206,8 @@ def _again(first: Sequence[Row], last: Sequence[Row], times: int) -> Row:
 
 def _counters(first: Call, last: Call) -> list[str]:
     """Return the numbers that differ between the answers of two equal calls."""
+    if first.body_received == last.body_received:
+        return []
     changed = json_differences("answer", first.body_received, last.body_received)
     return [f"{row.path.removeprefix('answer.')} {row.expected} to {row.actual}" for row in changed]
 

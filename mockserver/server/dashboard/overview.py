@@ -27,7 +27,7 @@ def bar(plane: Plane) -> JSON:
             "clock": clock,
             "due": history["due"],
             "names": plane.names(timer["id"] for timer in history["coming"]),
-            "timers": TIMERS,
+            "timers": dict(TIMERS),
             "place": place,
             "undo": undo,
             "failing": history["failing"],
