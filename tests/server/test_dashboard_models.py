@@ -30,18 +30,6 @@ def journal(sandbox: Sandbox) -> Any:
     return sandbox.call("GET", "/_mock/journal").json()
 
 
-def steps(sandbox: Sandbox) -> Any:
-    return sandbox.call("GET", "/_mock/steps").json()["steps"]
-
-
-def labels(rows: list[dict[str, Any]]) -> list[str]:
-    """One label per row: the call, the state that follows a change, or the command."""
-    return [
-        f"#{row['n']}" if row["kind"] == "call" else row["to"] if row["kind"] == "change" else row["command"]
-        for row in rows
-    ]
-
-
 @pytest.mark.mockserver(scenario="demo")
 def plane_of(sandbox: Sandbox) -> PageAccess:
     """The control plane of a request for a page of a sandbox."""
