@@ -247,7 +247,7 @@ def test_the_first_screen_of_now_shows_what_failed_and_what_happens_next(
         page.locator("#problem-1"),
         page.locator("#due-next", has_text=re.compile("Next: +the last message of Março +in 2m 54s")),
     ]
-    lines += [page.locator(".pick").last, page.locator("#chosen")] if size["width"] > 700 else []
+    lines += [page.locator(".pick").last, page.locator(".chosen p").first] if size["width"] > 700 else []
 
     assert [] == [
         line.inner_text() for line in lines if line.bounding_box()["y"] + line.bounding_box()["height"] > size["height"]
@@ -690,7 +690,7 @@ def test_escape_closes_what_is_open_and_what_is_new_leads_to_the_content(
     page.locator("#more--title").focus()
     assert ["1 new"] == walked(page, 1)
     page.keyboard.press("Enter")
-    page.locator("#story-call-1").wait_for()
+    page.locator(".story a").first.wait_for()
 
     assert (["Advance to"], "More", "Until idle") == (inside, back, before)
     assert "content" == page.evaluate("document.activeElement.id")
