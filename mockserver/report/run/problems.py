@@ -76,7 +76,8 @@ def _readings(snapshot: SandboxSnapshot, failure: Failure) -> list[Problem]:
     """Return what the client made of its answers, but for the refusals that it may have expected."""
     expected = refused.expected_numbers(snapshot)
     calls = [call for call in snapshot.exchanges if call.n not in expected]
-    return _of(_READINGS, replace(snapshot, exchanges=calls), failure) if calls else []
+    found = _of(_READINGS, replace(snapshot, exchanges=calls), failure) if calls else []
+    return [problem for place, problem in enumerate(found) if problem not in found[:place]]
 
 
 def _place(problem: Problem) -> tuple[int, float]:
@@ -87,11 +88,12 @@ def _place(problem: Problem) -> tuple[int, float]:
 
 
 def _each_call_once(found: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield problems without those whose calls a worse one explains."""
+    """Yield problems without those whose calls a worse one explains; of faults, those that the lines of these calls name."""
     explained: set[int] = set()
     for problem in found:
         numbers = {call.number for call in problem.calls}
-        if numbers and numbers <= explained:
+        is_named = problem.rank != "fault" or all("[" in call.result for call in problem.calls)
+        if numbers and numbers <= explained and is_named:
             continue
         yield problem
         explained |= numbers

@@ -15,15 +15,15 @@ def expected_calls(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterat
     """Yield what explains an assertion on the calls best."""
     if failure is None or failure.expected is None:
         return
-    if failure.extra:
-        first, *others = failure.extra
-        yield Problem(headline=first.strip(), rank="cause", got=[line.strip() for line in others])
-        return
     near = next((call for call in snapshot.exchanges if call.n == failure.nearest), None)
     if near is not None:
+        differences = failure.extra[1:2]
         yield Problem(
-            headline="the nearest call is another one",
+            headline=f"the nearest call differs: {differences[0].strip()}" if differences else "another call was made",
             rank="cause",
             calls=[words.call_line(near)],
             got=[f"it was refused: {shorten(near.reason)}"] if near.reason else (),
         )
+    elif failure.extra:
+        first, *others = failure.extra
+        yield Problem(headline=first.strip(), rank="cause", got=[line.strip() for line in others])
