@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Final
 
 from mockserver.contract.clauses import sentence_of
@@ -20,7 +19,6 @@ from mockserver.report.run.snapshot import SandboxSnapshot
 
 _VARYING: Final = re.compile(r"\w*\d\w*")  # ids and numbers in the messages of findings that are alike
 _COPY_CLAUSE: Final = "campaigns.name"
-_WHY: Final = MappingProxyType({"answer lost": "the answer to the first was lost"})
 
 
 def findings(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
@@ -55,7 +53,7 @@ def copies(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Probl
             continue  # a finding says it
         copy, original = (snapshot.names.get(row[key], row[key]) for key in ("cloneId", "originalId"))
         yield Problem(
-            headline=f"{copy!r} is a copy of {original!r}, created after {_WHY.get(row['why'], row['why'])}",
+            headline=f"{copy!r} is a copy of {original!r}, created after trouble with that ({row['why']})",
             rank="cause",
             calls=words.lines_of(snapshot.exchanges, row["exchanges"]),
             advice=RULES["rename-after-lost-create"].advice,
