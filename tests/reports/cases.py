@@ -7,12 +7,14 @@ A test that records a property `report` has that as its report: the words that a
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from itertools import count
 from typing import Any
 from urllib.parse import urljoin
 
 import freezegun
+import httpx
 import pytest
 import requests
 from hypothesis import Phase, example, given, settings
@@ -106,6 +108,17 @@ def test_proxy(mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_call(mockserver: Sandbox) -> None:
     """The client is not made with the sandbox's address, and makes no call."""
     assert mockserver.ledger.executions
+
+
+def test_name_that_nothing_resolves(mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client of its own opens the link of a session that was created in process."""
+
+    def lookup(*_: Any, **__: Any) -> Any:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    link = send(mockserver, "POST", SESSIONS, {})["url"]
+    monkeypatch.setattr(socket, "getaddrinfo", lookup)
+    httpx.get(link, trust_env=False)
 
 
 def test_base_url_with_a_part_too_many(mockserver: Sandbox) -> None:
