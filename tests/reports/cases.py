@@ -324,6 +324,22 @@ def test_one_call_too_many(mockserver: Sandbox) -> None:
     mockserver.calls("createCampaign").one()
 
 
+def test_one_start_too_many(mockserver: Sandbox) -> None:
+    """The client starts again without a look after a lost answer, which explains the count."""
+    mockserver.on("startCampaign").nth(1).drop("after")
+    campaign = create(mockserver)
+    with pytest.raises(ConnectionError):
+        start(mockserver, campaign)
+    start(mockserver, campaign)
+    mockserver.calls("startCampaign").one()
+
+
+def test_no_call_is_expected(mockserver: Sandbox) -> None:
+    """The client lists what the test expects it to know."""
+    mockserver.call("GET", "/v1/campaigns?limit=1")
+    mockserver.calls("listCampaigns").none()
+
+
 def test_call_of_a_thread_is_missing(mockserver: Sandbox) -> None:
     """The test looks for a call before the client's thread has made it."""
     assert mockserver.base_url

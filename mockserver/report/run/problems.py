@@ -88,15 +88,21 @@ def _place(problem: Problem) -> tuple[int, float]:
 
 
 def _each_call_once(found: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield problems without those whose calls a worse one explains; of faults, those that the lines of these calls name."""
+    """Yield problems without those whose calls a worse one explains."""
     explained: set[int] = set()
     for problem in found:
         numbers = {call.number for call in problem.calls}
-        is_named = problem.rank != "fault" or all("[" in call.result for call in problem.calls)
-        if numbers and numbers <= explained and is_named:
+        if numbers and numbers <= explained and not _says_more(problem):
             continue
         yield problem
         explained |= numbers
+
+
+def _says_more(problem: Problem) -> bool:
+    """Return True for a cause, and for a rule that the lines of its calls do not name."""
+    return problem.rank == "cause" or (
+        problem.rank == "fault" and not all("[" in call.result for call in problem.calls)
+    )
 
 
 def _of(causes: Sequence[Cause], snapshot: SandboxSnapshot, failure: Failure | None) -> list[Problem]:
