@@ -117,8 +117,9 @@ def test_name_that_nothing_resolves(mockserver: Sandbox, monkeypatch: pytest.Mon
         raise socket.gaierror(-2, "Name or service not known")
 
     link = send(mockserver, "POST", SESSIONS, {})["url"]
-    monkeypatch.setattr(socket, "getaddrinfo", lookup)
-    httpx.get(link, trust_env=False)
+    with monkeypatch.context() as patched:
+        patched.setattr(socket, "getaddrinfo", lookup)
+        httpx.get(link, trust_env=False)
 
 
 def test_base_url_with_a_part_too_many(mockserver: Sandbox) -> None:
