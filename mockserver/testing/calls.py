@@ -63,7 +63,7 @@ class CallMismatch(AssertionError):
     Attributes:
         expected: The first line of the message: what was expected, and how many calls there were.
         nearest: The number of the call with the fewest differences; None if there is none.
-        extra: Lines about the last of too many calls.
+        extra: Lines about the last of too many calls, or about the nearest of too few.
     """
 
     def __init__(
@@ -199,13 +199,13 @@ def too_few(
     """Return the mismatch of too few calls, with the nearest one and the journal."""
     compared = [(call, differences(call, conditions)) for call in candidates] if conditions else []
     near = min((pair for pair in compared if pair[1]), key=lambda pair: (len(pair[1]), -pair[0].n), default=None)
-    lines = []
-    if near is not None:
-        lines = [f"nearest: {format_line(near[0])}", *format_differences(near[1])]
-        lines += [f"  refused because {near[0].reason}"] if near[0].reason else []
-    return CallMismatch(
-        _expected(expected, conditions, count), [*lines, *format_journal(journal)], near[0].n if near else None
-    )
+    first = _expected(expected, conditions, count)
+    if near is None:
+        return CallMismatch(first, format_journal(journal))
+    call, differs = near
+    why = [f"  refused because {call.reason}"] if call.reason else []
+    about = [f"nearest: {format_line(call)}", *format_differences(differs), *why]
+    return CallMismatch(first, format_journal(journal), call.n, about)
 
 
 def too_many(

@@ -7,12 +7,14 @@ A test that records a property `report` has that as its report: the words that a
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from itertools import count
 from typing import Any
 from urllib.parse import urljoin
 
 import freezegun
+import httpx
 import pytest
 import requests
 from hypothesis import Phase, example, given, settings
@@ -108,6 +110,18 @@ def test_no_call(mockserver: Sandbox) -> None:
     assert mockserver.ledger.executions
 
 
+def test_name_that_nothing_resolves(mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client of its own opens the link of a session that was created in process."""
+
+    def lookup(*_: Any, **__: Any) -> Any:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    link = send(mockserver, "POST", SESSIONS, {})["url"]
+    with monkeypatch.context() as patched:
+        patched.setattr(socket, "getaddrinfo", lookup)
+        httpx.get(link, trust_env=False)
+
+
 def test_base_url_with_a_part_too_many(mockserver: Sandbox) -> None:
     """The client's base url ends with `/api`."""
     assert mockserver.call("GET", "/api/v1/campaigns").status == 200
@@ -118,12 +132,30 @@ def test_unknown_path(mockserver: Sandbox) -> None:
     assert mockserver.call("POST", "/v1/campaign/campaign_1/start").status == 202
 
 
+def test_slash_at_the_end(mockserver: Sandbox) -> None:
+    """The client ends a path with a slash."""
+    assert mockserver.call("GET", "/v1/campaigns/").status == 200
+
+
 # What the calls send
 
 
 def test_refused_write(mockserver: Sandbox) -> None:
     """The cadence of a campaign is 0, and the client starts what was not created."""
     assert start(mockserver, create(mockserver, cadence=0))
+
+
+def test_refused_write_before_a_read(mockserver: Sandbox) -> None:
+    """A create without a template is refused; a read of something else, that fails too, says less."""
+    send(mockserver, "POST", "/v1/campaigns", {"name": "Promo"})
+    mockserver.call("GET", "/v1/entrypoints/entrypoint_none")
+    assert mockserver.ledger.executions
+
+
+def test_look_before_a_create(mockserver: Sandbox) -> None:
+    """The client looks in vain for a campaign and creates it, which it may; it does not start it."""
+    mockserver.call("GET", "/v1/campaigns/campaign_none")
+    assert read(mockserver, create(mockserver))["status"] == "processing"
 
 
 def test_misspelt_key(mockserver: Sandbox) -> None:
@@ -174,6 +206,17 @@ def test_tenant_without_chats(mockserver: Sandbox) -> None:
     assert send(mockserver, "GET", f"/v1/campaigns/{campaign}/executions/{execution}")["sentCount"] == 2
 
 
+def test_estimate(mockserver: Sandbox) -> None:
+    """The test expects another estimate of an audience than the filters give."""
+    assert send(mockserver, "POST", "/v1/campaigns/audience-preview", {"filters": VIPS})["estimatedCount"] == 2
+
+
+def test_oldest_message_first(mockserver: Sandbox) -> None:
+    """The client takes the messages of a chat for the oldest first."""
+    mockserver.apply(given={"messages": [{"chatId": "one", "text": text} for text in ("first", "second")]})
+    assert send(mockserver, "GET", "/v1/messaging/chats/one")["records"][0]["text"] == "first"
+
+
 def test_lost_filters(mockserver: Sandbox) -> None:
     """The client previews with `filters` and creates with `filter`, in the middle of a long history."""
     for number in range(30):
@@ -216,6 +259,17 @@ def test_word_for_a_number(mockserver: Sandbox) -> None:
 def test_missing_member(mockserver: Sandbox) -> None:
     """The client reads `campaignId` in an answer that has `id`."""
     assert read(mockserver, create(mockserver))["campaignId"]
+
+
+def test_misspelt_member(mockserver: Sandbox) -> None:
+    """The client reads `execution` in an answer that has `executions`."""
+    campaign = read(mockserver, create(mockserver))
+    assert campaign["execution"]
+
+
+def test_member_at_another_place(mockserver: Sandbox) -> None:
+    """The client reads of a campaign what only its executions have."""
+    assert read(mockserver, launched(mockserver))["sentCount"]
 
 
 def test_object_for_a_list(mockserver: Sandbox) -> None:
@@ -269,6 +323,22 @@ def test_one_call_too_many(mockserver: Sandbox) -> None:
     create(mockserver)
     create(mockserver, name="Promo (2)")
     mockserver.calls("createCampaign").one()
+
+
+def test_one_start_too_many(mockserver: Sandbox) -> None:
+    """The client starts again without a look after a lost answer, which explains the count."""
+    mockserver.on("startCampaign").nth(1).drop("after")
+    campaign = create(mockserver)
+    with pytest.raises(ConnectionError):
+        start(mockserver, campaign)
+    start(mockserver, campaign)
+    mockserver.calls("startCampaign").one()
+
+
+def test_no_call_is_expected(mockserver: Sandbox) -> None:
+    """The client lists what the test expects it to know."""
+    mockserver.call("GET", "/v1/campaigns?limit=1")
+    mockserver.calls("listCampaigns").none()
 
 
 def test_call_of_a_thread_is_missing(mockserver: Sandbox) -> None:
@@ -352,6 +422,31 @@ def test_failed_by_the_test(mockserver: Sandbox) -> None:
     assert read(mockserver, campaign)["status"] == "completed"
 
 
+def test_canceled_by_an_earlier_call(mockserver: Sandbox) -> None:
+    """The client itself has canceled the campaign."""
+    campaign = launched(mockserver)
+    mockserver.call("POST", f"/v1/campaigns/{campaign}/cancel")
+    assert read(mockserver, campaign)["status"] == "completed"
+
+
+def test_stalled_sends(mockserver: Sandbox) -> None:
+    """A rule stops the sends after the first one."""
+    mockserver.after(sent=1).stall_sends()
+    campaign = launched(mockserver)
+    mockserver.advance("1h")
+    assert read(mockserver, campaign)["status"] == "completed"
+
+
+def test_failed_sends_of_a_rule_that_is_gone(mockserver: Sandbox) -> None:
+    """A rule let a send fail; the test has removed it since."""
+    mockserver.on("startCampaign").fail_sends(every=2)
+    campaign = create(mockserver)
+    execution = start(mockserver, campaign)
+    mockserver.advance(until="idle")
+    mockserver.admin.remove_rules()
+    assert send(mockserver, "GET", f"/v1/campaigns/{campaign}/executions/{execution}")["sentCount"] == 2
+
+
 def test_rotated_key(mockserver: Sandbox) -> None:
     """A rule gives the tenant another key, and the client keeps the old one."""
     key = {"X-API-Key": mockserver.secret_key}
@@ -428,6 +523,14 @@ def test_clock_is_not_advanced(mockserver: Sandbox) -> None:
     campaign = launched(mockserver)
     mockserver.advance(microseconds=544_321)
     assert read(mockserver, campaign)["status"] == "completed"
+
+
+def test_read_before_the_end(mockserver: Sandbox) -> None:
+    """The test reads first, and advances the clock afterwards."""
+    campaign = launched(mockserver)
+    seen = read(mockserver, campaign)
+    mockserver.advance("1h")
+    assert seen["status"] == "completed"
 
 
 def test_stopped_by_a_timeout(mockserver: Sandbox, stopwatch: None) -> None:
@@ -614,6 +717,24 @@ def test_event_before_the_answer(mockserver: Sandbox) -> None:
 def test_refused_command(mockserver: Sandbox) -> None:
     """The test misspells a part of the seed data."""
     mockserver.apply({"given": {"templatez": []}})
+
+
+def test_refused_act(mockserver: Sandbox) -> None:
+    """The test completes a session that the client could not create."""
+    session = send(mockserver, "POST", SESSIONS, {"returnUrl": "ftp://a"}).get("sessionId")
+    mockserver.complete_session(str(session))
+
+
+def test_undone_by_a_checkpoint(mockserver: Sandbox) -> None:
+    """The test fails where its calls are undone."""
+    with mockserver.checkpoint():
+        assert create(mockserver, name="")
+
+
+def test_group_of_exceptions(mockserver: Sandbox) -> None:
+    """Two tasks of the client fail."""
+    create(mockserver)
+    raise ExceptionGroup("unhandled", [ValueError("no name"), ValueError("no key")])
 
 
 def test_own_words(mockserver: Sandbox) -> None:

@@ -26,6 +26,7 @@ OF_THIS_PROCESS = (
     ),
     *(
         "lost_prefix",
+        "name_that_nothing_resolves",
         "rate_limit_on_a_frozen_clock",
         "receiver_asserts",
         "receiver_is_at_another_path",

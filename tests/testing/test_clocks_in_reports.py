@@ -27,7 +27,7 @@ STOPWATCH = """
         return status
 """
 STOPPED = ("--timeout=0.5", "-o", "timeout_func_only=true", "--timeout-method=signal")
-WAITED = "The clock of sandbox_1 did not move: "
+WAITED = "the clock did not move: "
 
 
 def reported(suite: Suite, test: str, *arguments: str) -> list[str]:
@@ -35,7 +35,7 @@ def reported(suite: Suite, test: str, *arguments: str) -> list[str]:
 
 
 def is_waiting(found: list[str]) -> bool:
-    return any(line.startswith(WAITED) for line in found)
+    return any(line.startswith(WAITED) for line in found[:2])  # below the words of a test that was stopped
 
 
 OF_A_COROUTINE = """
@@ -275,8 +275,8 @@ class TestTwoClocks:
             """,
         )
 
-        [line] = [each for each in found if each.startswith("two clocks: ")]
-        assert cause in line
+        assert any(line.startswith("two clocks: ") for line in found)
+        assert any(cause in line for line in found)
 
 
 def test_real_time_continues_while_freezegun_stops_the_process(suite: Suite) -> None:

@@ -15,7 +15,6 @@ import requests
 from mockserver import MockServer, Sandbox
 from mockserver.testing.report.failures import describe
 from tests.clients.operations import SESSIONS
-from tests.testing.conftest import Suite
 
 IN_PROCESS = "http://mockserver.test"
 
@@ -121,27 +120,3 @@ def test_a_call_of_the_name_that_nothing_resolved_is_recognized(
         failures[urlsplit(url).hostname] = describe(raised.value).is_unresolved
 
     assert {"mockserver.test": True, "crm.example": False} == failures
-
-
-def test_the_report_names_a_call_that_nothing_resolved(suite: Suite) -> None:
-    result = suite.run(
-        """
-        import socket
-        import httpx
-
-        def test_it(mockserver, monkeypatch):
-            def lookup(*_, **__):
-                raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-            monkeypatch.setattr(socket, "getaddrinfo", lookup)
-            url = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["url"]
-            httpx.get(url, trust_env=False)
-        """
-    )
-
-    result.stdout.fnmatch_lines(
-        [
-            "The test raised ConnectError: *",
-            "mockserver.test is the address of calls in process, which only a client of mockserver opens: *",
-        ]
-    )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from tests.testing.conftest import Suite
 
 CASE = """
@@ -39,7 +37,7 @@ def test_a_failure_has_a_replay_document_and_a_trace_and_its_report_once(suite: 
     )
     assert (suite.pytester.path / f".mockserver/failures/{name}.yaml").is_file()
     assert (suite.pytester.path / f".mockserver/traces/{name}.html").is_file()
-    assert 1 == len(re.findall("Call #1 readCampaign .*404 CAMPAIGN_NOT_FOUND", result.stdout.str()))
+    assert 1 == result.stdout.str().count("what happened:")
 
 
 def test_a_test_that_passes_has_a_trace_if_each_is_asked_for(suite: Suite) -> None:

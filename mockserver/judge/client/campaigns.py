@@ -190,9 +190,8 @@ def _clones(trace: Trace, cause: str) -> Iterator[Verdict]:
             continue
         if _is_new_decision(trace, clone.original_id, why, create, start):
             continue
-        message = (
-            f"campaign {clone.id} is a clone of {clone.original_id}, created after {clone.trouble.why} and started too"
-        )
+        trouble = f"created after trouble with that ({clone.trouble.why})"
+        message = f"campaign {clone.id} is a clone of {clone.original_id}, {trouble} and started too"
         yield Proof(message, numbers((why, create, start)))
     yield from _unknown_effects(trace)
 

@@ -40,7 +40,7 @@ class Failure(NamedTuple):
         is_stop: True if Ctrl-C or a timeout ended the test.
         own_lines: A message that contains its cause, such as an invariant that does not hold; else empty.
         expected: The expectation on calls that does not hold; else None.
-        extra: Lines about the last of too many calls.
+        extra: Lines about the last of too many calls, or about the nearest of too few.
         nearest: The number of the call with the fewest differences from the expected one; None if there is none.
         raised: The exception, for one that is not a failed assertion; else None.
         asserted: The first line of a failed assertion's message; else None.

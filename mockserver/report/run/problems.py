@@ -76,7 +76,8 @@ def _readings(snapshot: SandboxSnapshot, failure: Failure) -> list[Problem]:
     """Return what the client made of its answers, but for the refusals that it may have expected."""
     expected = refused.expected_numbers(snapshot)
     calls = [call for call in snapshot.exchanges if call.n not in expected]
-    return _of(_READINGS, replace(snapshot, exchanges=calls), failure) if calls else []
+    found = _of(_READINGS, replace(snapshot, exchanges=calls), failure) if calls else []
+    return [problem for place, problem in enumerate(found) if problem not in found[:place]]
 
 
 def _place(problem: Problem) -> tuple[int, float]:
@@ -91,10 +92,17 @@ def _each_call_once(found: Iterable[Problem]) -> Iterator[Problem]:
     explained: set[int] = set()
     for problem in found:
         numbers = {call.number for call in problem.calls}
-        if numbers and numbers <= explained:
+        if numbers and numbers <= explained and not _says_more(problem):
             continue
         yield problem
         explained |= numbers
+
+
+def _says_more(problem: Problem) -> bool:
+    """Return True for a cause, and for a rule that the lines of its calls do not name."""
+    return problem.rank == "cause" or (
+        problem.rank == "fault" and not all("[" in call.result for call in problem.calls)
+    )
 
 
 def _of(causes: Sequence[Cause], snapshot: SandboxSnapshot, failure: Failure | None) -> list[Problem]:

@@ -7,6 +7,7 @@ from typing import Final
 
 from mockserver.core.redaction import Redactor
 from mockserver.report.problem import Problem, brief_lines
+from mockserver.report.run import words
 from mockserver.report.run.failure import Failure
 from mockserver.report.run.problems import problems, verdict
 from mockserver.report.run.sections import render_sections
@@ -55,7 +56,7 @@ def report(snapshot: SandboxSnapshot, failure: Failure | None) -> Report:
 def _verdict(snapshot: SandboxSnapshot, failure: Failure | None, found: list[Problem]) -> list[str]:
     """Return how the test failed; without a failure how many problems there are."""
     if snapshot.run_ended is not None:
-        return [f"The test was ended: {snapshot.run_ended}", f"  {_READS_HINT}"]
+        return [f"The test was ended: {words.named(snapshot.run_ended, snapshot.names)}", f"  {_READS_HINT}"]
     if failure is None:
         return [verdict(snapshot, found)]
     if failure.expected is not None:

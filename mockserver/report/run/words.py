@@ -32,6 +32,8 @@ _CAUSES: Final[Mapping[str, str]] = MappingProxyType(
     {"timer": "by the clock", "forced": "by the test", "page": "on the hosted page", "rule": "by"}
 )
 _NAMED: Final = ("campaigns", "templates", "entrypoints", "media")
+_A_CALL: Final = "a delayed call"  # which has no number before it arrives
+_ID: Final = re.compile(r"\b\w+_\w+\b")
 _NUMBER: Final = re.compile(r"^#[0-9]+ ")
 
 
@@ -61,15 +63,21 @@ def names_of(state: View, events: Iterable[View]) -> dict[str, str]:
     return names
 
 
+def named(text: str, names: Names) -> str:
+    """Return a text with the names of the records in place of their ids."""
+    return _ID.sub(lambda id: names.get(id[0], id[0]), text)
+
+
 def timer(what: str, id: str, names: Names) -> str:
     """Return what is due, with the name of its record."""
-    return f"{TIMERS.get(what, what)} {names.get(id, id)}"
+    return f"{TIMERS.get(what, what)} {names.get(id, _A_CALL if what == 'call.arrive' else id)}"
 
 
 def change(row: View, names: Names) -> str:
     """Return a change of a record's state."""
     former = f"{row['from']} -> " if row["from"] else ""
-    return f"{row['kind']} {names.get(row['id'], row['id'])}: {former}{row['to']}"
+    kind = "" if row["kind"] == "session" else f"{row['kind']} "  # the name of a session says it
+    return f"{kind}{names.get(row['id'], row['id'])}: {former}{row['to']}"
 
 
 def cause(row: View) -> str:

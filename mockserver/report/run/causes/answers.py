@@ -37,7 +37,7 @@ def misread(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Prob
         if reading.value is not ANSWER and not _contains(body, reading.value):
             continue
         value = body if reading.value is ANSWER else reading.value
-        lacks = _first_lack(value, reading)
+        lacks = _kind(body) if _is_gone_through(body, value) else _first_lack(value, reading)
         if lacks and (reading.is_parsed or _is_of_answers(snapshot, reading)):
             yield Problem(
                 headline=f"the answer of #{call.n} {lacks}",
@@ -46,6 +46,15 @@ def misread(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Prob
                 got=[f"answered {shorten(body)}"],
             )
         return
+
+
+def _is_gone_through(body: Any, value: Any) -> bool:
+    """Return True if what the client reads in is the name of a member, as of an object that it takes for a list."""
+    return isinstance(body, Mapping) and isinstance(value, str) and value in body
+
+
+def _kind(body: Any) -> str:
+    return f"is an object with {words.listed(body)}, and no list"
 
 
 def _is_of_answers(snapshot: SandboxSnapshot, reading: Reading) -> bool:
@@ -172,7 +181,7 @@ def _is_unread(change: View, last: Call) -> bool:
 
 
 def read_on(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield the reads at the end of a run that have all returned the same final status."""
+    """Yield the reads at the end of a run that have all returned the same final status, unless a finding says it."""
     last = snapshot.exchanges[-1]
     changes = [change for change in snapshot.transitions if change["id"] in last.path.split("/")]
     if not changes or changes[-1]["to"] not in LIFECYCLES[changes[-1]["kind"]].final:
@@ -184,7 +193,8 @@ def read_on(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Prob
         if call.path != last.path or not isinstance(body, Mapping) or body.get("status") != status:
             break
         reads.insert(0, call)
-    if len(reads) >= _READS_MIN:
+    told = {number for row in snapshot.findings for number in row.exchanges}
+    if len(reads) >= _READS_MIN and told.isdisjoint(call.n for call in reads):
         yield Problem(
             headline=f"{len(reads)} reads have returned the status {status}, which is final, and the client read on",
             calls=[words.call_line(call) for call in reads],

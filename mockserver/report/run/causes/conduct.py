@@ -17,7 +17,6 @@ from mockserver.report.run.causes.receivers import receiver_exceptions
 from mockserver.report.run.failure import Failure
 from mockserver.report.run.snapshot import SandboxSnapshot
 
-_ID: Final = re.compile(r"\b\w+_\w+\b")
 _VARYING: Final = re.compile(r"\w*\d\w*")  # ids and numbers in the messages of findings that are alike
 _COPY_CLAUSE: Final = "campaigns.name"
 
@@ -38,12 +37,7 @@ def _problem(snapshot: SandboxSnapshot, equal: Sequence[Finding]) -> Problem:
     more = f"; and {len(equal) - 1} more like it" if len(equal) > 1 else ""
     calls = words.lines_of(snapshot.exchanges, [number for each in equal for number in each.exchanges])
     problem = problem_of(equal[0], {call.number: call for call in calls})
-    return replace(problem, headline=f"{_named(snapshot, problem.headline)}{more}", calls=calls)
-
-
-def _named(snapshot: SandboxSnapshot, message: str) -> str:
-    """Return a finding's message with the names of the records in place of their ids."""
-    return _ID.sub(lambda id: snapshot.names.get(id[0], id[0]), message)
+    return replace(problem, headline=f"{words.named(problem.headline, snapshot.names)}{more}", calls=calls)
 
 
 def _is_of_receiver(rule: Check) -> bool:
@@ -59,7 +53,7 @@ def copies(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Probl
             continue  # a finding says it
         copy, original = (snapshot.names.get(row[key], row[key]) for key in ("cloneId", "originalId"))
         yield Problem(
-            headline=f"{copy!r} is a copy of {original!r}, created after {row['why']}",
+            headline=f"{copy!r} is a copy of {original!r}, created after trouble with that ({row['why']})",
             rank="cause",
             calls=words.lines_of(snapshot.exchanges, row["exchanges"]),
             advice=RULES["rename-after-lost-create"].advice,

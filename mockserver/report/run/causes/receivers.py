@@ -22,7 +22,8 @@ _AGE_ADVICE: Final = (
 )
 _OPEN: Final = frozenset(("due", "waiting"))
 _NO_ROUTE: Final = (404, 405)
-_EXTRA: Final = {"duplicate": "a duplicate", "unknown-kind": "an event of an unknown kind"}
+_UNKNOWN_KIND: Final = "unknown-kind"
+_EXTRA: Final = {"duplicate": "a duplicate", _UNKNOWN_KIND: "an event of an unknown kind"}
 
 
 class Attempted(NamedTuple):
@@ -132,8 +133,9 @@ def _refusal_advice(status: object, taken: int, is_by_age: bool) -> str:
 def repeated(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
     """Yield the latest event that was sent again until its receiver took it: what that counts, it counts more than once."""
     for each in reversed(list(_attempted(snapshot.events))):
-        answers = [attempt["status"] for attempt in each.delivery["attempts"] if attempt.get("status") is not None]
-        forged = [attempt for attempt in each.delivery["attempts"] if is_forged(attempt)]
+        attempts = [attempt for attempt in each.delivery["attempts"] if attempt.get("fault") != _UNKNOWN_KIND]
+        answers = [attempt["status"] for attempt in attempts if attempt.get("status") is not None]
+        forged = [attempt for attempt in attempts if is_forged(attempt)]
         if failure is not None and len(answers) > 1 and not forged:
             got = f"{each.event['event']} {len(answers)} times"
             url = _url(snapshot, each.delivery["endpoint"])
