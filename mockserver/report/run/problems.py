@@ -66,13 +66,13 @@ def problems(snapshot: SandboxSnapshot, failure: Failure | None) -> list[Problem
     found += faults.idle_rules(snapshot, failure)
     ranks = {problem.rank for problem in found}
     if ranks <= {"advice"}:
-        found += _readings(snapshot, failure)
+        found += readings(snapshot, failure)
     elif ranks <= {"fault", "advice"}:
         found += clocks.due(snapshot, failure)
     return found + list(refused.expected_refusals(snapshot, failure))
 
 
-def _readings(snapshot: SandboxSnapshot, failure: Failure) -> list[Problem]:
+def readings(snapshot: SandboxSnapshot, failure: Failure | None) -> list[Problem]:
     """Return what the client made of its answers, but for the refusals that it may have expected."""
     expected = refused.expected_numbers(snapshot)
     calls = [call for call in snapshot.exchanges if call.n not in expected]

@@ -22,7 +22,7 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.judge.client.judge import judge
 from mockserver.report.problem import Problem, with_texts
 from mockserver.report.run.history import folded, rows_of
-from mockserver.report.run.problems import problems, verdict
+from mockserver.report.run.problems import problems, readings, verdict
 from mockserver.report.run.snapshot import SandboxSnapshot, read_snapshot
 from mockserver.server.control import views
 from mockserver.server.control.page_parts import brief_exchange
@@ -32,6 +32,7 @@ from mockserver.trace.of_sandbox import trace_of
 from mockserver.wire.response import redactor
 
 _NEWEST: Final = 100  # calls, and changes, that are read whatever they show
+_WHOLE_BYTES, _LAST_BYTES = 2_000, 20_000  # of an answer that is read in full, and of the latest one
 _ROWS: Final = 25  # of what happened last, once equal ones are folded
 _ALIKE: Final = 200  # refused calls of one operation with one result that are read in full
 _COUNTED: Final = ("campaigns", "sessions", "templates", "entrypoints", "media", "webhooks")
@@ -56,7 +57,8 @@ def read_first_page(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> FirstP
     ids = {row["id"] for row in (*journal["transitions"], *history["coming"])}
     return FirstPage(
         verdict=verdict(seen, found, calls=state.journal.last_exchange),
-        problems=[with_texts(problem, hide.text) for problem in found],
+        is_bad=bool(found),
+        problems=[with_texts(problem, hide.text) for problem in found or readings(seen, None)],
         rows=[hide.text(row.lines[0].strip()) for row in rows],
         journal=journal,
         names={id: hide.text(seen.names[id]) for id in ids if id in seen.names},
@@ -102,14 +104,17 @@ def _exchanges(state: SandboxState, hide: Redactor) -> Iterator[Any]:
     """
     Yield the calls that failed or that a rule changed, and the newest, oldest first.
 
-    Those that were not refused are without headers and bodies. Of many that were refused alike, the later ones have those
+    The older ones that were not refused, and those with a long answer, are without headers and bodies. Of many that were refused alike, the later ones have those
     of the one before them.
     """
     alike: dict[object, list[Any]] = {}
     oldest = state.journal.last_exchange - _NEWEST
     for entry in state.journal.exchanges:
         if entry.status is None or entry.status < 400:
-            if entry.n > oldest or entry.fault is not None or entry.status is None:
+            most_bytes = _LAST_BYTES if entry.n == state.journal.last_exchange else _WHOLE_BYTES
+            if entry.n > oldest and len(entry.answer) <= most_bytes:
+                yield views.exchange(entry, hide)
+            elif entry.n > oldest or entry.fault is not None or entry.status is None:
                 yield brief_exchange(entry, hide)
             continue
         former = alike.setdefault(_result(entry), [])

@@ -43,6 +43,7 @@ def now(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     model = timeline.timeline_model(seen.journal, coming, seen.names, history["now"], rows_max=_TIMELINE_ROWS)
     return "now.html", {
         "verdict": seen.verdict,
+        "is_bad": seen.is_bad,
         "problems": problems[:_PROBLEMS],
         "more_problems": max(0, len(problems) - _PROBLEMS),
         "chosen": chosen,

@@ -23,7 +23,8 @@ class FirstPage:
 
     Attributes:
         verdict: The line above the problems.
-        problems: Of the whole run, the worst first.
+        is_bad: There are problems.
+        problems: Of the whole run, the worst first; without one what the latest call shows.
         rows: What happened last, as lines, oldest first.
         journal: The newest calls and changes, and all that failed, as the answer of the journal has them.
         names: Of the records in them, by their ids.
@@ -31,6 +32,7 @@ class FirstPage:
     """
 
     verdict: str
+    is_bad: bool
     problems: Sequence[Problem]
     rows: Sequence[str]
     journal: View

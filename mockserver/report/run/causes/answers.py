@@ -251,7 +251,9 @@ def sends(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Proble
 
 
 def last_answer(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield how often each operation was called, and what the latest call sent and got."""
+    """Yield how often each operation was called, and what the latest call sent and got, of a failed test."""
+    if failure is None:
+        return
     last = snapshot.exchanges[-1]
     counts = Counter(call.operation or call.path for call in snapshot.exchanges)
     called = [f"{name} ×{count}" if count > 1 else name for name, count in counts.items()]
