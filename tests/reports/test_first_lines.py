@@ -99,10 +99,7 @@ def first_page(folder: Path, name: str) -> list[str]:
 
 PLACES = [
     terminal,
-    pytest.param(
-        trace,
-        marks=pytest.mark.skip(reason="until the trace begins with the problems"),
-    ),
+    trace,
     pytest.param(
         first_page,
         marks=pytest.mark.skip(reason="until the first page begins with the problems"),
