@@ -228,6 +228,17 @@ def test_the_rows_are_those_of_the_report_and_none_of_them_is_folded_away(mockse
     ]
 
 
+@pytest.mark.mockserver(now=NOW)
+def test_a_new_day_has_its_date(mockserver: Sandbox) -> None:
+    for _ in range(2):
+        mockserver.call("GET", "/v1/campaigns")
+        mockserver.advance("1d")
+
+    first, _, date, second, _ = rows_of(page_of(mockserver))
+
+    assert ("#1", "2026-03-02", "#2") == (first.split()[1], date, second.split()[1])
+
+
 def test_a_request_is_a_command_of_curl_that_its_test_may_run_at_any_server(mockserver: Sandbox) -> None:
     mockserver.call("POST", "/v1/campaigns?own=1", json={"name": "it's", **CAMPAIGN})
 
