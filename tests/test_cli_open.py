@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import re
 import subprocess
@@ -16,9 +14,8 @@ import pytest
 import requests
 
 from mockserver import MockServer, Sandbox
+from mockserver.report.trace_page import render
 from mockserver.scenario import documents
-from mockserver.testing.report import trace_page
-from mockserver.testing.report.trace import trace
 from tests.processes import OWN_GROUP, interrupt
 from tests.testing.test_replay import GIVEN, NOW, campaigning, visiting
 from tests.testing.test_traces import run_of
@@ -73,7 +70,7 @@ def state_bytes(sandbox: Sandbox) -> bytes:
 
 def stored(sandbox: Sandbox, folder: Path) -> Path:
     file = folder / "trace.html"
-    file.write_bytes(trace_page.render(trace(run_of(sandbox))))
+    file.write_bytes(render(run_of(sandbox)))
     return file
 
 
@@ -134,66 +131,6 @@ def test_what_is_served_answers_calls(tmp_path: Path, opened: Callable[..., Any]
     assert ["GET /v1/campaigns", "POST /_mock/clock/advance"] == re.findall(r" 200 (\w+ \S+)", log)
 
 
-@pytest.mark.deep
-def test_each_position_of_the_slider_has_a_checkpoint_with_its_state(
-    tmp_path: Path, opened: Callable[..., Any]
-) -> None:
-    expected: list[Any] = []
-    with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
-        expected.append(state_bytes(sandbox))
-        for number in range(3):
-            sandbox.call("POST", "/v1/campaigns", json={"name": f"{number}", "platform": "chatapp", "templateId": "t", "cadence": 1})  # fmt: skip
-            expected.append(state_bytes(sandbox))
-        file = stored(sandbox, tmp_path)
-    served = opened(file, "--at", "1")
-    page = served.ask("GET", "/_mock/trace").text
-    (ids,) = re.findall(r'<script type="application/json" id="checkpoints">(.*?)</script>', page)
-    states = []
-    for checkpoint in json.loads(ids):
-        assert 204 == served.ask("POST", f"/_mock/checkpoints/{checkpoint}/restore").status_code
-        states.append(served.state())
-
-    assert expected == states
-
-
-def test_the_page_of_the_trace_runs_no_script_but_its_own(tmp_path: Path, opened: Callable[..., Any]) -> None:
-    with MockServer() as server, server.sandbox(now=NOW) as sandbox:
-        sandbox.call("GET", "/v1/campaigns")
-        file = stored(sandbox, tmp_path)
-    page = opened(file).ask("GET", "/_mock/trace")
-    policy = page.headers["Content-Security-Policy"]
-
-    assert "script-src 'sha256-" in policy and "frame-ancestors 'none'" in policy
-    assert "unsafe" not in policy and "'self'" in policy.partition("connect-src ")[2]
-
-
-def test_the_page_of_a_trace_of_another_version_has_the_script_of_this_one(
-    tmp_path: Path, opened: Callable[..., Any]
-) -> None:
-    with MockServer() as server, server.sandbox(now=NOW) as sandbox:
-        sandbox.call("GET", "/v1/campaigns")
-        file = stored(sandbox, tmp_path)
-    other = file.read_text("utf-8").replace("<style>", "<style>/* other */").replace("<script>", "<script>/* other */")
-    file.write_text(other, encoding="utf-8")
-    page = opened(file).ask("GET", "/_mock/trace")
-    scripts = re.findall("<(script|style)>(.*?)</", page.text, re.DOTALL)
-    hashes = [base64.b64encode(hashlib.sha256(source.encode()).digest()).decode() for _, source in scripts]
-
-    assert ["style", "script", "script"] == [kind for kind, _ in scripts]
-    assert [] == [digest for digest in hashes if digest not in page.headers["Content-Security-Policy"]]
-    assert "http-equiv" not in page.text
-
-
-def test_a_sandbox_that_repeats_no_run_has_no_trace(tmp_path: Path, opened: Callable[..., Any]) -> None:
-    file = tmp_path / "run.yaml"
-    with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
-        sandbox.call("GET", "/v1/campaigns")
-        file.write_text(documents.dump(sandbox.log.replay_document()), encoding="utf-8")
-    answer = opened(file).ask("GET", "/_mock/trace")
-
-    assert (404, True) == (answer.status_code, "this sandbox repeats no run" in answer.text)
-
-
 def test_a_document_of_a_failed_test_is_served_too(tmp_path: Path, opened: Callable[..., Any]) -> None:
     file = tmp_path / "run.yaml"
     with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
@@ -203,6 +140,34 @@ def test_a_document_of_a_failed_test_is_served_too(tmp_path: Path, opened: Calla
         file.write_text(documents.dump(sandbox.log.replay_document()), encoding="utf-8")
 
     assert expected == opened(file, "--at", "1").state()
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("form", ["html", "yaml"])
+def test_a_call_that_is_not_sent_again_has_its_number(tmp_path: Path, opened: Callable[..., Any], form: str) -> None:
+    with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
+        sandbox.call("POST", "/v1/messaging/media", body=b"x" * 200_000, headers={"content-type": "text/plain"})
+        campaigning(sandbox)
+        file = stored(sandbox, tmp_path)
+        (tmp_path / "trace.yaml").write_text(documents.dump(sandbox.log.replay_document()), encoding="utf-8")
+        second = sandbox.calls("*")[1]
+    served = opened(file.with_suffix(f".{form}"), "--at", "2")
+
+    assert f" after {second.method} {second.path}, its clock frozen" in served.lines[-1]
+
+
+@pytest.mark.deep
+def test_the_calls_of_a_trace_have_their_numbers_where_the_journal_has_dropped_some(
+    tmp_path: Path, opened: Callable[..., Any]
+) -> None:
+    with MockServer() as server, server.sandbox(now=NOW) as sandbox:
+        for path in ("/v1/campaigns", "/v1/campaigns", "/v1/message-templates", "/v1/campaigns"):
+            sandbox.call("GET", path)
+        sandbox._hosted.sandbox.journal.exchanges.popleft()
+        file = stored(sandbox, tmp_path)
+
+    assert " after GET /v1/message-templates, " in opened(file, "--at", "3").lines[-1]
+    assert "got call 5; expected one from 1 to 4" in refusal(str(file), "--at", "5")
 
 
 def refusal(*arguments: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from mockserver import MockServer, Sandbox, ScenarioError, cli
 from mockserver.report.recording import RecordingReport
-from mockserver.testing.report import trace_page
+from mockserver.report.trace_page import read_trace
 from mockserver.trace.entries import RecordingError
 from mockserver.trace.journals import replay_entries
 from mockserver.trace.recorded import recorded_trace
@@ -23,9 +23,8 @@ EXPECTED = f"expected 1, which mockserver {VERSION} reads"
 def trace_file(folder: Path, version: str) -> Path:
     """A trace of an empty run, as far as it is read."""
     file = folder / "trace.html"
-    data = {"trace": f'{{{version}"calls": [0]}}', "replay": "{}"}
-    scripts = (f'<script type="application/json" id="{id}">{text}</script>' for id, text in data.items())
-    file.write_text("".join(scripts), encoding="utf-8")
+    data = f'{{{version}"before": 0, "document": {{}}}}'
+    file.write_text(f'<script type="application/json" id="trace">{data}</script>', encoding="utf-8")
     return file
 
 
@@ -65,16 +64,19 @@ def test_a_replay_document_of_another_version_is_no_recording() -> None:
     assert f"run.json: got version 2 of a replay document; {EXPECTED}" == str(refusal.value)
 
 
-@pytest.mark.parametrize("version", ["", '"version": 1, '])
-def test_a_trace_of_this_version_is_read(tmp_path: Path, version: str) -> None:
-    assert ({}, []) == trace_page.read_trace(trace_file(tmp_path, version).read_text(encoding="utf-8"))
+def test_a_trace_of_this_version_is_read(tmp_path: Path) -> None:
+    assert ({}, 0) == read_trace(trace_file(tmp_path, '"version": 2, ').read_text(encoding="utf-8"))
 
 
-def test_a_trace_of_another_version_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = trace_file(tmp_path, '"version": 2, ')
+@pytest.mark.parametrize(("version", "found"), [("", 1), ('"version": 1, ', 1), ('"version": 3, ', 3)])
+def test_a_trace_of_another_version_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], version: str, found: int
+) -> None:
+    file = trace_file(tmp_path, version)
+    expected = f"expected 2, which mockserver {VERSION} reads"
 
     assert 2 == cli.main(["open", str(file), "--port", "0"])
-    assert f"mockserver: {file}: got version 2 of a trace; {EXPECTED}\n" == capsys.readouterr().err
+    assert f"mockserver: {file}: got version {found} of a trace; {expected}\n" == capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ CORE = (
 )  # fmt: skip
 SERVER = (
     ("errors", "http1", "log"), ("exchange",), ("webhooks",), ("hosting", "docs_page"), ("hosted_page", "dashboard"), ("control",),
-    ("front_controller", "worlds", "wsgi"), ("app", "socket_handler"),
+    ("front_controller", "wsgi"), ("app", "socket_handler"),
 )  # fmt: skip
 TESTING = (
     ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments", "run_end", "key_labels"), ("backend", "setting_checks"), ("sandbox_parts",),

@@ -91,7 +91,6 @@ SAFE = {
     ("testing.arguments", "length_of_advance", "int"): "a float that is whole",
     ("testing.rules.builder", "fired", "int"): "a count of the mock's own",
     ("testing.rules.builder", "matched", "int"): "a count of the mock's own",
-    ("testing.report.trace_page", "_hash", "decode"): "base64",
     ("testing.strategies.entities", "webhooks", "decode"): "base64",
     ("testing.strategies.audiences", "_instant", "fromisoformat"): "ValueError is for who gave the filter",
     ("testing.strategies.scripts", "durations", "int"): "a duration of the contract",

@@ -47,6 +47,7 @@ def test_the_wheel_contains_only_the_package_and_its_data(built: Built) -> None:
         "mockserver/server/docs_page/static/script.js",
         "mockserver/report/static/style.css",
         "mockserver/report/static/file.css",
+        "mockserver/report/templates/trace.html",
         "mockserver/server/docs_page/templates/document.html",
         "mockserver/server/hosted_page/static/style.css",
         "mockserver/server/hosted_page/templates/base.html",

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
+from mockserver._json import JSON
 from mockserver.cli import serve as serving
 from mockserver.cli import settings
 from mockserver.cli.terminal import fit
@@ -29,10 +30,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def open_file(options: argparse.Namespace, out: TextIO) -> int:
     """Repeat the run up to a call, and serve its sandbox until SIGINT or SIGTERM."""
     texts: list[str] = []
-    repeat = _repeat_trace if options.file.suffix == ".html" else _repeat_document
 
     def create(host: SandboxHost) -> HostedSandbox:
-        hosted, lines = repeat(host, options.file, options.at)
+        hosted, lines = _repeat(host, options.file, options.at)
         texts.extend(lines)
         return hosted
 
@@ -41,63 +41,45 @@ def open_file(options: argparse.Namespace, out: TextIO) -> int:
     )
 
 
-def _repeat_trace(host: SandboxHost, file: Path, at: int | None) -> tuple[HostedSandbox, list[str]]:
+def _repeat(host: SandboxHost, file: Path, at: int | None) -> tuple[HostedSandbox, list[str]]:
     """
-    Create the default sandbox in the state after a call of a trace, with the trace's page at `/_mock/trace`.
+    Create the default sandbox in the state after a call of a run, or after the whole run.
 
-    Each position of the slider is a checkpoint. Only the calls before the state have a label, by which the dashboard
-    undoes them.
+    Each call has a checkpoint with its label, by which the dashboard undoes it.
     """
-    from mockserver.testing.report.replay import replay_in
-    from mockserver.testing.report.trace import position_of
-    from mockserver.testing.report.trace_page import read_trace, served
-
-    try:
-        html = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as failure:
-        raise ValueError(f"{file}: got byte {failure.start} that is not UTF-8; expected a trace") from None
-    try:
-        trace = read_trace(html)
-    except ValueError as refusal:
-        raise ValueError(f"{file}: {refusal}") from None
-    if trace is None:
-        raise ValueError(f"{file}: got a page without a trace; expected one that --mockserver-trace has written")
-    document, calls = trace
-    hosted, stop = _create(host, document), position_of(calls, at)
-    replayed, outcomes = replay_in(hosted, document), []
-    positions, state = [hosted.save_checkpoint()], hosted.sandbox.checkpoint()
-    for number, entry in enumerate(document.get("calls", ()), 1):
-        if number <= stop and "call" in entry:
-            hosted.save_checkpoint(entry["call"])
-        outcomes.append(next(replayed))
-        positions.append(hosted.save_checkpoint())
-        if number == stop:
-            state = hosted.sandbox.checkpoint()
-    if stop < len(outcomes):
-        hosted.restore(state)
-    hosted.trace_page = served(html, positions)
-    lines = _lines(hosted, document, outcomes[:stop])
-    return hosted, [*lines, "The slider of /_mock/trace serves the state after any of its steps."]
-
-
-def _repeat_document(host: SandboxHost, file: Path, at: int | None) -> tuple[HostedSandbox, list[str]]:
-    """Create the default sandbox in the state after a call of a document that repeats a run."""
     from mockserver.scenario.documents import read
     from mockserver.testing.report.replay import replay_in
 
-    document = read(file)
+    # A call that the journal has dropped or cut has a number, and is not sent again.
+    document, unsent = _read_trace(file) if file.suffix == ".html" else (read(file), 0)
     hosted = _create(host, document)
     replayed, outcomes = replay_in(hosted, document), []
     for entry in document.get("calls", ()):
         if "call" in entry:
             hosted.save_checkpoint(entry["call"])
         outcomes.append(next(replayed))
-        if at is not None and hosted.sandbox.journal.last_exchange >= at >= 1:
+        unsent += "cut" in entry
+        if at is not None and hosted.sandbox.journal.last_exchange + unsent >= at >= 1:
             break
     else:
         if at is not None:
-            raise ValueError(f"got call {at}; expected one from 1 to {hosted.sandbox.journal.last_exchange}")
+            raise ValueError(f"got call {at}; expected one from 1 to {hosted.sandbox.journal.last_exchange + unsent}")
     return hosted, _lines(hosted, document, outcomes)
+
+
+def _read_trace(file: Path) -> tuple[JSON, int]:
+    """Return the document of a trace, and the number of calls of its run before the first one of the document."""
+    from mockserver.report.trace_page import read_trace
+
+    try:
+        trace = read_trace(file.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as failure:
+        raise ValueError(f"{file}: got byte {failure.start} that is not UTF-8; expected a trace") from None
+    except ValueError as refusal:
+        raise ValueError(f"{file}: {refusal}") from None
+    if trace is None:
+        raise ValueError(f"{file}: got a page without a trace; expected one that --mockserver-trace has written")
+    return trace
 
 
 def _create(host: SandboxHost, document: Mapping[str, Any]) -> HostedSandbox:

@@ -14,7 +14,6 @@ from mockserver.contract.text import printable
 from mockserver.pytest_plugin import options
 from mockserver.pytest_plugin.ownership import SandboxOwnership
 from mockserver.pytest_plugin.reported_run import ReportedRun, reported_run
-from mockserver.report.run.text import report as report_of
 from mockserver.scenario import documents
 from mockserver.testing.report.failures import SelfExplainingError, describe
 from mockserver.testing.report.folder import (
@@ -83,11 +82,10 @@ def _lines(
     item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseException | None, ownership: SandboxOwnership
 ) -> Iterator[str]:
     run = reported_run(item, sandbox, place, ownership, describe(failure), failure)
-    text = report_of(run.views, run.described)
     is_empty = sandbox.is_rolled_back and not run.views.exchanges and not isinstance(failure, SelfExplainingError)
     if not (run.views.name == "self.mockserver" and has_notes(failure)):  # else the report is part of the error above
-        yield from [_ROLLED_BACK] if is_empty else text.summary
-        yield from text.sections
+        yield from [_ROLLED_BACK] if is_empty else run.report.summary
+        yield from run.report.sections
     page = sandbox._backend.page_url
     if page is not None:
         yield f"while the sandbox is open: {page}"

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pytest
 
-from mockserver._json import JSON, View
+from mockserver._json import JSON
 from mockserver.pytest_plugin import conduct
 from mockserver.pytest_plugin.ownership import SandboxOwnership
+from mockserver.report.run import text
 from mockserver.report.run.failure import Failure
 from mockserver.report.run.snapshot import SandboxSnapshot
 from mockserver.testing.report.folder import file_name
@@ -44,6 +44,11 @@ class ReportedRun:
     undone: UndoneRun | None
 
     @cached_property
+    def report(self) -> text.Report:
+        """Its report."""
+        return text.report(self.views, self.described)
+
+    @cached_property
     def document(self) -> JSON:
         """The document that repeats it."""
         if self.undone is None:
@@ -53,12 +58,6 @@ class ReportedRun:
     def har(self) -> bytes:
         """Return its calls as a HAR."""
         return json.dumps(self.undone.har if self.undone else self.sandbox.log.har(), indent=1).encode()
-
-    def journal(self) -> Sequence[View]:
-        """Return the exchanges of its journal."""
-        journal: JSON = self.undone.journal if self.undone else self.sandbox._backend.run("readJournal")
-        exchanges: Sequence[View] = journal["exchanges"]
-        return exchanges
 
 
 def reported_run(

@@ -15,12 +15,9 @@ import pytest
 
 from mockserver.contract.text import printable
 from mockserver.pytest_plugin.reported_run import ReportedRun
-from mockserver.report.run import text
-from mockserver.report.run.problems import problems, verdict
+from mockserver.report.trace_page import TracedRun, render
 from mockserver.testing.report.failures import frames, message
 from mockserver.testing.report.folder import FOLDER, write_file
-from mockserver.testing.report.trace import TracedRun, TraceHead, trace
-from mockserver.testing.report.trace_page import render
 
 _FOLDER: Final = Path(FOLDER, "traces")
 _PROPERTY: Final = "mockserver_trace"
@@ -37,7 +34,7 @@ def write(item: pytest.Item, run: ReportedRun, replay: str = "") -> str:
     """
     try:
         root, har = item.config.rootpath, f"{run.file}.har"
-        page = render(trace(_traced(run, replay, har)))
+        page = render(_traced(run, replay, har))
         file = write_file(root / _FOLDER / f"{run.file}.html", root, page)
         write_file(root / _FOLDER / har, root, run.har())
     except Exception as problem:  # noqa: BLE001 - a trace must not hide the failure that it is about
@@ -50,24 +47,18 @@ def write(item: pytest.Item, run: ReportedRun, replay: str = "") -> str:
 def _traced(run: ReportedRun, replay: str, har: str) -> TracedRun:
     backend = run.sandbox._backend
     hosted = getattr(backend, "hosted", None)  # None for a sandbox on another server
-    found = problems(run.views, run.described)
     return TracedRun(
-        head=TraceHead(
-            name=run.name,
-            outcome="passed" if run.described is None else "failed",
-            verdict=verdict(run.views, found),
-            problems=found,
-            failure=message(run.failure),
-            frames=frames(run.failure),
-            report=text.report(run.views, run.described).sections,
-            replay=replay,
-            har=har,
-        ),
-        journal=run.journal(),
+        name=run.name,
+        is_failed=run.described is not None,
+        snapshot=run.views,
+        report=run.report,
         document=run.document,
         secrets=[backend.secret_key, backend.public_key, *(hosted.sandbox.secrets() if hosted else ())],
         base_url=hosted.base_url if hosted else backend.base_url(),
-        sandbox_id=run.sandbox.id,
+        failure=message(run.failure),
+        frames=frames(run.failure),
+        replay=replay,
+        har=har,
     )
 
 

@@ -122,28 +122,17 @@ def middle(text: object, chars: int) -> str:
     return f"{whole[:begin]}…{whole[end:]}"
 
 
-def link_calls(markup: str, address: str, shown: Container[int] | None = None) -> Markup:
-    """
-    Return markup in which each `#n` is a link to that call.
-
-    Args:
-        markup: A text that is escaped already.
-        address: The begin of the address of a call, to which its number is added.
-        shown: The calls that have an address; None if all have one.
-    """
+@pass_context
+def _linked(context: Context, text: object, address: str) -> Markup:
+    """Return a text with links to its calls; of a page that names its `shown_calls` to these alone."""
+    shown: Container[int] | None = context.get("shown_calls")
 
     def link(call: re.Match[str]) -> str:
         number = int(call[1])
         is_shown = shown is None or number in shown
         return f'<a href="{escape(address)}{number}">#{number}</a>' if is_shown else call[0]
 
-    return Markup(_CALL.sub(link, markup))
-
-
-@pass_context
-def _linked(context: Context, text: object, address: str) -> Markup:
-    """Return a text with links to its calls; of a page that names its `shown_calls` to these alone."""
-    return link_calls(escape(visible(text)), address, context.get("shown_calls"))
+    return Markup(_CALL.sub(link, escape(visible(text))))
 
 
 def instant_of(text: str) -> Instant:

@@ -372,25 +372,6 @@ def run_recorded(hosted: HostedSandbox, name: str, arguments: Mapping[str, Any])
     return None
 
 
-def world_changes(hosted: HostedSandbox) -> Callable[[], tuple[JSON, list[Any]]]:
-    """
-    Return a function that reads the state of a sandbox as objects by id.
-
-    It returns the state and its differences from the state that it returned before.
-    """
-    from mockserver.server import worlds  # late: only a trace reads it
-
-    reader = worlds.WorldReader(hosted.sandbox)
-    before: JSON = {}
-
-    def read() -> tuple[JSON, list[Any]]:
-        nonlocal before
-        known, before = before, reader.read()
-        return before, list(worlds.differences(known, before))
-
-    return read
-
-
 def wait_for_change(
     changed: threading.Event, condition: Callable[[], bool], timeout_s: float, poll_s: float | None = None
 ) -> bool:

@@ -14,14 +14,16 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlencode
 
+from mockserver._json import View
 from mockserver.contract.endpoints import ENDPOINTS, Operation
 from mockserver.core.instants import Duration, Instant, parse
 from mockserver.core.redaction import Redactor
+from mockserver.report.trace_page import TracedRun
 from mockserver.server.control import webhooks
 from mockserver.server.control.routes import COMMANDS, handle_control_request
 from mockserver.server.exchange import handle_api_request
 from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.failed_runs import FailedRun, KeptFiles
+from mockserver.server.hosting.failed_runs import KeptFiles
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.hosting.limits import Drain, Limiter, ServerLimits
 from mockserver.server.hosting.runtime import HostRuntime
@@ -85,12 +87,12 @@ class NamedFiles:
     def failure_of(self, sandbox_id: str, name: str, words: str) -> tuple[str, str]:
         return name, words
 
-    def keep(self, run: FailedRun) -> KeptFiles:
+    def keep(self, run: TracedRun, har: View) -> KeptFiles:
         endings = ("yaml", "har", "html", "txt")
-        replay, har, trace, report = (f"/home/me/failures/{run.name}.{ending}" for ending in endings)
+        replay, calls, trace, report = (f"/home/me/failures/{run.name}.{ending}" for ending in endings)
         return KeptFiles(
             replay,
-            har,
+            calls,
             trace,
             report,
             [f"to repeat its calls, without the client: mockserver replay-calls {replay}", f"this report: {report}"],

@@ -46,7 +46,7 @@ def test_a_trace_shows_the_lanes_and_the_actor_of_each_call(server: MockServer, 
 
     for lane in finding.lanes():
         assert " ".join(lane.split()) in " ".join(page.split())
-    assert page.index("worker  #1 listCampaigns") < page.index("cron    #2 listCampaigns")
+    assert page.index("worker #1 listCampaigns") < page.index("cron #2 listCampaigns")
     assert json.loads((tmp_path / "promotions-duplicate-executions.json").read_text("utf-8"))["summary"].endswith(
         "(schedule 'worker*2 cron')"
     )

@@ -11,11 +11,11 @@ from urllib.parse import quote
 import pytest
 
 from mockserver import MockServer
+from mockserver.report.trace_page import read_trace
 from mockserver.scenario import documents
 from mockserver.testing.report import failed_runs
 from mockserver.testing.report.failed_runs import FailedRuns
 from mockserver.testing.report.replay import print_replay
-from mockserver.testing.report.trace_page import read_trace
 from tests.server.control_calls import NOON, Made, control, make, refused
 
 FAILURE = "?failure=expected+a+campaign&name=TestReads"
@@ -56,12 +56,12 @@ def test_a_sandbox_that_ends_as_failed_leaves_its_files(url: str, folder: Path) 
     assert FILES == files(folder)
     lines = (folder / "TestReads.txt").read_text("utf-8").splitlines()
     assert "the test failed: expected a campaign" == lines[0]
-    assert "Call #1 readCampaign was refused: 404 CAMPAIGN_NOT_FOUND" == lines[1]
+    assert "readCampaign got the campaign id 'none'; expected one of the key's tenant, which has none" == lines[1]
     assert 0 == print_replay(documents.read(folder / "TestReads.yaml"), StringIO())
     trace = (folder / "TestReads.html").read_text("utf-8")
     assert "readCampaign GET /v1/campaigns/none" in trace
-    document, steps = read_trace(trace) or ({}, [])
-    assert ("TestReads", [1]) == (document["scenario"], steps)
+    document, before = read_trace(trace) or ({}, -1)
+    assert ("TestReads", 1, 0) == (document["scenario"], len(document["calls"]), before)
     assert 'href="TestReads.har"' in trace
     (entry,) = json.loads((folder / "TestReads.har").read_text("utf-8"))["log"]["entries"]
     assert 404 == entry["response"]["status"]

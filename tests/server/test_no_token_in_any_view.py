@@ -16,6 +16,7 @@ import pytest
 from mockserver.cli import main
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.redaction import Redactor, is_secret_name
+from mockserver.report.trace_page import read_trace
 from mockserver.server import front_controller
 from mockserver.server.control import access
 from mockserver.server.control.routes import ROUTES
@@ -25,7 +26,6 @@ from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHos
 from mockserver.server.hosting.log_lines import ServerLog, as_json, as_text
 from mockserver.testing.report.failed_runs import FailedRuns
 from mockserver.testing.report.replay import print_replay, replay
-from mockserver.testing.report.trace_page import read_trace
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
 from tests.clients.operations import SESSIONS
@@ -401,10 +401,10 @@ def test_the_masked_files_of_a_failed_test_are_replayed_opened_and_judged(
         world.send("GET", f"/v1/campaigns{query}", sent)
     world.send("POST", "/v1/campaigns", {**sent, **AS_JSON}, json.dumps({**DRAFT, "name": SERVER}).encode())
     world.send("POST", "/_mock/report?failure=x&name=TestX")
-    trace, steps = read_trace((world.folder / "TestX.html").read_text("utf-8")) or ({}, [])
+    trace, before = read_trace((world.folder / "TestX.html").read_text("utf-8")) or ({}, -1)
 
     assert 0 == main(["replay-calls", str(world.folder / "TestX.yaml")])
-    assert [1, 2, 3, 4] == steps
+    assert (4, 0) == (len(trace["calls"]), before)
     assert [] == [line for row in replay(trace) for line in row.differences if "cut" not in line]
     assert 0 == main(["judge", str(world.folder / "TestX.har")]), capsys.readouterr().out
 

@@ -1,61 +1,51 @@
-"""The trace of a test: what is in the file, its size and its cost, and the states that it shows and serves again."""
+"""The trace of a test: what is in the file, its size, and what `mockserver open` reads in it."""
 
 from __future__ import annotations
 
-import copy
 import itertools
 import json
 import re
 import shlex
-from collections.abc import Callable
-from dataclasses import replace
-from pathlib import Path
+from html import unescape
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
-from mockserver._json import JSON
 from mockserver.report.problem import CallLine, Problem
-from mockserver.report.run.problems import problems
-from mockserver.server import worlds
-from mockserver.server.control import views
-from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import SandboxHost
-from mockserver.testing.report import trace_page
-from mockserver.testing.report.replay import replay, replay_in
+from mockserver.report.run import history
+from mockserver.report.run.text import Report
+from mockserver.report.run.text import report as report_of
+from mockserver.report.trace_page import TracedRun, read_trace, render
+from mockserver.testing.report.replay import replay
 from mockserver.testing.report.snapshots import snapshot
-from mockserver.testing.report.trace import TracedRun, TraceHead, position_of, trace
-from tests.harness.steps import python_calls
 from tests.server.hostile import TEXTS
 from tests.server.test_no_key_in_any_view import FORMS
-from tests.testing.test_replay import GIVEN, NOW, RUNS
+from tests.testing.test_replay import NOW
 
 CAMPAIGN = {"platform": "chatapp", "templateId": "template_hello", "cadence": 10}
 SEED: dict[str, Any] = {"templates": [{"id": "template_hello"}], "chats": {"count": 30}}
 
 
-def run_of(sandbox: Sandbox, name: str = "tests/test_it.py::test_it", **changed: Any) -> TracedRun:
-    """The run of a sandbox so far, as a failing test would trace it."""
+def run_of(sandbox: Sandbox, **changed: Any) -> TracedRun:
+    """The run of a sandbox so far, as a failing test would trace it; `problems` and `sections` are those of its report."""
     hosted, views = sandbox._hosted, snapshot(sandbox._backend, sandbox.settings)
-    found = problems(views, None)
-    head = TraceHead(
-        name=name,
-        outcome="failed",
-        problems=found,
-        failure="AssertionError: assert 1 == 2",
-        frames=["client.py:3 `assert count == 2`", "test_it.py:9 `read(client)`"],
-        report=sandbox.report().splitlines(),
-    )
+    report = report_of(views, None)
+    own = {
+        "name": "tests/test_it.py::test_it",
+        "is_failed": True,
+        "failure": "AssertionError: assert 1 == 2",
+        "frames": ["client.py:3 `assert count == 2`", "test_it.py:9 `read(client)`"],
+        **changed,
+    }
+    found, sections = own.pop("problems", report.problems), own.pop("sections", report.sections)
     return TracedRun(
-        head=replace(head, **changed),
-        journal=sandbox.log.journal["exchanges"],
-        document=sandbox.log.replay_document(name),
+        snapshot=views,
+        report=Report(problems=found, summary=[], sections=sections),
+        document=sandbox.log.replay_document(own["name"]),
         secrets=hosted.sandbox.secrets(),
         base_url=hosted.base_url,
-        sandbox_id=sandbox.id,
+        **own,
     )
 
 
@@ -74,23 +64,14 @@ def problem_with(text: str) -> Problem:
 
 
 def page_of(sandbox: Sandbox, **changed: Any) -> str:
-    return trace_page.render(trace(run_of(sandbox, **changed))).decode()
+    return render(run_of(sandbox, **changed)).decode()
 
 
-def data_of(page: str) -> Any:
-    match = re.search(r'<script type="application/json" id="trace">(.*?)</script>', page, re.DOTALL)
-    assert match is not None
-    return json.loads(match[1])
-
-
-def worlds_of(page: str) -> list[Any]:
-    """The world after each step, as the script of the page has it."""
-    data = data_of(page)
-    states = [data["start"]]
-    for changes in data["changes"][1:]:
-        states.append(copy.deepcopy(states[-1]))
-        worlds.apply(states[-1], [[data["paths"][number], *value] for number, *value in changes])
-    return states
+def rows_of(page: str) -> list[str]:
+    """The text of each row of what happened, on one line."""
+    (history,) = re.findall(r'<ol class="history">(.*?)</ol>', page, re.DOTALL)
+    rows = re.findall(r"<li\b.*?</li>", history, re.DOTALL)
+    return [" ".join(unescape(re.sub("<[^>]*>", " ", row)).split()) for row in rows]
 
 
 def campaigns(sandbox: Sandbox, calls: int) -> None:
@@ -113,52 +94,8 @@ def test_200_calls_are_in_a_file_of_less_than_300_kb(mockserver: Sandbox) -> Non
 
     page = page_of(mockserver)
 
-    assert 200 == mockserver.log.call_count == data_of(page)["calls"][-1]
+    assert [f"call-{number}" for number in range(1, 201)] == re.findall(r'<details id="(call-\d+)">', page)
     assert len(page.encode()) < 300_000
-
-
-@pytest.mark.law
-@pytest.mark.mockserver(now=NOW, given=SEED)
-def test_a_trace_costs_a_few_times_what_its_replay_costs(mockserver: Sandbox) -> None:
-    """A ratio of steps, since the machine may be busy; `python -m tests.benchmarks.traces` prints milliseconds."""
-    campaigns(mockserver, 200)
-    run = run_of(mockserver)
-    trace_page.render(trace(run))
-
-    replayed = python_calls(lambda: list(replay(run.document)))
-    traced = python_calls(lambda: trace_page.render(trace(run)))
-
-    assert traced < 6 * replayed
-
-
-@pytest.mark.parametrize("play", RUNS)
-def test_the_states_of_a_trace_are_those_of_its_replay(mockserver_server: MockServer, play: Callable[..., Any]) -> None:
-    with mockserver_server.sandbox(now=NOW, given=GIVEN) as sandbox:
-        play(sandbox)
-        states = worlds_of(page_of(sandbox))
-        hosted = SandboxHost().create(SandboxConfig(sandbox.log.replay_document()))
-        expected = [worlds.world(views.state(hosted.sandbox, chats=20))]
-        for _ in replay_in(hosted, sandbox.log.replay_document()):
-            expected.append(worlds.world(views.state(hosted.sandbox, chats=20)))
-
-        final = worlds.world(views.state(sandbox._hosted.sandbox, chats=20))
-
-    assert expected == states
-    assert final == states[-1]  # no endpoint of a webhook is in these runs
-
-
-JSON_VALUES = st.recursive(st.none() | st.booleans() | st.text(max_size=2), lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=1), inner, max_size=3))  # fmt: skip
-OBJECTS = st.dictionaries(st.text(max_size=1), JSON_VALUES, max_size=4)
-
-
-@given(OBJECTS, OBJECTS)
-def test_the_differences_of_two_worlds_lead_from_one_to_the_other(before: JSON, after: JSON) -> None:
-    changed = copy.deepcopy(before)
-
-    worlds.apply(changed, list(worlds.differences(before, after)))
-
-    assert after == changed
-    assert [] == list(worlds.differences(after, copy.deepcopy(after)))
 
 
 @pytest.mark.parametrize("opens_socket", [False, True], ids=["in process", "over a socket"])
@@ -227,12 +164,12 @@ def test_no_text_of_a_run_is_markup(mockserver: Sandbox) -> None:
         name=evil[0],
         failure="\n".join(evil),
         frames=evil,
-        report=evil,
+        sections=evil,
         problems=[problem_with(text) for text in evil],
     )
 
-    assert 3 == len(re.findall(r"<script\b", page)) == page.count("</script>")
-    assert [] == re.findall(r"<(?:img|svg|b)\b", re.sub(r"<b>(?=[^<]*</b>)", "", page))
+    assert 1 == len(re.findall(r"<script\b", page)) == page.count("</script>")
+    assert [] == re.findall(r"<(?:img|svg|b)\b", page)
 
 
 @pytest.mark.mockserver(now=NOW)
@@ -241,37 +178,72 @@ def test_the_file_asks_for_nothing_from_outside(mockserver: Sandbox) -> None:
 
     page = page_of(mockserver)
 
-    assert [] == re.findall(r"\b(?:src|href)=(?!\"#)|@import|url\(|\bfetch\(|XMLHttpRequest", page)
+    assert [] == re.findall(r"\b(?:src|href)=(?!\"#)|@import|url\(", page)
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', page)
-    assert policy.startswith("default-src 'none'; style-src 'sha256-")
+    assert unescape(policy).startswith("default-src 'none'; style-src 'sha256-")
     assert "unsafe" not in policy
 
 
+def test_the_file_has_no_script_and_says_of_none(mockserver: Sandbox) -> None:
+    mockserver.call("GET", "/v1/campaigns")
+
+    page = page_of(mockserver)
+
+    assert ['<script type="application/json" id="trace">'] == re.findall(r"<script\b[^>]*>", page)
+    assert "script-src" not in page and "JavaScript" not in page
+
+
 @pytest.mark.mockserver(now=NOW, given=SEED)
-def test_each_call_has_its_bodies_its_reason_and_what_it_changed(mockserver: Sandbox) -> None:
+def test_each_call_has_its_request_its_reason_and_its_answer_and_what_followed_is_below_it(mockserver: Sandbox) -> None:
     created = mockserver.call("POST", "/v1/campaigns", json={"name": "promo", **CAMPAIGN}).json()["campaignId"]
-    mockserver.call("POST", f"/v1/campaigns/{created}/start")
-    mockserver.call("POST", f"/v1/campaigns/{created}/start")
+    for _ in range(2):
+        mockserver.call("POST", f"/v1/campaigns/{created}/start")
     for _ in range(2):
         mockserver.call("GET", "/v1/message-templates")
+    mockserver.advance("1s")
 
-    made = trace(run_of(mockserver))
+    create, drafted, start, running, started, refused, first, second, advanced = rows_of(page_of(mockserver))
 
-    create, start, again, first, second = made.steps
-    assert '"name": "promo"' in create.calls[0].sent
-    assert [f"new: campaigns {created}"] == create.changed
-    assert f"campaigns {created}: status draft → processing" in start.changed
-    assert ("refused", []) == (again.calls[0].tone, again.changed)
-    assert "start.already" in again.calls[0].because
-    assert "template_hello" in first.calls[0].answered
-    assert ("", 4, "", 4) == (second.calls[0].sent, second.calls[0].sent_as, second.calls[0].answered, second.calls[0].answered_as)  # fmt: skip
+    assert create.startswith("12:00:00.000 #1 createCampaign POST /v1/campaigns 201 Sent curl -X POST")
+    assert '"name": "promo"' in create
+    assert ["campaign promo: draft", "campaign promo: draft -> processing"] == [row[13:] for row in (drafted, started)]
+    assert "#2 startCampaign" in start and "execution promo" in running
+    assert "Because" in refused and "start.already" in refused and "Sent as #2 Answered" in refused
+    assert "Answered" in first and "template_hello" in first
+    assert second.endswith("200 Equal to #4")
+    assert "clock: advance by 1s" == advanced[13:]
+
+
+@pytest.mark.mockserver(now=NOW, given=SEED)
+def test_the_rows_are_those_of_the_report_and_none_of_them_is_folded_away(mockserver: Sandbox) -> None:
+    campaigns(mockserver, 30)
+    run = run_of(mockserver)
+
+    shown = rows_of(render(run).decode())
+
+    rows = history.rows_of(run.snapshot)
+    assert len(rows) == len(shown)
+    assert [" ".join(row.lines[0].split()) for row in rows if not row.call] == [
+        line for line, row in zip(shown, rows, strict=True) if not row.call
+    ]
+
+
+@pytest.mark.mockserver(now=NOW)
+def test_a_new_day_has_its_date(mockserver: Sandbox) -> None:
+    for _ in range(2):
+        mockserver.call("GET", "/v1/campaigns")
+        mockserver.advance("1d")
+
+    first, _, date, second, _ = rows_of(page_of(mockserver))
+
+    assert ("#1", "2026-03-02", "#2") == (first.split()[1], date, second.split()[1])
 
 
 def test_a_request_is_a_command_of_curl_that_its_test_may_run_at_any_server(mockserver: Sandbox) -> None:
     mockserver.call("POST", "/v1/campaigns?own=1", json={"name": "it's", **CAMPAIGN})
 
-    (call,) = trace(run_of(mockserver)).steps[0].calls
-    command, *options = call.sent.split(" \\\n  ")
+    (sent,) = re.findall("<h3>Sent</h3><pre>(.*?)</pre>", page_of(mockserver), re.DOTALL)
+    command, *options = unescape(sent).split(" \\\n  ")
     assert "curl -X POST \"$URL\"'/v1/campaigns?own=1'" == command
     assert '-H "X-API-Key: $KEY"' == options[0]
     assert ["--data-raw", json.dumps({"name": "it's", **CAMPAIGN})] == shlex.split(options[-1])
@@ -280,9 +252,9 @@ def test_a_request_is_a_command_of_curl_that_its_test_may_run_at_any_server(mock
 def test_each_number_of_a_call_is_a_link_to_it_and_no_other_number_is(mockserver: Sandbox) -> None:
     for _ in range(2):
         mockserver.call("GET", "/v1/campaigns/none")
-    text = "#1 and #2, not #3, delivery #1, promo#1 or it's"
+    words = "#1 and #2, not #3, delivery #1, promo#1 or it's"
 
-    page = page_of(mockserver, failure=text, report=[text], problems=[problem_with(text)])
+    page = page_of(mockserver, failure=words, sections=[words], problems=[problem_with(words)])
 
     shown = 'and <a href="#call-2">#2</a>, not #3, delivery #1, promo#1 or it'
     assert 10 == page.count(f'<a href="#call-1">#1</a> {shown}')
@@ -294,17 +266,29 @@ def test_the_cause_is_first_then_the_exception_with_its_frames_then_the_other_pr
     mockserver.call("GET", "/v1/campaigns")
     found = [Problem(headline=f"problem {number}") for number in range(5)]
 
-    page = page_of(mockserver, problems=found, failure="KeyError: 'id'", frames=["client.py:3 `body['id']`", "test_it.py:9"])  # fmt: skip
+    page = unescape(page_of(mockserver, problems=found, failure="KeyError: 'id'", frames=["client.py:3 `body['id']`", "test_it.py:9"]))  # fmt: skip
 
     words = ["problem 0", "KeyError: 'id'", "client.py:3", "test_it.py:9", "problem 1", "problem 2", "2 more problems", "problem 3", "problem 4", "The whole report"]  # fmt: skip
     places = [page.index(each) for each in words]
     assert sorted(places) == places
 
 
-def test_a_run_without_a_problem_says_so(mockserver: Sandbox) -> None:
+def test_the_head_says_how_many_problems_there_are(mockserver: Sandbox) -> None:
+    for _ in range(2):
+        mockserver.call("GET", "/v1/campaigns")
+
+    assert "No problem in 2 calls: no refusal" in page_of(mockserver, problems=[])
+    assert '1 problem in 2 calls; the first at <a href="#call-1">#1</a>' in page_of(mockserver, problems=[problem_with("x")])  # fmt: skip
+
+
+def test_a_test_that_has_passed_has_a_report(mockserver: Sandbox) -> None:
     mockserver.call("GET", "/v1/campaigns")
 
-    assert "<p>No problem in 1 call</p>" in page_of(mockserver, problems=[], verdict="No problem in 1 call")
+    page = page_of(mockserver, is_failed=False, failure="", frames=[])
+
+    assert '<span class="badge ok">passed</span>' in page
+    assert '<h2 id="why">The report</h2>' in page
+    assert "The exception" not in page
 
 
 def test_the_command_that_repeats_the_calls_is_on_the_page_if_their_document_was_written(mockserver: Sandbox) -> None:
@@ -317,24 +301,17 @@ def test_the_command_that_repeats_the_calls_is_on_the_page_if_their_document_was
 def test_a_name_that_may_be_written_from_right_to_left_is_isolated(mockserver: Sandbox) -> None:
     mockserver.admin.set_tenant(name="עסק")
 
-    assert "<h1><bdi>test_עסק</bdi></h1>" in page_of(mockserver, name="test_עסק")
-    assert "<dt>name</dt><dd><bdi>עסק</bdi></dd>" in page_of(mockserver)
+    page = page_of(mockserver, name="test_עסק")
 
-
-@pytest.mark.mockserver(now=NOW)
-def test_the_changes_of_a_command_that_makes_a_world_are_folded(mockserver: Sandbox) -> None:
-    mockserver.apply(given=SEED)
-    mockserver.call("POST", "/v1/campaigns", json={"name": "promo", **CAMPAIGN})
-    page = page_of(mockserver)
-    folded = re.findall(r'<details class="seed"><summary>(.*?)</summary><ul>(.*?)</ul></details>', page)
-    assert [("What it changed", 13)] == [(words, lines.count("<li>")) for words, lines in folded]
+    assert "<h1><bdi>test_עסק</bdi></h1>" in page
+    assert "<bdi>test: set tenant id tenant_default, name עסק</bdi>" in page
 
 
 def test_a_call_shows_the_trace_context_of_its_client(mockserver: Sandbox) -> None:
     context = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
     mockserver.call("GET", "/v1/campaigns", headers={"traceparent": context})
 
-    assert f"-H 'traceparent: {context}'" in page_of(mockserver)
+    assert f"-H 'traceparent: {context}'" in unescape(page_of(mockserver))
 
 
 @pytest.mark.mockserver(now=NOW)
@@ -342,9 +319,7 @@ def test_a_visit_of_the_hosted_page_is_a_step_without_its_secret(mockserver: San
     session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
     mockserver.end_user(session).open()
 
-    labels = [step.label for step in trace(run_of(mockserver)).steps]
-
-    assert "end user: GET of the hosted page" == labels[-1]
+    assert "end user: GET of the hosted page" == rows_of(page_of(mockserver))[-1][13:]
 
 
 @pytest.mark.mockserver(now=NOW)
@@ -354,57 +329,37 @@ def test_calls_that_the_journal_has_dropped_keep_the_numbers_of_the_others(mocks
     for _ in range(3):
         mockserver._hosted.sandbox.journal.exchanges.popleft()
 
-    made = trace(run_of(mockserver))
+    page = page_of(mockserver)
 
-    assert [[4], [5]] == [[call.n for call in step.calls] for step in made.steps]
-    assert [4, 5] == [step.last_call for step in made.steps]
-    assert made.notes[0].startswith("The first 3 calls and commands are missing")
+    assert ["call-4", "call-5"] == re.findall(r'<details id="(call-\d+)">', page)
+    document, before = read_trace(page) or ({}, 0)
+    assert (3, 2) == (before, len(document["calls"]))
+    assert '<p class="note">The first 3 calls and commands are missing' in page
 
 
 @pytest.mark.mockserver(now=NOW)
-def test_a_call_that_is_not_sent_again_keeps_its_place_and_the_numbers_of_the_others(mockserver: Sandbox) -> None:
+def test_the_document_in_the_file_is_replayed_with_the_same_outcomes(mockserver: Sandbox) -> None:
     mockserver.call("GET", "/v1/campaigns")
+    mockserver.call("GET", "/v1/campaigns/none")
+    mockserver.advance("1m")
+
+    document, before = read_trace(page_of(mockserver)) or ({}, -1)
+
+    assert (0, "tests/test_it.py::test_it") == (before, document["scenario"])
+    assert [[], [], []] == [each.differences for each in replay(document)]
+
+
+@pytest.mark.mockserver(now=NOW)
+def test_a_call_that_is_not_sent_again_is_noted(mockserver: Sandbox) -> None:
     mockserver.call("POST", "/v1/messaging/media", body=b"x" * 200_000, headers={"content-type": "text/plain"})
-    mockserver.call("GET", "/v1/message-templates")
 
-    made = trace(run_of(mockserver))
+    page = page_of(mockserver)
 
-    assert [[1], [2], [3]] == [[call.n for call in step.calls] for step in made.steps]
-    assert "uploadMedia" in made.steps[1].calls[0].line
-    assert ["The head or body of 1 call is larger than the journal stores: not sent again."] == made.notes
+    assert "#1 uploadMedia" in rows_of(page)[0]
+    assert '<p class="note">The head or body of 1 call is larger than the journal stores: not sent again.' in page
 
 
-@pytest.mark.mockserver(now=NOW)
-def test_a_replay_with_another_outcome_is_noted(mockserver: Sandbox) -> None:
-    mockserver.call("GET", "/v1/campaigns")
-    run = run_of(mockserver)
-    run.document["calls"][0]["answer"]["status"] = 500
-
-    assert any("1 step has another outcome than in the run" in note for note in trace(run).notes)
-
-
-@pytest.mark.parametrize(("call", "position"), [(None, 4), (1, 1), (2, 3), (3, 4)])
-def test_a_call_has_a_position(call: int | None, position: int) -> None:
-    assert position == position_of([1, 1, 2, 3], call)
-
-
-@pytest.mark.parametrize("call", [0, -1, 4])
-def test_a_call_that_the_run_does_not_have_is_refused(call: int) -> None:
-    with pytest.raises(ValueError, match=f"got call {call}; expected one from 1 to 3"):
-        position_of([1, 1, 2, 3], call)
-
-
-@pytest.mark.parametrize("data", ["{}", "[]", "{", '{"calls": 1}', '{"calls": ["1"]}', "[" * 100_000])
-@pytest.mark.parametrize("document", ["{}", "[]", "{"])
-def test_a_page_that_is_no_trace_is_not_read(data: str, document: str) -> None:
-    scripts = {"trace": data, "replay": document}
-    html = "".join(f'<script type="application/json" id="{id}">{text}</script>' for id, text in scripts.items())
-
-    assert None is trace_page.read_trace("<html><script>{}</script></html>")
-    assert None is trace_page.read_trace(html)
-
-
-def test_the_script_and_the_page_are_short() -> None:
-    folder = Path(trace_page.__file__).parent / "trace_assets"
-
-    assert all((folder / name).stat().st_size < 12_000 for name in ("script.js", "page.html"))
+@pytest.mark.parametrize("data", ["", "[]", "{", '{"version": 2}', '{"version": 2, "document": {}}', '{"version": 2, "document": [], "before": 0}', '{"version": 2, "document": {}, "before": true}', "[" * 100_000])  # fmt: skip
+def test_a_page_that_is_no_trace_is_not_read(data: str) -> None:
+    assert None is read_trace(f'<script type="application/json" id="trace">{data}</script>')
+    assert None is read_trace(f"<html><script>{data}</script></html>")

@@ -141,7 +141,7 @@ def _state(state: SandboxState) -> JSON:
         }
         row["executions"] = [{"id": each.id, "campaignId": each.campaign_id} for each in tenant.executions.values()]
         row["sessions"] = [{"id": each.id} for each in tenant.sessions.values()]
-        row["webhooks"] = [views.row(state, "webhooks", webhook, 0) for webhook in tenant.webhooks.values()]
+        row["webhooks"] = [views.row(state, webhook) for webhook in tenant.webhooks.values()]
         tenants.append(row)
     deliveries = [
         {"id": each.id, "eventId": each.event.id, "endpoint": each.webhook_id}

@@ -13,7 +13,6 @@ from mockserver.server.control.commands import CommandId
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 from mockserver.wire.request import SANDBOXES, HttpRequest
-from mockserver.wire.response import HttpResponse
 
 if TYPE_CHECKING:
     from mockserver.server.dashboard.plane import FirstPage
@@ -38,11 +37,6 @@ class PageAccess:
     def sandbox_id(self) -> str | None:
         """The id of the sandbox of the page."""
         return self.hosted.id if self.hosted is not None else None
-
-    @property
-    def trace_page(self) -> HttpResponse | None:
-        """The page of the run whose state the sandbox serves; None for any other sandbox."""
-        return self.hosted.trace_page if self.hosted is not None else None
 
     @property
     def address(self) -> str:

@@ -22,7 +22,7 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.documents import to_plain
 from mockserver.server.control import views
 from mockserver.server.errors import ControlError
-from mockserver.server.hosting.failed_runs import FailedRun, FailureFolder
+from mockserver.server.hosting.failed_runs import FailureFolder
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.version import REPORT_VERSION
@@ -211,7 +211,6 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
     from mockserver.report.run import text  # late: a suite without a failure needs no report
     from mockserver.report.run.causes.refused import last_failed_call
     from mockserver.report.run.failure import in_words
-    from mockserver.report.run.problems import verdict
     from mockserver.server.control import har, replay_document
 
     hide, name, words = redactor(snapshot.state), args.get("name", ""), args.get("failure", "")
@@ -230,25 +229,23 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
         if words.strip() and snapshot.failures is None:
             lines.append("to keep files of it after that: start the server with --failures-dir FOLDER")
     else:
+        from mockserver.report.trace_page import TracedRun  # late: it renders a page, which few servers do
+
         name = hide.text(name) if name.strip() else snapshot.id
         summary, sections = (
             [_without_address(line, address, snapshot.prefix) for line in part] for part in (summary, sections)
         )
-        run = FailedRun(
-            sandbox_id=snapshot.id,
-            base_url=address,
+        run = TracedRun(
             name=name,
-            failure=words,
-            verdict=verdict(seen, report.problems),
-            problems=report.problems,
-            summary=summary,
-            report=sections,
-            journal=views.journal(snapshot.state)["exchanges"],
+            is_failed=True,
+            snapshot=seen,
+            report=text.Report(problems=report.problems, summary=summary, sections=sections),
             document=replay_document.document(snapshot, name[:NAME_MAX_CHARS]),
-            har=har.document(snapshot),
             secrets=snapshot.state.secrets(),
+            base_url=address,
+            failure=words,
         )
-        kept = folder.keep(run)
+        kept = folder.keep(run, har.document(snapshot))
         lines = [*kept.lines]
     whole = "\n".join([*summary, *sections, *lines])
     return {

@@ -397,13 +397,8 @@ def journal(
     }
 
 
-def row(sandbox: SandboxState, table: str, value: Any, targets: int) -> Any:
-    """Return an entry of a tenant's table as the state has it, with at most so many targets of an execution; keys redacted."""
-    entry = _execution(sandbox, value, targets) if table == "executions" else _plain(sandbox, value)
+def row(sandbox: SandboxState, record: Any) -> Any:
+    """Return a record as the state has it, but for an execution; keys redacted."""
+    entry = _plain(sandbox, record)
     hide = redactor(sandbox)
     return hide.value(entry) if any(map(hide.contains_secret, _texts([entry]))) else entry
-
-
-def table_key(table: str) -> str:
-    """Return the name under which the state has a table."""
-    return _TABLE_KEYS.get(table, table)

@@ -69,12 +69,6 @@ def respond(plane: Plane, request: HttpRequest) -> HttpResponse | None:
         if request.method == "POST":
             return _sign_in(plane, request, base)
         plane.check()
-        if path == paths.TRACE:
-            if plane.trace_page is None:
-                raise ControlError(
-                    "MOCK_NOT_FOUND", "this sandbox repeats no run; `mockserver open TRACE` serves one that does"
-                )
-            return plane.trace_page
         page = page_path(path)
         return None if page is None else _page(plane, request, base, page)
     except ControlError as refusal:
@@ -126,7 +120,6 @@ def _frame(plane: Plane, request: HttpRequest, base: str, view: str) -> JSON:
         "titles": {name: _TITLES.get(name, name.capitalize()) for name in paths.VIEWS},
         "sandbox_id": plane.sandbox_id,
         "address": request.base_url,
-        "has_trace": plane.trace_page is not None,
         "path": request.target,
         "key": plane.key(),
         "needs_token": plane.needs_token(),

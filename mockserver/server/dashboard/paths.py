@@ -9,7 +9,6 @@ from urllib.parse import unquote
 from mockserver.wire.request import HttpRequest
 
 ROOT: Final = "/_mock/"
-TRACE: Final = "/_mock/trace"
 ICON: Final = "/favicon.ico"
 HTML: Final = "text/html"
 VIEWS: Final = ("now", "timeline", "calls", "objects", "events", "conduct", "choices", "scenarios")
@@ -65,8 +64,6 @@ def is_of_dashboard(request: HttpRequest) -> bool:
     path = request.target.partition("?")[0]
     if path in ASSETS or (path == ROOT and request.method in ("GET", "POST")):
         return True
-    if path == TRACE:
-        return request.method == "GET"
     page = page_path(path)
     return page is not None and request.method == "GET" and (page.view not in _SHARED or names_html(request))
 

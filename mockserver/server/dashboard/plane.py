@@ -11,7 +11,6 @@ from mockserver._json import View
 from mockserver.contract.text import whole_number
 from mockserver.core.redaction import Redactor
 from mockserver.report.problem import Problem
-from mockserver.wire.response import HttpResponse
 
 _LAST_ID: Final = re.compile(r"^id: ([0-9]+)\.([0-9]+)\.([0-9]+)$", re.MULTILINE)
 
@@ -46,10 +45,6 @@ class Plane(Protocol):
     @property
     def sandbox_id(self) -> str | None:
         """The id of the sandbox of the page."""
-
-    @property
-    def trace_page(self) -> HttpResponse | None:
-        """The page of the run whose state the sandbox serves; None for any other sandbox."""
 
     @property
     def address(self) -> str:

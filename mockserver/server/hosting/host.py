@@ -92,7 +92,6 @@ class HostedSandbox:
         self.listeners: tuple[Callable[[], None], ...] = ()  # called after each call and each command
         self.checkpoints = Checkpoints()
         self.usage = Usage(host.monotonic_us())
-        self.trace_page: HttpResponse | None = None  # the page of the run whose state is served, of `mockserver open`
         self.is_kept = False  # True if clients cannot end it, since an exploration reads it afterwards
         self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
         self.counts_faults = (

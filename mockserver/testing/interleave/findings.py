@@ -12,14 +12,16 @@ from mockserver._files import write_whole
 from mockserver._json import JSON
 from mockserver.contract.clauses import sentence_of
 from mockserver.report.problem import Problem
+from mockserver.report.run.snapshot import read_snapshot
+from mockserver.report.run.text import Report
+from mockserver.report.trace_page import TracedRun, render
 from mockserver.scenario import documents
+from mockserver.testing.backend import LocalBackend
 from mockserver.testing.interleave.faults import PlacedFault
 from mockserver.testing.interleave.options import NEED
 from mockserver.testing.interleave.played import Played, ReleasedStep
 from mockserver.testing.interleave.verdicts import ORDER, InterleaveCause, InterleaveVerdict
-from mockserver.testing.report import trace_page
 from mockserver.testing.report.folder import file_name
-from mockserver.testing.report.trace import TracedRun, TraceHead, trace, with_actors
 
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
@@ -73,9 +75,7 @@ class InterleaveFinding:
         write_whole(path, documents.dump(self.document))
         self.path = path.as_posix()
         if self.traced is not None:
-            actors = {number: step.actor for step in self.steps for number in step.exchanges}
-            page = trace_page.render(with_actors(trace(self.traced), actors))
-            path.with_suffix(".html").write_bytes(page)
+            path.with_suffix(".html").write_bytes(render(self.traced))
 
     def as_json(self) -> JSON:
         """Return the finding as JSON; `document` is the path of the written document, else None."""
@@ -182,18 +182,24 @@ class InterleaveFindings:
             sentence=None if cause.clause is None else sentence_of(cause.clause),
             ids=[] if cause.clause is None else [cause.clause],
         )
+        views = read_snapshot(
+            LocalBackend(hosted, lambda _: None).run,
+            id=sandbox.id,
+            address=None,
+            settings=sandbox.settings.values,
+            sources=sandbox.settings.sources,
+            is_python=True,
+        )
+        lines = [*row.places, *row.lanes(), f"schedule: {played.schedule}"]
         row.traced = TracedRun(
-            head=TraceHead(
-                name=self._test,
-                outcome="failed",
-                problems=[problem],
-                report=[*row.places, *row.lanes(), f"schedule: {played.schedule}"],
-            ),
-            journal=sandbox.log.journal["exchanges"],
+            name=self._test,
+            is_failed=True,
+            snapshot=views,
+            report=Report(problems=[problem], summary=[], sections=lines),
             document=row.document,
             secrets=hosted.sandbox.secrets(),
             base_url=hosted.base_url,
-            sandbox_id=sandbox.id,
+            actors={number: step.actor for step in played.steps for number in step.exchanges},
         )
 
     def keys(self) -> set[tuple[str, str]]:

@@ -6,15 +6,17 @@ import json
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from mockserver._commands import command_line
+from mockserver._json import View
 from mockserver.contract.text import brief, printable
+from mockserver.report.trace_page import TracedRun, render
 from mockserver.scenario import documents
-from mockserver.server.hosting.failed_runs import FailedRun, KeptFiles
-from mockserver.server.hosting.host import DEFAULT_ID
+from mockserver.server.hosting.failed_runs import KeptFiles
 from mockserver.testing.report.folder import file_name, write_file
 
 RUNS_MAX: Final = 1_000  # of one server, since its clients may be strangers
@@ -52,31 +54,32 @@ class FailedRuns:
             self._failures[sandbox_id] = brief(failure[0], _WORDS_CHARS), brief(failure[1], _WORDS_CHARS)
             return failure
 
-    def keep(self, run: FailedRun) -> KeptFiles:
+    def keep(self, run: TracedRun, har: View) -> KeptFiles:
         """Write the files of a run; they replace those that its sandbox has under this name. Never an error of its own."""
         with self._lock:
             kept = self._begin(run)
             lines: list[str] = []
-            replay = har = trace = None
+            replay = calls = trace = None
             if run.document.get("calls"):
                 lines += filter(None, [run.document.get("summary")])  # set if the document is not the whole run
                 dumped = documents.dump(run.document)
                 repeat = "to repeat its calls, without the client: mockserver replay-calls {}"
                 replay = self._write(kept, "yaml", dumped.encode, repeat, lines)
-                har = self._write(kept, "har", lambda: json.dumps(run.har, indent=1).encode(), "", lines)
+                calls = self._write(kept, "har", lambda: json.dumps(har, indent=1).encode(), "", lines)
                 step_by_step = "to see it step by step: {0}; mockserver open {0} serves its last state"
                 names = [f"{kept.stem}.{ending}" if ending in kept.sizes else "" for ending in ("yaml", "har")]
-                trace = self._write(kept, "html", lambda: _trace(run, *names), step_by_step, lines)
+                traced = replace(run, replay=names[0], har=names[1])
+                trace = self._write(kept, "html", lambda: render(traced), step_by_step, lines)
             own = f"this report: {command_line([self._path(kept, 'txt')])}"
-            text = printable("\n".join([*run.summary, *run.report, *lines, own]), keep="\n") + "\n"
+            text = printable("\n".join([*run.report.summary, *run.report.sections, *lines, own]), keep="\n") + "\n"
             content = text.encode(errors="backslashreplace")
             report = self._write(kept, "txt", lambda: content, "this report: {}", lines)
-            return KeptFiles(replay=replay, har=har, trace=trace, report=report, lines=lines)
+            return KeptFiles(replay=replay, har=calls, trace=trace, report=report, lines=lines)
 
-    def _begin(self, run: FailedRun) -> _KeptRun:
+    def _begin(self, run: TracedRun) -> _KeptRun:
         """Return the run, without files yet, as the newest one; beyond the bound on their number the oldest one goes."""
         name = file_name(run.name)
-        key = run.sandbox_id, name.casefold()
+        key = run.snapshot.id, name.casefold()
         former = self._kept.get(key)
         if former is not None:
             self._remove(key)
@@ -133,30 +136,3 @@ class _KeptRun(NamedTuple):
 
     stem: str
     sizes: dict[str, int]
-
-
-def _trace(run: FailedRun, replay: str, har: str) -> bytes:
-    # Imported here: most servers have no failed run, and a trace needs what repeats one.
-    from mockserver.testing.report.trace import TracedRun, TraceHead, trace
-    from mockserver.testing.report.trace_page import render
-
-    head = TraceHead(
-        name=run.name,
-        outcome="failed",
-        verdict=run.verdict,
-        problems=run.problems,
-        failure=run.failure,
-        report=run.report,
-        replay=replay,
-        har=har,
-    )
-    traced = TracedRun(
-        head=head,
-        journal=run.journal,
-        document=run.document,
-        secrets=run.secrets,
-        base_url=run.base_url,
-        # Texts of the trace have `sandbox` in place of the id, but the id of the default one is a common word.
-        sandbox_id="sandbox" if run.sandbox_id == DEFAULT_ID else run.sandbox_id,
-    )
-    return render(trace(traced))

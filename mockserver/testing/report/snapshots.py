@@ -19,15 +19,14 @@ class UndoneRun(NamedTuple):
     failure: BaseException
     snapshot: SandboxSnapshot
     document: JSON
-    journal: JSON
     har: JSON
 
 
 def undone_run(failure: BaseException, backend: Backend, settings: Settings) -> UndoneRun:
     """Return the run so far, before it is undone."""
     views = snapshot(backend, settings)  # first, since it sends what is due
-    document, journal = backend.run("readReplay", name="replay"), backend.run("readJournal")
-    return UndoneRun(failure=failure, snapshot=views, document=document, journal=journal, har=backend.run("readHar"))
+    document = backend.run("readReplay", name="replay")
+    return UndoneRun(failure=failure, snapshot=views, document=document, har=backend.run("readHar"))
 
 
 def snapshot(backend: Backend, settings: Settings) -> SandboxSnapshot:
