@@ -46,7 +46,7 @@ KINDS = {
     "scenario": "scenario document, version 1",
     "schema": "schema Rule.do: Effects",
     "setting": "setting port, default 5055",
-    "trace,": "trace, version 1",
+    "trace,": "trace, version 2",
 }
 
 

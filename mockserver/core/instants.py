@@ -203,3 +203,8 @@ def retry_after_date(written: str) -> Instant | None:
         return None
     moment = http_date(written.strip())
     return from_datetime(moment) if moment is not None and moment.tzinfo is not None else None
+
+
+def time_of_day(text: str) -> str:
+    """Return the time of day of a formatted instant, with milliseconds if it has any."""
+    return text.partition("T")[2].removesuffix("Z")[:12]

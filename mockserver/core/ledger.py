@@ -30,6 +30,7 @@ def is_derived_name(name: str, original: str) -> bool:
 
 
 # The codes by which a create or a start is refused as done already.
+ANSWER_LOST: Final = "answer lost"  # of trouble: the call took effect, and its client does not know
 DONE_ALREADY: Final = ("CAMPAIGN_NAME_ALREADY_EXISTS", "CAMPAIGN_ALREADY_PROCESSING", "CAMPAIGN_NOT_DRAFT")
 
 Row = Mapping[str, Any]
@@ -174,7 +175,7 @@ def why_troubled(*, code: str | None, is_applied: bool, status: int | None, is_f
     if code in DONE_ALREADY:
         return code
     is_lost = status is None or (is_faulted and status >= 500)
-    return "answer lost" if is_applied and is_lost else None
+    return ANSWER_LOST if is_applied and is_lost else None
 
 
 def abandoned(run: Run, made: Mapping[str, int]) -> list[Row]:

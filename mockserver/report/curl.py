@@ -13,6 +13,7 @@ from mockserver._json import View
 _OMITTED: Final = frozenset(
     ("host", "user-agent", "accept", "accept-encoding", "connection", "content-length", "x-api-key", "authorization")
 )
+_PATTERNS: Final = frozenset("{}[]")  # of which curl makes several addresses
 BODY_CHARS: Final = 10_000
 
 
@@ -28,7 +29,8 @@ def curl(request: View, *, address: str | None = None, key: str | None = None) -
     url = '"$URL"' if address is None else shlex.quote(address)
     header = '"X-API-Key: $KEY"' if key is None else shlex.quote(f"X-API-Key: {key}")
     method = "" if request["method"] == "GET" and request["body"] is None else f" -X {shlex.quote(request['method'])}"
-    lines = [f"curl{method} {url}{shlex.quote(target(request))}", f"-H {header}"]
+    is_pattern = not _PATTERNS.isdisjoint(request["path"])
+    lines = [f"curl{' --globoff' if is_pattern else ''}{method} {url}{shlex.quote(target(request))}", f"-H {header}"]
     lines += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in headers(request).items()]
     body = body_text(request)
     if body is not None:

@@ -25,7 +25,7 @@ from mockserver import _templates
 from mockserver.contract.clauses import sentence_of
 from mockserver.contract.effects import EFFECTS
 from mockserver.contract.wire_faults import WIRE_FAULTS
-from mockserver.core.instants import SECOND, Duration, Instant, parse
+from mockserver.core.instants import SECOND, Duration, Instant, parse, time_of_day
 from mockserver.report.problem import call_groups
 from mockserver.version import VERSION
 
@@ -53,7 +53,6 @@ def environment(folder: Path = _HERE / "templates") -> Environment:
         "json_text": json_text,
         "compact": compact,
         "visible": visible,
-        "middle": middle,
         "linked": _linked,
         "duration": duration,
         "effects": effects,
@@ -112,16 +111,6 @@ def visible(text: object) -> str:
     return _CONTROLS.sub(lambda control: f"\\u{ord(control[0]):04x}", str(text))
 
 
-def middle(text: object, chars: int) -> str:
-    """Return a text of at most so many characters: of a longer one its begin and its end."""
-    whole = str(text)
-    if len(whole) <= chars:
-        return whole
-    begin = chars // 2
-    end = len(whole) - (chars - begin - 1)
-    return f"{whole[:begin]}…{whole[end:]}"
-
-
 @pass_context
 def _linked(context: Context, text: object, address: str) -> Markup:
     """Return a text with links to its calls; of a page that names its `shown_calls` to these alone."""
@@ -159,11 +148,6 @@ def duration(span: Duration) -> str:
             parts.append(f"{left // size}{unit}")
             left %= size
     return " ".join(parts[:2])
-
-
-def time_of_day(text: str) -> str:
-    """Return the time of an instant, to the millisecond."""
-    return text.partition("T")[2].rstrip("Z")[:12]
 
 
 def day(text: str) -> str:

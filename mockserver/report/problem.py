@@ -47,7 +47,7 @@ class Problem:
     What went wrong, in the order in which it began.
 
     Attributes:
-        headline: One plain sentence, with the value first; without an id, and without the name of a timer or a class.
+        headline: One plain sentence, with the value first, and records by their names.
         rank: What it is to the failure; it decides only which problem is shown first.
         calls: The calls and deliveries that show it, oldest first.
         got: The lines of the request or of the answer that matter.

@@ -106,7 +106,7 @@ def render(run: TracedRun) -> bytes:
     page = render_file(
         "trace.html",
         run=run,
-        verdict=verdict(run.snapshot, run.report.problems),
+        verdict=verdict(run.report.problems, calls=len(run.snapshot.exchanges), dropped=run.snapshot.dropped_calls),
         problems=[with_texts(problem, clean) for problem in run.report.problems],
         rows=rows_of(run.snapshot),
         calls=dict(_calls(run, clean)),

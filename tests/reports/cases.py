@@ -258,7 +258,8 @@ def test_word_for_a_number(mockserver: Sandbox) -> None:
 
 def test_missing_member(mockserver: Sandbox) -> None:
     """The client reads `campaignId` in an answer that has `id`."""
-    assert read(mockserver, create(mockserver))["campaignId"]
+    campaign = read(mockserver, create(mockserver))
+    assert campaign["campaignId"]
 
 
 def test_misspelt_member(mockserver: Sandbox) -> None:
@@ -269,7 +270,8 @@ def test_misspelt_member(mockserver: Sandbox) -> None:
 
 def test_member_at_another_place(mockserver: Sandbox) -> None:
     """The client reads of a campaign what only its executions have."""
-    assert read(mockserver, launched(mockserver))["sentCount"]
+    campaign = read(mockserver, launched(mockserver))
+    assert campaign["sentCount"]
 
 
 def test_object_for_a_list(mockserver: Sandbox) -> None:
@@ -281,7 +283,8 @@ def test_object_for_a_list(mockserver: Sandbox) -> None:
 
 def test_empty_list(mockserver: Sandbox) -> None:
     """The client reads the first execution of a campaign that has none."""
-    assert read(mockserver, create(mockserver))["executions"][0]
+    campaign = read(mockserver, create(mockserver))
+    assert campaign["executions"][0]
 
 
 def test_empty_answer(mockserver: Sandbox) -> None:

@@ -59,7 +59,7 @@ def test_what_failed_is_first_and_what_comes_is_next(mockserver: Sandbox) -> Non
         )
     assert any(re.fullmatch(r"\d+ of 40 sends of Março failed", line) for line in lines)
     assert any("startCampaign was repeated after 202 ×2, since #2" in line for line in lines)
-    assert f"{len(lines)} problems in 7 calls; the first at #" in section(text, "problems")
+    assert f"{len(lines)} problems in 7 calls; the worst at #" in section(text, "problems")
     assert re.search(r"in 2m 54s the last message of Março at 12:03:54.000 Advance to here", clock), clock
     assert re.search(r"the next attempt of entrypoints.chatapp.connected to \S+/503", clock)
     assert ["problems", "clock", "latest", "rules", "inventory"] == re.findall(r'<h2[^>]* id="([a-z]+)"', text)
@@ -90,7 +90,7 @@ def test_a_refused_call_before_a_hundred_good_ones_is_a_problem(mockserver: Sand
         mockserver.call("GET", "/v1/campaigns")
     text = page(mockserver)
 
-    assert "> 1 problem in 121 calls; the first at #1: " in section(text, "problems")
+    assert "> 1 problem in 121 calls; at #1: " in section(text, "problems")
     assert 'href="/sandboxes/' in text and '/_mock/calls/1">#1</a>' in text
 
 

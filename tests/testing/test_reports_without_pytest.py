@@ -163,7 +163,7 @@ class TestOfTheCommandLine:
 
             assert 0 == main(["report", sandbox.base_url])
             first, _, call, *_ = capsys.readouterr().out.splitlines()
-            assert "1 problem in 1 call; the first at #1" == first
+            assert "1 problem in 1 call; at #1" == first
             assert REFUSED in call
 
             assert 0 == main(["report", sandbox.base_url + "/", "--failure", "no campaign"])

@@ -278,7 +278,7 @@ def test_the_head_says_how_many_problems_there_are(mockserver: Sandbox) -> None:
         mockserver.call("GET", "/v1/campaigns")
 
     assert "No problem in 2 calls: no refusal" in page_of(mockserver, problems=[])
-    assert '1 problem in 2 calls; the first at <a href="#call-1">#1</a>' in page_of(mockserver, problems=[problem_with("x")])  # fmt: skip
+    assert '1 problem in 2 calls; at <a href="#call-1">#1</a>' in page_of(mockserver, problems=[problem_with("x")])  # fmt: skip
 
 
 def test_a_test_that_has_passed_has_a_report(mockserver: Sandbox) -> None:

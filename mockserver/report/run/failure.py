@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-_PLACE = re.compile(r"[\w./\\-]+\.[A-Za-z]\w*:[1-9]\d*\b")
+_PLACE = re.compile(r"(?<![:/\w.\\-])[\w./\\-]+\.[A-Za-z]\w*:[1-9]\d*\b")
 _STOPPED = re.compile(r"time(d )?[ -]?out", re.IGNORECASE)
 
 
@@ -23,12 +23,10 @@ class Reading:
     Attributes:
         value: What it began with; `ANSWER` if it has fetched an answer itself.
         steps: The members that it read in it, of which one is not there.
-        is_parsed: False if the answer went through code of the client, which may have made another value of it.
     """
 
     value: Any
     steps: tuple[Step, ...]
-    is_parsed: bool = True
 
 
 class Failure(NamedTuple):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from mockserver._json import View
-from mockserver.core.instants import from_datetime, parse
+from mockserver.core.instants import from_datetime, parse, time_of_day
 from mockserver.report.run import words
 from mockserver.report.run.commands import format_command
 from mockserver.report.run.exchanges import brief_json, format_body, format_line, json_differences, shorten
@@ -57,11 +57,6 @@ class Row:
     def time(self) -> str:
         """The time of day, with milliseconds if it has any."""
         return time_of_day(self.at)
-
-
-def time_of_day(instant: str) -> str:
-    """Return the time of day of an instant, with milliseconds if it has any."""
-    return instant[11:].removesuffix("Z")[:12]
 
 
 def history_lines(snapshot: SandboxSnapshot, cited: Container[int], nearest: int | None) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """
 The problems of a run in a sandbox: a list of small functions, each of which yields one kind.
 
-`_CAUSES` is read in its order. What a client made of its answers explains a failure only where nothing was refused and no
+`_CAUSES` are read in this order, and sorted by their rank. What a client made of its answers explains a failure only where nothing was refused and no
 rule fired, so `_READINGS` are read after them, of a failed run without such a problem.
 """
 
@@ -60,16 +60,16 @@ def problems(snapshot: SandboxSnapshot, failure: Failure | None) -> list[Problem
     """Return the problems of a run, the worst first."""
     if failure is not None and failure.own_lines and not failure.is_stop:
         return list(refused.refusals(snapshot, failure))[:1]
-    found = list(_each_call_once(sorted(_of(_CAUSES, snapshot, failure), key=_place)))
+    found = sorted(_of(_CAUSES, snapshot, failure), key=_place)
     if failure is None:
-        return found
+        return list(_each_call_once(found))
     found += faults.idle_rules(snapshot, failure)
     ranks = {problem.rank for problem in found}
     if ranks <= {"advice"}:
-        found += readings(snapshot, failure)
-    elif ranks <= {"fault", "advice"}:
+        return [*_each_call_once(found), *readings(snapshot, failure), *refused.expected_refusals(snapshot, failure)]
+    if ranks <= {"fault", "advice"}:
         found += clocks.due(snapshot, failure)
-    return found + list(refused.expected_refusals(snapshot, failure))
+    return list(_each_call_once([*found, *refused.expected_refusals(snapshot, failure)]))
 
 
 def readings(snapshot: SandboxSnapshot, failure: Failure | None) -> list[Problem]:
@@ -88,7 +88,7 @@ def _place(problem: Problem) -> tuple[int, float]:
 
 
 def _each_call_once(found: Iterable[Problem]) -> Iterator[Problem]:
-    """Yield problems without those whose calls a worse one explains."""
+    """Yield problems without those whose calls one before them explains."""
     explained: set[int] = set()
     for problem in found:
         numbers = {call.number for call in problem.calls}
@@ -109,10 +109,18 @@ def _of(causes: Sequence[Cause], snapshot: SandboxSnapshot, failure: Failure | N
     return [problem for cause in causes for problem in cause(snapshot, failure)]
 
 
-def verdict(snapshot: SandboxSnapshot, found: Sequence[Problem], calls: int | None = None) -> str:
-    """Return the line above the problems: how many there are in how many calls, and where the first one begins."""
-    total = counted(len(snapshot.exchanges) if calls is None else calls, "call")
+def verdict(found: Sequence[Problem], *, calls: int, dropped: int = 0) -> str:
+    """
+    Return the line above the problems: how many there are in how many calls, and where the worst one begins.
+
+    Args:
+        found: The problems, the worst first.
+        calls: The number of the calls that the journal has.
+        dropped: The number of the earlier ones that it has no longer.
+    """
+    total = f"the newest {calls:,} of {calls + dropped:,} calls" if dropped else counted(calls, "call")
     if not found:
         return f"No problem in {total}: no refusal, no fault that fired, no finding on the client"
-    place = f"; the first at #{found[0].first}" if found[0].first else ""
+    worst = "the worst at" if len(found) > 1 else "at"
+    place = f"; {worst} #{found[0].first}" if found[0].first else ""
     return f"{counted(len(found), 'problem')} in {total}{place}"

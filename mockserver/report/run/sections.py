@@ -7,10 +7,11 @@ from collections.abc import Container, Iterator, Mapping
 from typing import Final
 
 from mockserver._json import View
+from mockserver.core.instants import time_of_day
 from mockserver.report.run.causes import receivers
 from mockserver.report.run.causes.absent import without_prefix
 from mockserver.report.run.exchanges import shorten
-from mockserver.report.run.history import dated, history_lines, time_of_day
+from mockserver.report.run.history import dated, history_lines
 from mockserver.report.run.rules import render_unfired_rules
 from mockserver.report.run.snapshot import SandboxSnapshot
 

@@ -70,6 +70,11 @@ class SandboxSnapshot:
     is_python: bool = True
     proxy: str | None = None
 
+    @property
+    def dropped_calls(self) -> int:
+        """How many calls the journal has dropped."""
+        return self.exchanges[0].n - 1 if self.exchanges else 0
+
 
 def read_snapshot(
     read: Callable[[Reading], View],

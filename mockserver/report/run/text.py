@@ -14,6 +14,7 @@ from mockserver.report.run.sections import render_sections
 from mockserver.report.run.snapshot import SandboxSnapshot
 
 _PROBLEMS_SHOWN: Final = 3
+_CITED: Final = 3  # of the calls of a problem, and the last one: the history has them in full
 _READS_HINT: Final = "a test that needs more such reads sets mockserver_poll_limit, a number or off"
 
 
@@ -47,7 +48,7 @@ def report(snapshot: SandboxSnapshot, failure: Failure | None) -> Report:
     for problem in shown:
         summary += brief_lines(problem)
     nearest = failure.nearest if failure is not None else None
-    cited = {call.number for problem in shown for call in problem.calls}
+    cited = {call.number for problem in shown for call in (*problem.calls[:_CITED], *problem.calls[-1:])}
     hide = Redactor(())  # the words of a failure may quote an address; the views have no secret that the sandbox knows
     sections = render_sections(snapshot, cited, nearest)
     return Report(problems=found, summary=[*map(hide.text, summary)], sections=[*map(hide.text, sections)])
@@ -58,7 +59,7 @@ def _verdict(snapshot: SandboxSnapshot, failure: Failure | None, found: list[Pro
     if snapshot.run_ended is not None:
         return [f"The test was ended: {words.named(snapshot.run_ended, snapshot.names)}", f"  {_READS_HINT}"]
     if failure is None:
-        return [verdict(snapshot, found)]
+        return [verdict(found, calls=len(snapshot.exchanges), dropped=snapshot.dropped_calls)]
     if failure.expected is not None:
         place = failure.place.partition(" ")[0]
         return [f"{failure.expected}{f' ({place})' if place else ''}"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
 from mockserver._json import View
+from mockserver.contract.text import printable
 from mockserver.core.instants import format_exact, from_datetime
 from mockserver.report.problem import CallLine
 from mockserver.report.run.exchanges import Exchange, format_line
@@ -29,11 +30,19 @@ TIMERS: Final[Mapping[str, str]] = MappingProxyType(
     }
 )
 _CAUSES: Final[Mapping[str, str]] = MappingProxyType(
-    {"timer": "by the clock", "forced": "by the test", "page": "on the hosted page", "rule": "by"}
+    {
+        "timer": "by the clock",
+        "forced": "by the test",
+        "page": "on the hosted page",
+        "given": "as seed data",
+        "script": "by a rule",
+        "webhook": "as its endpoint is disabled",
+    }
 )
 _NAMED: Final = ("campaigns", "templates", "entrypoints", "media")
 _A_CALL: Final = "a delayed call"  # which has no number before it arrives
 _ID: Final = re.compile(r"\b\w+_\w+\b")
+VARYING: Final = re.compile(r"\w*\d\w*")  # ids and numbers in texts that are alike
 _NUMBER: Final = re.compile(r"^#[0-9]+ ")
 
 
@@ -48,7 +57,7 @@ def names_of(state: View, events: Iterable[View]) -> dict[str, str]:
     names: dict[str, str] = {}
     for tenant in state["tenants"]:
         for table in _NAMED:
-            names |= {record["id"]: record["name"] for record in tenant[table] if record.get("name")}
+            names |= {record["id"]: printable(record["name"]) for record in tenant[table] if record.get("name")}
         for execution in tenant["executions"]:
             names[execution["id"]] = names.get(execution["campaignId"], execution["campaignId"])
         names |= {webhook["id"]: webhook["url"] for webhook in tenant["webhooks"]}
@@ -81,15 +90,17 @@ def change(row: View, names: Names) -> str:
 
 
 def cause(row: View) -> str:
-    """Return what has changed a record, if no call has."""
+    """Return what has changed a record."""
     parts = []
     for name, value in row["cause"].items():
         if name == "beforeAnswer":
             parts.append(f"before the answer to #{value}")
-        elif name == "rule":
+        elif name == "exchange":
+            parts.append(f"by call #{value}")
+        elif name in ("rule", "event"):
             parts.append(f"by {value}")
         else:
-            parts.append(_CAUSES.get(name, f"{name} {value}"))
+            parts.append(_CAUSES.get(name, f"by {name} {value}"))
     return ", ".join(parts)
 
 
@@ -103,6 +114,24 @@ def lines_of(calls: Iterable[Call], numbers: Iterable[int]) -> list[CallLine]:
     """Return those of the calls that have these numbers as lines, in their order."""
     wanted = set(numbers)
     return [call_line(call) for call in calls if call.n in wanted]
+
+
+def has_succeeded(call: Call) -> bool:
+    """Return True if the client has received a success."""
+    return call.status is not None and call.status < 400
+
+
+def survived(calls: Sequence[Call]) -> frozenset[int]:
+    """Return the numbers of the calls without a success that the client has sent again, and that succeeded then."""
+    failed: dict[tuple[str, str], list[Call]] = {}
+    again: set[int] = set()
+    for call in calls:
+        key = call.method, call.path
+        if not has_succeeded(call):
+            failed.setdefault(key, []).append(call)
+        elif key in failed:
+            again |= {former.n for former in failed[key] if former.body == call.body and former.query == call.query}
+    return frozenset(again)
 
 
 def instant_of(call: Call) -> str:

@@ -36,6 +36,8 @@ _WHOLE_BYTES, _LAST_BYTES = 2_000, 20_000  # of an answer that is read in full, 
 _ROWS: Final = 25  # of what happened last, once equal ones are folded
 _ALIKE: Final = 200  # refused calls of one operation with one result that are read in full
 _COUNTED: Final = ("campaigns", "sessions", "templates", "entrypoints", "media", "webhooks")
+_BY_ITSELF: Final = frozenset(("exchange", "timer", "event", "attempt"))  # causes of changes that need no look
+_NOT_TAKEN: Final = ("waiting", "abandoned")
 _NAMED: Final = ("campaigns", "templates", "entrypoints", "media")
 
 
@@ -56,7 +58,7 @@ def read_first_page(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> FirstP
     rows = list(folded(rows_of(latest)))[-_ROWS:]
     ids = {row["id"] for row in (*journal["transitions"], *history["coming"])}
     return FirstPage(
-        verdict=verdict(seen, found, calls=state.journal.last_exchange),
+        verdict=verdict(found, calls=len(state.journal.exchanges), dropped=_dropped(state)),
         is_bad=bool(found),
         problems=[with_texts(problem, hide.text) for problem in found or readings(seen, None)],
         rows=[hide.text(row.lines[0].strip()) for row in rows],
@@ -64,6 +66,11 @@ def read_first_page(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> FirstP
         names={id: hide.text(seen.names[id]) for id in ids if id in seen.names},
         counts=_counts(state),
     )
+
+
+def _dropped(state: SandboxState) -> int:
+    """Return how many calls the journal has dropped."""
+    return state.journal.last_exchange - len(state.journal.exchanges)
 
 
 def _snapshot(snapshot: HostedSnapshot, history: View, journal: View) -> SandboxSnapshot:
@@ -95,7 +102,7 @@ def _journal(state: SandboxState, hide: Redactor) -> View:
     transitions = [
         views.transition(row)
         for row in state.journal.transitions
-        if row.n > oldest or "rule" in row.cause or row.cause.get("exchange") in shown
+        if row.n > oldest or row.cause.keys() - _BY_ITSELF or row.cause.get("exchange") in shown
     ]
     return {"exchanges": exchanges, "transitions": transitions}
 
@@ -157,16 +164,14 @@ def _state(state: SandboxState) -> JSON:
 
 
 def _events(state: SandboxState) -> View:
-    """Return the events that a failing endpoint does not take."""
-    failing = views.failing(state)
-    ids = {row.event.id for row in state.outbox.deliveries.values() if row.webhook_id in failing}
+    """Return the events that a receiver did not take at once."""
+    deliveries = state.outbox.deliveries.values()
+    ids = {row.event.id for row in deliveries if len(row.attempts) > 1 or row.status in _NOT_TAKEN}
     return views.events(state, ids) if ids else {"events": []}
 
 
 def _conduct(state: SandboxState) -> JSON:
-    """Return the findings on the client, without those of the lowest severity."""
-    trace = trace_of(Run.of(state))
-    found = [finding for severity in (1, 2) for finding in judge(trace, severity).findings]
+    found = judge(trace_of(Run.of(state))).findings
     return {"findings": [finding._asdict() for finding in found], "notAssessed": []}
 
 

@@ -260,8 +260,9 @@ def verify_journal(hosted: HostedSandbox, args: Arguments) -> answers.Verified:
 
 def _shown_difference(row: PathDifference, hide: Redactor) -> answers.PathDifference:
     """Return a difference, masked as the value of its path is."""
-    values = {name: hide.value({row.path: value})[row.path] for name, value in (("e", row.expected), ("a", row.actual))}
-    return {"path": hide.text(row.path), "expected": values["e"], "actual": values["a"]}
+    path, expected = next(iter(hide.value({row.path: row.expected}).items()))
+    (actual,) = hide.value({row.path: row.actual}).values()
+    return {"path": path, "expected": expected, "actual": actual}
 
 
 def _unmet(

@@ -1,4 +1,4 @@
-"""The templates and the static assets of the dashboard; the macros of `call.html` and `story.html` take plain JSON."""
+"""The templates and the static assets of the dashboard; the macros of `call.html` take plain JSON."""
 
 from __future__ import annotations
 

@@ -3,23 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
 from urllib.parse import quote
 
 from mockserver._json import JSON, View
-
-_CAUSES: Final = {
-    "timer": "its deadline",
-    "rule": "rule",
-    "page": "the hosted page",
-    "forced": "a forced step",
-    "given": "seed data",
-    "event": "event",
-    "attempt": "attempt",
-    "beforeAnswer": "before the answer to call",
-    "script": "a rule",
-    "webhook": "endpoint",
-}
+from mockserver.report.run import words
 
 
 def call_row(exchange: View) -> JSON:
@@ -62,19 +49,19 @@ def change_row(transition: View) -> JSON:
         "id": transition["id"],
         "from": transition["from"],
         "to": transition["to"],
-        "cause": cause_of(transition["cause"]),
+        "cause": cause_of(transition),
     }
 
 
-def cause_of(cause: View) -> JSON:
-    """Return a cause as words, with the path of its page, and the number of the call if a call is the cause."""
-    for name, value in cause.items():
-        if name == "exchange":
-            return {"call": value, "path": f"calls/{value}", "text": f"call #{value}"}
-        words = _CAUSES.get(name, name)
-        text = f"{words} ({value})" if name in ("timer", "forced", "page") else f"{words} {value}"
-        return {"call": None, "path": f"events/{quote(str(value), safe='')}" if name == "event" else "", "text": text}
-    return {"call": None, "path": "", "text": "an unknown cause"}
+def cause_of(transition: View) -> JSON:
+    """Return the cause of a change as words, with the path of its page; empty if it has none."""
+    cause = transition["cause"]
+    path = ""
+    if "exchange" in cause:
+        path = f"calls/{cause['exchange']}"
+    elif "event" in cause:
+        path = f"events/{quote(str(cause['event']), safe='')}"
+    return {"path": path, "text": words.cause(transition)}
 
 
 def history_of(transitions: Iterable[View], record_id: str) -> list[JSON]:

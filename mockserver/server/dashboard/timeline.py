@@ -8,8 +8,8 @@ from urllib.parse import quote
 
 from mockserver._json import JSON, View
 from mockserver.contract.lifecycles import LIFECYCLES
-from mockserver.core.instants import SECOND, Instant, format_exact
-from mockserver.report.pages import day, duration, instant_of, time_of_day
+from mockserver.core.instants import SECOND, Instant, format_exact, time_of_day
+from mockserver.report.pages import day, duration, instant_of
 from mockserver.report.run import words
 from mockserver.server.dashboard import story
 from mockserver.server.dashboard.events import ENDED_DELIVERIES
@@ -80,7 +80,6 @@ def timeline_model(
         "rows": rows,
         "width": width,
         "height": _TOP + _ROW_HEIGHT * max(1, len(rows)) + 8,
-        "label_width": _LABEL_WIDTH,
         "folds": folds,
         "ticks": _ticks(instants, places),
         "now_x": now_x,
@@ -92,10 +91,10 @@ def timeline_model(
 def _marks(journal: View) -> Iterator[tuple[str, str, Mark]]:
     """Yield the moments of each record and of each rule, oldest first."""
     for row in journal["transitions"]:
-        cause = story.cause_of(row["cause"])
+        cause = story.cause_of(row)
         path = cause["path"] or ("" if row["kind"] == "delivery" else f"objects/{row['id']}")
         text = f"{row['from']} to {row['to']}" if row["from"] else str(row["to"])
-        yield row["kind"], row["id"], Mark(instant_of(row["at"]), row["to"], f"{text}, by {cause['text']}", path)
+        yield row["kind"], row["id"], Mark(instant_of(row["at"]), row["to"], f"{text}, {cause['text']}", path)
     for exchange in journal["exchanges"]:
         fault = exchange["fault"]
         if fault:

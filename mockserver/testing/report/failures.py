@@ -157,7 +157,11 @@ def frames(failure: BaseException | None) -> list[str]:
 def is_of_test(filename: str) -> bool:
     """Return True for a file of the test or its client: neither of the mock, nor of Python or of an installed library."""
     file = Path(filename)
-    return "site-packages" not in file.parts and not any(map(file.is_relative_to, _LIBRARIES))
+    return (
+        not filename.startswith("<")
+        and "site-packages" not in file.parts
+        and not any(map(file.is_relative_to, _LIBRARIES))
+    )
 
 
 def place_of(failure: BaseException) -> str:

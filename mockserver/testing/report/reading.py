@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import linecache
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any, Final
 
 from mockserver.report.run.failure import ANSWER, Reading
 
+_PARSING: Final = ("httpx", "mockserver", "requests")  # whose answers are parsed again without an effect
 _OF_SHAPES: Final = (KeyError, IndexError, TypeError, AttributeError)
 
 
@@ -53,8 +53,6 @@ def _read(node: ast.expr, frame: FrameType) -> Reading | None:
             return _parsed(inner, frame)
         case ast.Attribute(value=inner, attr=name):
             return _attribute(inner, name, frame)
-        case ast.Call():
-            return Reading(ANSWER, (), is_parsed=False)
     return None
 
 
@@ -77,14 +75,13 @@ def _attribute(node: ast.expr, name: str, frame: FrameType) -> Reading | None:
 def _parsed(node: ast.expr, frame: FrameType) -> Reading:
     """Return the body of an answer that a variable has; of one that the expression itself has fetched its place."""
     response = _read(node, frame) if isinstance(node, ast.Name) else None
-    parse = getattr(response.value, "json", None) if response is not None else None
-    if parse is None:
+    if response is None:
         return Reading(ANSWER, ())
+    is_known = type(response.value).__module__.partition(".")[0] in _PARSING
     try:
-        body = None if inspect.iscoroutinefunction(parse) else parse()
-    except Exception:  # noqa: BLE001 - the client's own exception is reported
-        body = None
-    return Reading(body, ())
+        return Reading(response.value.json() if is_known else None, ())
+    except ValueError:  # the client's own exception is reported
+        return Reading(None, ())
 
 
 def _constant(node: ast.expr, frame: FrameType) -> Any:

@@ -38,7 +38,7 @@ def misread(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Prob
             continue
         value = body if reading.value is ANSWER else reading.value
         lacks = _kind(body) if _is_gone_through(body, value) else _first_lack(value, reading)
-        if lacks and (reading.is_parsed or _is_of_answers(snapshot, reading)):
+        if lacks:
             yield Problem(
                 headline=f"the answer of #{call.n} {lacks}",
                 rank="cause",
@@ -57,25 +57,14 @@ def _kind(body: Any) -> str:
     return f"is an object with {words.listed(body)}, and no list"
 
 
-def _is_of_answers(snapshot: SandboxSnapshot, reading: Reading) -> bool:
-    """Return True if the first member that the client reads is one of the answers, of whichever call."""
-    return any(reading.steps[0] in _names(call.body_received) for call in snapshot.exchanges)
-
-
-def _names(body: Any) -> set[Step]:
-    """Return the names of the members of an answer, however deep."""
-    if isinstance(body, Mapping):
-        return {*body, *(name for member in body.values() for name in _names(member))}
-    return {name for member in body for name in _names(member)} if isinstance(body, list) else set()
-
-
 def _contains(body: Any, value: Any) -> bool:
-    """Return True if an answer is a value, or has it somewhere."""
+    """Return True if an answer is an object or a list that is not empty, or has it somewhere."""
+    if not value or not isinstance(value, Mapping | list):
+        return _is_gone_through(body, value)
     if body == value:
         return True
-    if isinstance(body, Mapping):
-        return value in list(body) or any(_contains(member, value) for member in body.values())
-    return isinstance(body, list) and any(_contains(member, value) for member in body)
+    members = body.values() if isinstance(body, Mapping) else body if isinstance(body, list) else ()
+    return any(_contains(member, value) for member in members)
 
 
 def _first_lack(value: Any, reading: Reading) -> str:
@@ -261,7 +250,7 @@ def last_answer(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[
     sent = [f"sent {shorten(last.body)}"] if last.body not in (None, "", {}) else []
     answered = "answered with an empty body" if body is None else f"answered {shorten(body)}"
     yield Problem(
-        headline=f"no problem in {words.listed(called)}; the last was #{last.n}",
+        headline=f"the calls were {words.listed(called)}; the last, #{last.n}",
         got=[*sent, answered],
     )
 
@@ -281,6 +270,8 @@ def _progress(snapshot: SandboxSnapshot, last: Call) -> list[str]:
     if last.operation == "readExecution" and isinstance(body, Mapping):
         is_whole = body.get("status") == "processing" or body.get("sentCount") == body.get("targetCount")
         return [] if is_whole else [_counts(body)]
+    if execution.get("targetCount") == 0:
+        return []  # of which the audience says more
     started = parse(execution["startedAt"]) if isinstance(execution.get("startedAt"), str) else None
     if started is None or not isinstance(body.get("cadence"), int):
         return []

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
 from mockserver.contract.clauses import sentence_of
+from mockserver.core.ledger import ANSWER_LOST
 from mockserver.judge.check import Check, Finding
 from mockserver.judge.client.rules import RULES
 from mockserver.report.findings import problem_of
@@ -17,7 +17,6 @@ from mockserver.report.run.causes.receivers import receiver_exceptions
 from mockserver.report.run.failure import Failure
 from mockserver.report.run.snapshot import SandboxSnapshot
 
-_VARYING: Final = re.compile(r"\w*\d\w*")  # ids and numbers in the messages of findings that are alike
 _COPY_CLAUSE: Final = "campaigns.name"
 
 
@@ -28,7 +27,7 @@ def findings(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
     rows = [row for row in snapshot.findings if not (is_broken and _is_of_receiver(RULES[row.rule]))]
     alike: dict[tuple[str, str], list[Finding]] = {}
     for row in sorted(rows, key=lambda row: (faulted.isdisjoint(row.exchanges), row.severity, len(row.exchanges))):
-        alike.setdefault((row.rule, _VARYING.sub("", row.message)), []).append(row)
+        alike.setdefault((row.rule, words.VARYING.sub("", row.message)), []).append(row)
     for equal in alike.values():
         yield _problem(snapshot, equal)
 
@@ -49,8 +48,8 @@ def copies(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Probl
     """Yield the campaigns that were created again under another name, after trouble with the first."""
     found = {number for row in snapshot.findings for number in row.exchanges}
     for row in snapshot.clones:
-        if row["exchanges"][-1] in found:
-            continue  # a finding says it
+        if row["why"] != ANSWER_LOST or row["exchanges"][-1] in found:
+            continue  # the service has asked for another name, or a finding says it
         copy, original = (snapshot.names.get(row[key], row[key]) for key in ("cloneId", "originalId"))
         yield Problem(
             headline=f"{copy!r} is a copy of {original!r}, created after trouble with that ({row['why']})",

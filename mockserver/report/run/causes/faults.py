@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from mockserver._json import View
@@ -28,8 +29,11 @@ def fired_rules(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[
     for call in snapshot.exchanges:
         if call.fault:
             calls.setdefault(call.fault["rule"], []).append(call)
+    survived = words.survived(snapshot.exchanges)
     for id, own in calls.items():
-        yield _fired(snapshot, id, rules.get(id, {}), own)
+        problem = _fired(snapshot, id, rules.get(id, {}), own)
+        is_survived = bool(own) and "did" not in rules.get(id, {}) and survived.issuperset(call.n for call in own)
+        yield replace(problem, rank="advice") if is_survived else problem
 
 
 def _fired(snapshot: SandboxSnapshot, id: str, rule: View, calls: Sequence[Call]) -> Problem:

@@ -131,7 +131,7 @@ def _refusal_advice(status: object, taken: int, is_by_age: bool) -> str:
 
 
 def repeated(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield the latest event that was sent again until its receiver took it: what that counts, it counts more than once."""
+    """Yield the latest event that its receiver got more than once."""
     for each in reversed(list(_attempted(snapshot.events))):
         attempts = [attempt for attempt in each.delivery["attempts"] if attempt.get("fault") != _UNKNOWN_KIND]
         answers = [attempt["status"] for attempt in attempts if attempt.get("status") is not None]

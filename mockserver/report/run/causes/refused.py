@@ -50,8 +50,16 @@ def expected_refusals(snapshot: SandboxSnapshot, failure: Failure | None) -> Ite
 
 
 def expected_numbers(snapshot: SandboxSnapshot) -> frozenset[int]:
-    """Return the numbers of the refused calls that a client may expect: a look for a record, a cleanup, what is done already."""
-    return frozenset(call.n for call in snapshot.exchanges if _is_refused(call) and _is_expected(snapshot, call))
+    """
+    Return the numbers of the refused calls that seldom explain a failure.
+
+    The client has tried them again with success, or may expect them: a look for a record, a cleanup, what is done already.
+    """
+    calls = snapshot.exchanges
+    survived = words.survived(calls)
+    writes = [call for call in calls if call.method != "GET" and words.has_succeeded(call)]
+    refused = [call for call in calls if _is_refused(call)]
+    return frozenset(call.n for call in refused if call.n in survived or _is_expected(call, calls[-1], writes[-1:]))
 
 
 def _is_refused(call: Call) -> bool:
@@ -64,7 +72,8 @@ def _problems(refused: Sequence[Call], snapshot: SandboxSnapshot, failure: Failu
     main = _main(refused)
     groups: dict[tuple[object, ...], list[Call]] = {}
     for call in sorted(refused, key=lambda call: call is not main):
-        groups.setdefault((call.operation or call.path, call.status, call.reason), []).append(call)
+        reason = words.VARYING.sub("", call.reason or "")
+        groups.setdefault((call.operation or call.path, call.status, reason), []).append(call)
     for group in groups.values():
         is_main = group[0] is main
         rank: Rank = "refusal" if is_main or failure is None else "advice"  # a test has survived the other ones
@@ -87,15 +96,15 @@ def _problem(snapshot: SandboxSnapshot, group: Sequence[Call], rank: Rank, last:
 
 
 def _headline(call: Call, reason: re.Match[str] | None) -> str:
-    missing = _missing(call)
-    if missing is not None:
-        return f"the path has {missing!r}, for which the client has no value"
     if call.status is None:
         return f"{call.operation or call.method} got no answer: its client had disconnected"
     if call.operation is None:
         nearest = _near_path(call)
         hint = f"; did you mean {nearest}" if nearest else ""
         return f"{call.method} {call.path} is not an operation of the API{hint}"
+    missing = _missing(call)
+    if missing is not None:
+        return f"the path has {missing!r}, for which the client has no value"
     if reason is None:
         return f"{call.operation} was refused: {shorten(call.reason or str(call.status))}"
     place, text = reason["place"] or "", reason["words"]
@@ -141,23 +150,15 @@ def _main(refused: Sequence[Call]) -> Call:
     return earlier[-1] if earlier else last
 
 
-def _is_expected(snapshot: SandboxSnapshot, call: Call) -> bool:
+def _is_expected(call: Call, last: Call, last_write: Sequence[Call]) -> bool:
     if call.status is None or call.operation is None or _missing(call) is not None:
         return False
     if call.method == "GET":
-        return call.status == 404 and call.n < snapshot.exchanges[-1].n
+        return call.status == 404 and call is not last
     if call.operation == "cancelCampaign":
-        return call.status == 422 and len(snapshot.exchanges) > 1
-    return call.code in DONE_ALREADY and _goes_on(snapshot, call)
-
-
-def _goes_on(snapshot: SandboxSnapshot, refused: Call) -> bool:
-    """Return True if the client has changed something else after a refusal, and has not tried the same again."""
-    later = [call for call in snapshot.exchanges if call.n > refused.n and call.method != "GET"]
-    others = [call for call in later if call.operation != refused.operation]
-    return any(call.status is not None and call.status < 400 for call in others) and not any(
-        call.operation == refused.operation and call.path == refused.path for call in later
-    )
+        return call.status == 422 and last.n > 1
+    goes_on = any(write.n > call.n and write.operation != call.operation for write in last_write)
+    return call.code in DONE_ALREADY and goes_on
 
 
 def _near_path(call: Call) -> str | None:
