@@ -30,8 +30,8 @@ def is_derived_name(name: str, original: str) -> bool:
 
 
 # The codes by which a create or a start is refused as done already.
-ANSWER_LOST: Final = "answer lost"  # of trouble: the call took effect, and its client does not know
 DONE_ALREADY: Final = ("CAMPAIGN_NAME_ALREADY_EXISTS", "CAMPAIGN_ALREADY_PROCESSING", "CAMPAIGN_NOT_DRAFT")
+ANSWER_LOST: Final = "answer lost"  # the call took effect, and its client does not know it
 
 Row = Mapping[str, Any]
 

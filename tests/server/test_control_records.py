@@ -306,6 +306,15 @@ class TestJournal:
         assert {"path": "header.X-API-Key", "expected": "pk_...", "actual": "sk_..."} == near["differences"][2]
         assert 1 == near["exchange"]["n"]
 
+    def test_a_key_in_the_path_of_a_difference_is_masked(self, made: Made) -> None:
+        made.api("POST", SESSIONS, {})
+
+        wanted = {"operation": "createConnectionSession", "atLeast": 1, "where": {f"query.{made.secret_key}": "1"}}
+        reply = made.control("POST", "/journal/verify", wanted).json()
+
+        [difference] = reply["nearest"][0]["differences"]
+        assert {"path": "query.sk_...", "expected": "1", "actual": None} == difference
+
     @pytest.mark.parametrize(
         ("body", "hint"),
         [
