@@ -359,8 +359,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "ledger-lost-answer",
-        'return ANSWER_LOST if is_applied and is_lost else None',
-        'return ANSWER_LOST if is_lost else None',
+        "return ANSWER_LOST if is_applied and is_lost else None",
+        "return ANSWER_LOST if is_lost else None",
         "a create that had no effect is evidence of a clone",
         ("tests/testing/test_ledger.py",),
     ),
