@@ -30,7 +30,7 @@ SERVER = (
 )  # fmt: skip
 TESTING = (
     ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments", "run_end", "key_labels"), ("backend", "setting_checks"), ("sandbox_parts",),
-    ("call_log", "conduct"), ("report",), ("sandbox",), ("explore",), ("interleave",), ("server",), ("remote", "differential"), ("strategies",),
+    ("call_log", "conduct"), ("report",), ("sandbox",), ("runs",), ("explore", "interleave"), ("server",), ("remote", "differential"), ("strategies",),
     ("hypothesis_types", "machine"),
 )  # fmt: skip
 LEVELS = {"": TOP, "core": CORE, "server": SERVER, "testing": TESTING}
@@ -42,13 +42,13 @@ READERS = (
     "judge.",
     "report.",
     "trace.",
-    "testing.explore.",
+    "testing.runs.faults.",
     "testing.machine.",
     "testing.report.",
 )
 # Explore watches a sandbox while it runs; a replay drives one; an example is recorded as a document without its keys.
 DRIVERS = (
-    "judge.choices.replays", "testing.explore.watch", "testing.report.replay", "testing.machine.recording",
+    "judge.choices.replays", "testing.runs.bounds", "testing.report.replay", "testing.machine.recording",
 )  # fmt: skip
 WORLD = ("asyncio", "flask", "os", "random", "secrets", "socket", "subprocess", "threading", "time", "uuid", "werkzeug")
 CLOCK_READERS = ("now", "today", "utcnow")

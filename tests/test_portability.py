@@ -69,7 +69,7 @@ ALLOWED = {
     ("tests/recordings/benchmark.py", "import resource"): "a measurement that reads the memory of its process",
     ("tests/benchmarks/suites.py", "import resource"): "a measurement of the processor time of its children",
     ("tests/test_many_jobs.py", "the path '/proc/'"): "a measurement that reads memory from Linux",
-    ("tests/interleave/test_clients.py", "multiprocessing.get_context"): "of `spawn`, which every system has",
+    ("tests/runs/orders/test_clients.py", "multiprocessing.get_context"): "of `spawn`, which every system has",
     ("tests/processes.py", "send_signal"): "the one place that ends processes; it has a branch for Windows",
 }
 

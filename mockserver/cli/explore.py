@@ -28,7 +28,7 @@ from mockserver.cli.terminal import fit, progress
 if TYPE_CHECKING:
     from mockserver.cli.command_runs import CommandRuns
     from mockserver.server.hosting.config import SandboxConfig
-    from mockserver.testing.explore import Exploration, ExploreReport, Placement
+    from mockserver.testing.runs.faults import Exploration, ExploreReport, Placement
     from mockserver.testing.sandbox import Sandbox
     from mockserver.testing.server import MockServer
 
@@ -108,7 +108,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         0 if nothing fails, 1 for findings that do, 130 if a signal, as of Ctrl-C, ended it: the report has what was found before.
     """
     from mockserver.cli.command_runs import CommandReported, CommandRuns
-    from mockserver.testing.explore import Exploration, ExploreOptions
+    from mockserver.testing.runs.faults import Exploration, ExploreOptions
 
     _check_seconds(options)
     command = _command(options)

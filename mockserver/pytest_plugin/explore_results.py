@@ -19,7 +19,7 @@ from mockserver.pytest_plugin import options
 from mockserver.version import REPORT_VERSION
 
 if TYPE_CHECKING:
-    from mockserver.testing.explore import ExploreReport
+    from mockserver.testing.runs.faults import ExploreReport
 
 TITLE = "mockserver: explore"
 _VERDICTS = ("survived", "reported", "crashed", "breach", "silent")

@@ -24,13 +24,13 @@ from mockserver.pytest_plugin.clones import clone_item, is_unittest
 from mockserver.pytest_plugin.explore import ARGUMENTS, EXPLORATION, INNER_RUN, MARK, RESULTS, is_inner
 from mockserver.pytest_plugin.explore_results import TITLE, ExploreResults, verdicts
 from mockserver.server.errors import causes
-from mockserver.testing.explore import Exploration, ExploreOptions
+from mockserver.testing.runs.faults import Exploration, ExploreOptions
 
 if TYPE_CHECKING:
     from _pytest.capture import CaptureManager
 
     from mockserver.pytest_plugin.ownership import SandboxOwnership
-    from mockserver.testing.explore import ExploreReport, Placement
+    from mockserver.testing.runs.faults import ExploreReport, Placement
     from mockserver.testing.sandbox import Sandbox
 
 FIXTURE = "mockserver"

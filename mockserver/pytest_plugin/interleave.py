@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mockserver.pytest_plugin import failure_report, options
-from mockserver.testing.interleave import InterleaveOptions
+from mockserver.testing.runs.orders import InterleaveOptions
 from mockserver.testing.settings import NAMES
 
 if TYPE_CHECKING:
     from mockserver.pytest_plugin.ownership import SandboxOwnership
-    from mockserver.testing.interleave import InterleaveReport
+    from mockserver.testing.runs.orders import InterleaveReport
     from mockserver.testing.server import MockServer
 
 MARK = "mockserver_interleave"

@@ -22,7 +22,7 @@ from mockserver.judge.client.judge import finding
 from mockserver.judge.client.rules import BLAMED
 from mockserver.scenario.choices import load_profile, merge_choices
 from mockserver.testing.conduct import format_finding
-from mockserver.testing.explore.trace import Comparable, comparable
+from mockserver.testing.runs.traced_calls import Comparable, comparable
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 

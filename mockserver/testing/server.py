@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from mockserver.judge.coverage.coverage import Coverage
     from mockserver.server.hosting.host import HostedSandbox
     from mockserver.server.http1.server import Server
-    from mockserver.testing.explore import ExploreReport
-    from mockserver.testing.interleave import InterleaveReport
+    from mockserver.testing.runs.faults import ExploreReport
+    from mockserver.testing.runs.orders import InterleaveReport
 
 __tracebackhide__ = is_refusal
 _LATEST_MAX = 20
@@ -307,8 +307,8 @@ class MockServer:
             >>> report.failed
             False
         """
-        from mockserver.testing.explore import ExploreOptions, explore
-        from mockserver.testing.explore.options import names_of
+        from mockserver.testing.runs.faults import ExploreOptions, explore
+        from mockserver.testing.runs.faults.options import names_of
 
         check_function("explore", function, "a function of a sandbox")
         own = ("settings", "test", "failures")
@@ -353,8 +353,8 @@ class MockServer:
             >>> report.failed
             False
         """
-        from mockserver.testing.explore.options import names_of
-        from mockserver.testing.interleave import InterleaveOptions, Search
+        from mockserver.testing.runs.faults.options import names_of
+        from mockserver.testing.runs.orders import InterleaveOptions, Search
 
         own = ("clients", "setup", "check", "settings", "test", "failures")
         check_names("interleave", options, (*own, *names_of(InterleaveOptions)))

@@ -11,8 +11,8 @@ from statistics import median
 from time import process_time
 
 from mockserver import MockServer
-from tests.explore.random_clients import GIVEN
-from tests.explore.working_day import working_day
+from tests.runs.faults.random_clients import GIVEN
+from tests.runs.faults.working_day import working_day
 
 ROUNDS = 3
 FAULTS = ("internal-error",)

@@ -13,7 +13,7 @@ from functools import partial
 from time import process_time
 
 from mockserver import MockServer, Sandbox
-from tests.interleave.pairs import BODY, DRAFT
+from tests.runs.orders.pairs import BODY, DRAFT
 
 CALLS = 22
 BOUND = 2

@@ -12,7 +12,7 @@ from mockserver.report import conduct_page, coverage_page, explore_page
 from tests.browser.axe import violations
 from tests.browser.looks import LOOKS
 from tests.conduct.test_conduct_html import finding
-from tests.explore.test_explore_page import XSS, hostile
+from tests.runs.faults.test_explore_page import XSS, hostile
 
 pytestmark = pytest.mark.deep
 

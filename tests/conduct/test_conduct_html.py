@@ -12,7 +12,7 @@ from mockserver.judge.client.judge import finding as finding_of
 from mockserver.judge.client.rules import RULES
 from mockserver.report import conduct_page
 from mockserver.report.findings import as_row
-from tests.explore.test_explore_page import XSS, Reader
+from tests.runs.faults.test_explore_page import XSS, Reader
 
 CAMPAIGN = {"name": "Hello", "platform": "chatapp", "templateId": "template_hello", "cadence": 60}
 

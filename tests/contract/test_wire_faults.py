@@ -55,7 +55,7 @@ ELSEWHERE = {
         ),
         "delay": "of `deliver`",
     },
-    "testing/explore/tables.py": {
+    "testing/runs/faults/tables.py": {
         **dict.fromkeys(
             ("drop", "reset", "bad-gateway", "error", "delay-after", "truncate", "garble", "dribble", "stale"),
             "the effect of a rule that causes what is tried, and some names of those",

@@ -16,9 +16,9 @@ from mockserver.contract.effects import EFFECTS, FORGERIES
 from mockserver.pytest_plugin.options import OPTIONS, RUN
 from mockserver.server.control.routes import ROUTES
 from mockserver.testing import strategies
-from mockserver.testing.explore import ExploreOptions
-from mockserver.testing.explore.tables import NAMES as EXPLORED
 from mockserver.testing.machine import INVARIANTS
+from mockserver.testing.runs.faults import ExploreOptions
+from mockserver.testing.runs.faults.tables import NAMES as EXPLORED
 from mockserver.testing.sandbox import Aio
 from mockserver.testing.settings import NAMES
 from tests.pages.blocks import read

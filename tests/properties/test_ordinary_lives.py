@@ -22,9 +22,9 @@ from mockserver.trace.reading import read_recording
 from tests.clients.calls import Busy
 from tests.clients.planted import TROUBLE
 from tests.depth import loaded_examples
-from tests.explore import working_day
 from tests.properties import users
 from tests.properties.playing import NOON
+from tests.runs.faults import working_day
 
 Life = Callable[[Sandbox], None]
 EXAMPLES_TIMES = 4  # of the examples of other laws: a false finding needs the right fault at the right call

@@ -26,8 +26,8 @@ from typing import Any
 
 from mockserver import MockServer, Sandbox
 from mockserver.cli import main as command
-from tests.explore import working_day
-from tests.interleave import pairs
+from tests.runs.faults import working_day
+from tests.runs.orders import pairs
 
 EXPLORATIONS, INTERLEAVINGS = 20, 10
 FAILING = Path(__file__).with_name("failing_tests.py")

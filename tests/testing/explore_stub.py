@@ -1,4 +1,4 @@
-"""A small substitute for `mockserver.testing.explore`, for tests of what runs it: lost answers only, and three verdicts."""
+"""A small substitute for `mockserver.testing.runs.faults`, for tests of what runs it: lost answers only, and three verdicts."""
 
 from __future__ import annotations
 

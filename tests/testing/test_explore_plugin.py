@@ -14,7 +14,7 @@ import pytest
 from mockserver.contract.choices import CHOICES
 from mockserver.pytest_plugin import explore
 from mockserver.report import explore_page
-from mockserver.testing.explore import ExploreOptions
+from mockserver.testing.runs.faults import ExploreOptions
 from tests.testing.conftest import PLUGIN, WITHOUT_CACHE, Suite, run_in_process
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,7 +72,7 @@ def stubbed(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
 
         from tests.testing import explore_stub
 
-        sys.modules["mockserver.testing.explore"] = explore_stub
+        sys.modules["mockserver.testing.runs.faults"] = explore_stub
         """
     )
     return suite
@@ -535,7 +535,7 @@ def test_a_suite_that_does_not_ask_imports_nothing_and_has_no_hook(
         import sys
 
         def test_it(mockserver, request):
-            assert not {name for name in sys.modules if name.startswith("mockserver.testing.explore")}
+            assert not {name for name in sys.modules if name.startswith("mockserver.testing.runs.faults")}
             plugins = request.config.pluginmanager
             assert not plugins.has_plugin("mockserver-explore-runs")
             assert not plugins.has_plugin("mockserver-explore-results")

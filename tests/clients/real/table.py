@@ -19,7 +19,7 @@ from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from mockserver import MockServer
-from mockserver.testing.explore import ExploreReport
+from mockserver.testing.runs.faults import ExploreReport
 from tests.clients.real import adapters
 from tests.clients.real.adapters import Adapter
 from tests.clients.real.tasks import GIVEN, TASKS, Refused, test_of

@@ -1,0 +1,410 @@
+"""The report of one exploration: as JSON, as text, and as the decision whether the test fails."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from mockserver._json import JSON
+from mockserver.contract.choices import CHOICES
+from mockserver.contract.text import printable
+from mockserver.testing.report.folder import ReportOfFindings
+from mockserver.testing.runs.faults import waits
+from mockserver.testing.runs.faults.findings import ExploreFinding
+from mockserver.testing.runs.faults.options import ANY, ExploreOptions
+from mockserver.testing.runs.faults.placements import Placement
+from mockserver.testing.runs.faults.tables import ACTS, FAULTS, NAMES, variant_of
+from mockserver.testing.runs.faults.verdicts import MEANINGS, NO_TIMEOUT, ORDER, Verdict
+from mockserver.version import REPORT_VERSION
+
+COLUMNS: tuple[Verdict, ...] = ("survived", "reported", "crashed", "breach", "silent")
+_PLACEMENT = "one thing that goes wrong at one place, such as a lost answer at call 2"
+_FAILING = ("silent", "breach")
+_SHOWN = 3  # placements of a finding in the text
+_SLOW = ", ".join(row.name for row in FAULTS.values() if row.needs_time)
+_PAIRS = "pairs of faults"
+_FRESH_STATE = "keep what decides its calls in the sandbox, or in a fixture of function scope that each run makes anew"
+CURE = (
+    'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep), or for a coroutine '
+    'monkeypatch.setattr(asyncio, "sleep", mockserver.aio.sleep)'
+)
+
+
+class CleanRun(NamedTuple):
+    """
+    The clean run.
+
+    Attributes:
+        calls: The number of its calls.
+        choices_read: The ids of the choices that it read.
+        deliveries: The number of its attempts to deliver an event.
+        difference: The first difference of the second clean run; None if they are equal.
+        failure: The exception with which it ended; None if it passed.
+        is_repeatable: True if the calls of the second one caused the same.
+        unequal: What two runs of equal calls do differently, such as a wait after the same fault; None if nothing is known.
+        unexplored: Why nothing was explored although both clean runs passed; None if it was.
+    """
+
+    calls: int
+    choices_read: Sequence[str]
+    deliveries: int
+    difference: str | None
+    failure: str | None
+    is_repeatable: bool
+    unequal: str | None = None
+    unexplored: str | None = None
+
+    @property
+    def is_explored(self) -> bool:
+        """True if the clean runs allow others to be compared with them."""
+        return self.failure is None and self.unexplored is None
+
+
+@dataclass
+class Part:
+    """How many placements of a kind there are, how many of them are equal to others, and how many were tried."""
+
+    placements: int = 0
+    merged: int = 0
+    tried: int = 0
+
+    def as_json(self) -> JSON:
+        return {"placements": self.placements, "merged": self.merged, "tried": self.tried}
+
+    @property
+    def left(self) -> int:
+        return self.placements - self.merged - self.tried
+
+
+@dataclass
+class TriedPlacements:
+    """What was tried, and what was not."""
+
+    singles: Part = field(default_factory=Part)
+    pairs: Part = field(default_factory=Part)
+    over_socket: bool = False
+    held: tuple[str, bool] | None = (
+        None  # the operation whose answer was held over a socket, and whether the client waited
+    )
+    out_of_time: bool = False
+    over_budget: int = 0  # single placements beyond the budget of runs
+    has_planned_pairs: bool = False
+    possible: set[str] = field(default_factory=set)  # names of the faults and acts that have a call, record or delivery
+
+
+class Tolerated:
+    """The rows of known cases, and how many cases each has met."""
+
+    def __init__(self, rows: Sequence[tuple[str, str, str, str]]) -> None:
+        self.counts: dict[tuple[str, str, str, str], int] = dict.fromkeys(rows, 0)
+
+    def allows(self, placement: Placement, verdict: str) -> bool:
+        """Return True if a row names the operation, the fault and the verdict of a single placement; count it."""
+        for row in self.counts:
+            operation, fault, named, _ = row
+            if named == verdict and all(
+                operation in (ANY, step.operation) and fault in (ANY, step.name, variant_of(step.name or ""))
+                for step in placement
+            ):
+                self.counts[row] += 1
+                return True
+        return False
+
+
+@dataclass(frozen=True)
+class ExploreReport(ReportOfFindings):
+    """
+    The report of an exploration.
+
+    Attributes:
+        test: The test's name.
+        options: What was to be tried.
+        clean: The clean run.
+        coverage: What was tried, and what was not.
+        runs: The number of runs, the clean ones included.
+        seconds: Processor time of everything.
+        wall_seconds: Real time of everything.
+        verdicts: The number of placements by verdict.
+        findings: The findings, the worst first.
+        matrix: The number of single placements by operation (or event) and fault, by verdict.
+        tolerated: The known cases that were met.
+        sleep: Where the test or its client sleeps in real time, as the beginning of a sentence; None if it is not known to.
+        cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
+        left_behind: What calls created whose answers were lost, such as `1 campaign`, each with the reported placements.
+        unjudged: Why the waits after a 429 are not judged, each with the placements.
+        unwritten: Why documents of the findings were not written.
+        ended: Why it ended before its last run, as the end of a sentence; None if it did not.
+        of_command: True for a command in a process of its own, whose options are those of `mockserver explore`.
+    """
+
+    test: str
+    options: ExploreOptions
+    clean: CleanRun
+    coverage: TriedPlacements
+    runs: int
+    seconds: float
+    wall_seconds: float
+    verdicts: Mapping[Verdict, int]
+    findings: Sequence[ExploreFinding]
+    matrix: Mapping[tuple[str, str], Mapping[Verdict, int]]
+    tolerated: Tolerated
+    sleep: str | None
+    cure: str
+    left_behind: Mapping[str, Sequence[Placement]] = field(default_factory=dict)
+    unjudged: Mapping[str, Sequence[Placement]] = field(default_factory=dict)
+    unwritten: list[str] = field(default_factory=list)
+    ended: str | None = None
+    of_command: bool = False
+
+    @property
+    def failed(self) -> bool:
+        """True if a clean run failed, nothing was explored, it ended early, or a finding is silent, a breach, or with `strict` a crash."""
+        failing = (*_FAILING, *(("crashed",) if self.options.strict else ()))
+        return (
+            not self.clean.is_explored or self.ended is not None or any(row.verdict in failing for row in self.findings)
+        )
+
+    @property
+    def deterministic(self) -> bool:
+        """True if runs that should be equal were: the clean ones, and two with one fault after which the client waits."""
+        return self.clean.difference is None and self.clean.unequal is None
+
+    def as_json(self) -> JSON:
+        """Return the document of a report file, with this test alone: `{"version": 1, "tests": [entry]}`."""
+        return {"version": REPORT_VERSION, "tests": [self.entry()]}
+
+    def entry(self) -> JSON:
+        """Return the report as one entry of the member `tests` of a report file."""
+        clean = {
+            "calls": self.clean.calls,
+            "choicesRead": list(self.clean.choices_read),
+            "deliveries": self.clean.deliveries,
+        }
+        matrix: JSON = {}
+        for (operation, fault), counts in self.matrix.items():
+            matrix.setdefault(operation, {})[fault] = _counts(counts)
+        return {
+            "test": self.test,
+            "clean": clean,
+            "deterministic": self.deterministic,
+            "notes": [*self._incomplete(), *self._notes()],
+            "singles": self.coverage.singles.as_json(),
+            "pairs": self.coverage.pairs.as_json(),
+            "runs": self.runs,
+            "verdicts": _counts(self.verdicts),
+            "leftBehind": [
+                {"left": left, "count": len(placements), "placements": [each.as_json() for each in placements]}
+                for left, placements in self.left_behind.items()
+            ],
+            "findings": [finding.as_json() for finding in self.findings],
+            "matrix": matrix,
+            "seconds": round(self.seconds, 1),
+            "wallSeconds": round(self.wall_seconds, 1),
+        }
+
+    def text(self, *, as_documents: bool = False, then: Iterable[str] = ()) -> str:
+        """
+        Return the report as text: what was covered, the findings, the matrix, and what was not tried.
+
+        The last line has the seconds, which two explorations of one test do not have in common.
+
+        Args:
+            as_documents: Show the smallest case of a finding as a scenario document instead of lines of Python.
+            then: Lines to add before the last one.
+        """
+        took = f"{_of(self.runs, 'run')} in {self.wall_seconds:.1f} s, {self.seconds:.1f} s of processor time"
+        return "\n".join(map(printable, (*self._lines(as_documents=as_documents), *then, "", took)))
+
+    def _lines(self, *, as_documents: bool) -> Iterator[str]:
+        yield from self._incomplete()
+        yield f"explored {self.test}: {_of(self.clean.calls, 'call')}, {_of(self.clean.deliveries, 'delivery')}; depends on {_of(len(self.clean.choices_read), 'choice')}"
+        yield from (f"  {line}" for line in self._notes())
+        if self.clean.is_explored:
+            yield f"  {self._covered()}"
+            yield f"  placement: {_PLACEMENT}"
+            yield f"  {', '.join(f'{name} {self.verdicts.get(name, 0)}' for name in ORDER)}"
+            yield from (f"  {name}: {meaning}" for name, meaning in MEANINGS.items() if self.verdicts.get(name))
+        if self.left_behind:
+            rows = (f"{left} at {_of(len(places), 'placement')}" for left, places in self.left_behind.items())
+            yield f"  reported, and left behind: {', '.join(rows)}"
+        for finding in self.findings:
+            yield ""
+            rules = [json.dumps(finding.rules, ensure_ascii=False)] if as_documents else finding.lines
+            yield from _finding_lines(finding, rules)
+        if self.matrix:
+            yield ""
+            yield from _matrix_lines(self.matrix)
+        not_tried = list(self._not_tried())
+        if not_tried and self.clean.is_explored:
+            yield ""
+            yield "not tried:"
+            yield from (f"  {line}" for line in not_tried)
+
+    def _incomplete(self) -> Iterator[str]:
+        """Yield why not every single placement was tried, other than for want of time."""
+        if self.ended is not None:
+            yield f"ended early, {self.ended}; the report has what was found before"
+        if self.coverage.over_budget:
+            yield (
+                f"{self.coverage.over_budget} single placements are beyond the budget of {self.options.runs} ({self._option('runs')}): "
+                "each fault is tried at the first calls of each operation"
+            )
+
+    def _notes(self) -> Iterator[str]:
+        """Yield what the clean runs show about the test, what all runs show about its client, and the use of tolerated rows."""
+        yield from self._notes_on_clean()
+        yield from self._notes_on_client()
+        for (operation, fault, verdict, reason), count in self.tolerated.counts.items():
+            met = _of(count, "case") if count else "no case: remove the row"
+            yield f"tolerated {verdict} of {fault} at {operation}: {met} ({reason})"
+        yield from self.unwritten
+
+    def _notes_on_clean(self) -> Iterator[str]:
+        clean = self.clean
+        if clean.failure is not None:
+            yield f"the clean run failed, so nothing was explored: {clean.failure}"
+        elif clean.calls == 0:
+            yield "the clean run made no call, so nothing was explored"
+        if clean.unexplored is not None:
+            yield f"not explored: {clean.unexplored}"
+            yield _FRESH_STATE
+        elif clean.difference is not None:
+            yield f"the clean runs differ: {clean.difference}"
+            yield "so calls are counted by operation, and no placement is left out as equal to another"
+        if clean.unequal is not None:
+            yield f"{clean.unequal}: what the client does is not decided by the seed of `random` alone"
+        if not clean.is_repeatable:
+            yield "what its calls cause differs too, so no placement is silent, and no list of the ledger is compared"
+
+    def _notes_on_client(self) -> Iterator[str]:
+        patient = next((row for row in self.findings if row.cause == NO_TIMEOUT), None)
+        if patient is not None:
+            yield f"the client has no timeout, so that a lost answer would hold it for ever, at {_of(patient.count, 'placement')}: set one"
+        if self.sleep is not None:
+            yield f"{self.sleep}; let it sleep on the sandbox's clock: {self.cure}"
+        for why, placements in self.unjudged.items():
+            places = f"{_of(len(placements), 'placement')}, such as {placements[0].describe()}"
+            cure = f"; let it sleep on the sandbox's clock: {self.cure}" if why in waits.CURED else ""
+            yield f"{waits.RULE} is not judged at {places}: {why}{cure}"
+
+    def _covered(self) -> str:
+        singles, pairs = self.coverage.singles, self.coverage.pairs
+        which = f"{singles.tried} of {singles.placements - singles.merged}" if singles.left else f"all {singles.tried}"
+        merged = f" ({singles.merged} more are equal to one of them)" if singles.merged else ""
+        parts = [f"{which} single placements{merged}"]
+        if pairs.placements:
+            distinct = pairs.placements - pairs.merged
+            share = 100 * pairs.tried // distinct if distinct else 100
+            parts.append(f"{share} % of {distinct} pairs ({pairs.merged} more are equal to one of them)")
+        return ", ".join(parts)
+
+    def _not_tried(self) -> Iterator[str]:
+        coverage, options = self.coverage, self.options
+        unbegun = list(self._unbegun())
+        if unbegun:
+            end = "was left at the end" if not coverage.out_of_time else f"did not fit into {options.seconds:g} seconds"
+            yield f"what {end}: {' and '.join(unbegun)}"
+        yield from self._excluded_by_options()
+        if coverage.over_socket:
+            yield f"{_SLOW} at calls over a socket, where they would take real time{self._on_timeout()}"
+        numeric = [choice for choice in self.clean.choices_read if len(CHOICES[choice].options) < 2]
+        if numeric:
+            yield f"choices that are numbers: {', '.join(numeric)}"
+        if options.pairs == 0:
+            yield f"{_PAIRS} ({self._option('pairs', 0)})"
+        elif coverage.pairs.left > 0 and not unbegun:
+            yield f"{_of(coverage.pairs.left, 'pair')} beyond the budget of {options.pairs} runs"
+        if self.clean.deliveries == 0:
+            yield "faults of deliveries: the clean run delivered no event"
+        absent = [name for name in ACTS if options.has_fault(name) and name not in coverage.possible]
+        if absent:
+            yield f"acts without a record that they could concern: {', '.join(absent)}"
+
+    def _on_timeout(self) -> str:
+        """Return what is known of the timeout of a client over a socket, and what would show the rest."""
+        longer = f"; delay a response by more than its timeout ({self._option('response_delay')})"
+        tried = ", so that it is not known whether the client has a timeout"
+        if self.coverage.held is not None:
+            operation, has_waited = self.coverage.held
+            call = f"one call of {operation} was held for {self.options.response_delay:g} s, and the client"
+            if not has_waited:
+                return f"; {call} gave up before: it has a timeout"
+            tried = f"; {call} waited: it is not known whether it has a timeout"
+        in_process = (
+            ""
+            if self.of_command
+            else "; in process it is: `mockserver.requests_session()`, `mockserver.httpx_client()`"
+        )
+        return f"{tried}{in_process}{longer}"
+
+    def _option(self, name: str, value: int | None = None) -> str:
+        """Return an option as its user writes it."""
+        if not self.of_command:
+            return f"`{name}`" if value is None else f"`{name}={value}`"
+        return f"`--{name.replace('_', '-')}`" if value is None else f"`--{name.replace('_', '-')} {value}`"
+
+    def _excluded_by_options(self) -> Iterator[str]:
+        """Yield the faults and operations that the user's options exclude."""
+        options = self.options
+        left_out = [name for name in NAMES if not options.has_fault(name)]
+        if options.faults is not None and len(left_out) > len(options.faults):
+            yield f"other faults than {', '.join(options.faults) or 'none'} ({self._option('faults')})"
+        elif left_out:
+            yield f"faults left out by {self._option('faults')}: {', '.join(left_out)}"
+        if options.operations is not None:
+            yield f"faults at calls of other operations than {', '.join(options.operations)}"
+
+    def _unbegun(self) -> Iterator[str]:
+        """Yield what no run began for, since the time was over."""
+        coverage = self.coverage
+        if coverage.singles.left > coverage.over_budget:
+            yield _of(coverage.singles.left - coverage.over_budget, "single placement")
+        if self.options.pairs and not coverage.has_planned_pairs:
+            yield _PAIRS
+        elif coverage.out_of_time and coverage.pairs.left:
+            yield _of(coverage.pairs.left, "pair")
+
+
+def _counts(counts: Mapping[Verdict, int]) -> dict[str, int]:
+    return {name: counts.get(name, 0) for name in COLUMNS}
+
+
+def _of(count: int, what: str) -> str:
+    plural = {"delivery": "deliveries"}.get(what, f"{what}s")
+    return f"{count} {what if count == 1 else plural}"
+
+
+def _finding_lines(finding: ExploreFinding, rules: Sequence[str]) -> Iterator[str]:
+    places = "in the clean run" if not finding.placements[0] else f"at {_of(finding.count, 'placement')}"
+    yield f"{finding.verdict}: {finding.cause} {places}"
+    yield f"  {finding.message}"
+    if finding.clause:
+        yield f"  breaks {finding.clause}"
+        yield f"  advice: {finding.advice}"
+    for placement in finding.placements[:_SHOWN] if finding.placements[0] else ():
+        yield f"  {placement.describe()}"
+    if finding.count > _SHOWN:
+        yield f"  and {finding.count - _SHOWN} more"
+    if finding.placements[0]:
+        yield from (f"  > {line}" for line in rules)
+    if finding.path is not None:
+        yield f"  replayed by {finding.path}"
+
+
+def _matrix_lines(matrix: Mapping[tuple[str, str], Mapping[Verdict, int]]) -> Iterator[str]:
+    """Yield one line per operation or event: the number of placements of each verdict, and the faults of all but `survived`."""
+    rows: dict[str, dict[Verdict, dict[str, int]]] = {}
+    for (operation, fault), counts in matrix.items():
+        for verdict, count in counts.items():
+            rows.setdefault(operation, {}).setdefault(verdict, {})[fault] = count
+    width = max(map(len, rows))
+    yield "single placements by operation:"
+    for operation, by_verdict in rows.items():
+        parts = []
+        for verdict in (name for name in ORDER if name in by_verdict):
+            faults = by_verdict[verdict]
+            names = "" if verdict == "survived" else f" ({', '.join(faults)})"
+            parts.append(f"{verdict} {sum(faults.values())}{names}")
+        yield f"  {operation:<{width}}  {', '.join(parts)}"

@@ -1,0 +1,333 @@
+"""
+The verdict on one run, and its causes.
+
+A cause is a rule on conduct, a list of the ledger, `differs`, `endless`, or the name of an exception. A finding that a
+correct client could get is none: the functions here leave those out, each with its reason.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple
+
+from mockserver.contract.choices import CHOICES
+from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.core import ledger
+from mockserver.core.instants import SECOND
+from mockserver.core.redaction import Redactor
+from mockserver.core.run import Run
+from mockserver.judge.check import Finding
+from mockserver.judge.client.judge import judge
+from mockserver.judge.client.polling import STALLED
+from mockserver.judge.client.rules import BLAMED, RULES
+from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
+from mockserver.testing.runs.faults import waits
+from mockserver.testing.runs.faults.effects import Caused, caused, differences, left_behind
+from mockserver.testing.runs.faults.placements import Placement
+from mockserver.testing.runs.faults.tables import OUTDATED
+from mockserver.testing.runs.in_process import RunInProcess
+from mockserver.trace.of_sandbox import delay_of, trace_of
+from mockserver.trace.trace import Trace
+
+Verdict = Literal["survived", "reported", "crashed", "breach", "silent"]
+NO_TIMEOUT = "no-timeout"
+ORDER: tuple[Verdict, ...] = ("silent", "breach", "crashed", "reported", "survived")  # of reports: the worst first
+# What the text of a report adds for each verdict that it has.
+MEANINGS: Mapping[Verdict, str] = MappingProxyType(
+    {
+        "silent": "the test passed, but the client's calls caused something else than in the clean run",
+        "breach": "the client broke a rule for clients (`mockserver clauses --conduct` lists them), caused a duplicate, or never stopped",
+        "crashed": "the test failed, or ended with an exception that it does not tolerate",
+    }
+)
+DIFFERS, ENDLESS = "differs", "endless"
+_SEVERE = 2
+_HOPELESS = "retry-hopeless"  # of which equal calls in parallel are no proof
+_ADDRESS = re.compile(r"\b0x[0-9a-f]{5,}\b")  # of memory; a shorter number may be a byte
+_IN_PROCESS = re.compile(re.escape(IN_PROCESS_ORIGIN) + r"(/sandboxes/\w+)?")
+
+Request = tuple[Any, ...]  # of `Exchange.request`: operation, parameters of the path and the rest
+# Rules on copies. A test may create two campaigns of similar names, whatever becomes of the first.
+_COPIES = frozenset(("clone-after-conflict", "rename-after-lost-create"))
+_CREATES_SESSION, _READS_SESSION = "createConnectionSession", "readConnectionSession"
+_EVENTS = "events"  # the family of choices on deliveries: a correct receiver can implement one option only
+
+
+class Cause(NamedTuple):
+    """
+    Why a run has its verdict.
+
+    Attributes:
+        verdict: The verdict that this cause alone would lead to.
+        name: A rule, a list of the ledger, `differs`, `endless`, or an exception's name.
+        message: One sentence.
+        clause: The clause that the client breaks, if a rule on conduct names one.
+        advice: What the client has to do instead; empty if no rule has it.
+        is_advice: True for a finding of the least severity, which does not change the verdict.
+    """
+
+    verdict: Verdict
+    name: str
+    message: str
+    clause: str | None = None
+    advice: str = ""
+    is_advice: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRun:
+    """
+    One run as it is judged.
+
+    Attributes:
+        findings: On conduct, at the instant at which the test ended.
+        caused: What the client's calls caused.
+        duplicates: The numbers of the rows of the ledger's lists that should be empty.
+        requests: The request of each exchange, equal for equal bytes, by the exchange's number.
+        ended: Why the run was ended at a bound; None if it was not.
+        raised: The exception with which the test ended; None if it passed.
+        base_url: The address of its sandbox, which the next sandbox does not have.
+        is_repeatable: Of a clean run: the second one caused the same, so that numbers can be compared.
+        left: What calls created whose answers were lost, which the client cannot know; empty if there is nothing.
+        waited: The client slept, on the sandbox's clock or in real time.
+        unjudged: Why its waits after a 429 are not judged; None if they are, or if there are none.
+    """
+
+    findings: Sequence[Finding]
+    caused: Caused
+    duplicates: Mapping[str, int]
+    requests: Mapping[int, Request]
+    ended: str | None
+    raised: BaseException | None
+    base_url: str
+    is_repeatable: bool = True
+    left: str = ""
+    waited: bool = False
+    unjudged: str | None = None
+
+
+def read_run(
+    hosted: HostedSandbox,
+    ended: str | None,
+    raised: BaseException | None,
+    in_process: RunInProcess | None,
+    of_clean: waits.Bursts,
+) -> JudgedRun:
+    """
+    Return a run as it is judged.
+
+    Args:
+        hosted: The sandbox after the run. Lock: the caller holds it.
+        ended: Why the run was ended at a bound, if it was.
+        raised: The exception with which the test ended.
+        in_process: Its sleeps; None if it was in another process.
+        of_clean: The equal calls that the clean run makes at one instant; empty for that run itself.
+    """
+    run = Run.of(hosted.sandbox)
+    trace = trace_of(run)
+    has_ended_early = raised is not None or bool(trace.sandbox.under_way)
+    conduct = judge(trace)
+    early = waits.early_retries(trace, conduct, in_process, of_clean)
+
+    def counts(finding: Finding) -> bool:
+        # What did not follow is no omission if the test has failed there, or if an event is still to be sent.
+        if RULES[finding.rule].of_end and has_ended_early:
+            return False
+        if finding.rule == _HOPELESS and waits.is_of_burst(trace, finding.exchanges, of_clean):
+            return False
+        return not _is_misled(finding, trace)
+
+    others = [row for row in conduct.findings if row.rule != waits.RULE]
+    findings = list(filter(counts, [*others, *early.findings]))
+    requests = {call.number: call.request for call in trace.calls}
+    return JudgedRun(
+        findings=findings,
+        caused=caused(run),
+        duplicates=_duplicates(run),
+        requests=requests,
+        ended=ended,
+        raised=raised,
+        base_url=hosted.base_url,
+        left=left_behind(run),
+        unjudged=early.unjudged,
+    )
+
+
+def _is_misled(finding: Finding, trace: Trace) -> bool:
+    """Return True if the client received an outdated answer between the calls that prove the finding."""
+    if not finding.exchanges:
+        return False
+    first, last = min(finding.exchanges), max(finding.exchanges)
+    return any(first < each.number < last and OUTDATED in each.fault for each in trace.exchanges)
+
+
+def _duplicates(run: Run) -> Mapping[str, int]:
+    """Return the numbers of rows, without reading the sends of a run that cannot have any."""
+    if sum(1 for _ in run.records("campaign")) < 2 and sum(1 for _ in run.records("execution")) < 2:
+        return {}
+    rows = ledger.read(run)
+    return {
+        "duplicate-executions": len(rows.duplicate_executions),
+        "duplicate-sends": len(rows.duplicate_sends),
+        "cloned-campaigns": len(rows.cloned_campaigns),
+    }
+
+
+def causes(
+    clean: JudgedRun, run: JudgedRun, placement: Placement, tolerated: tuple[type[BaseException], ...]
+) -> list[Cause]:
+    """
+    Return why a run is not like the clean one, the worst first; empty if it is.
+
+    Args:
+        clean: The clean run, whose own findings are no news.
+        run: The run with this placement.
+        placement: Where the run had its faults.
+        tolerated: The types of exceptions with which the test may end.
+    """
+    reasons = [*_damage(clean, run, placement)]
+    if run.raised is None and run.ended is None and clean.is_repeatable:
+        texts = differences(clean.caused, run.caused, placement)
+        if texts:
+            message = f"the test passed, and its calls caused {'; '.join(texts)}"
+            reasons.insert(0, Cause("silent", DIFFERS, message))
+    if run.raised is not None and run.ended is None:
+        is_reported = isinstance(run.raised, tolerated) or any(step.lasts for step in placement)
+        verdict: Verdict = "reported" if is_reported else "crashed"
+        name = str(getattr(run.raised, "explore_cause", type(run.raised).__name__))
+        reasons.append(Cause(verdict, name, describe(run.raised, run.base_url)))
+        reasons += _of_option(run.raised, run.base_url, placement)
+    return sorted(reasons, key=lambda cause: (ORDER.index(cause.verdict), cause.is_advice))
+
+
+def _of_option(raised: BaseException, base_url: str, placement: Placement) -> Iterator[Cause]:
+    """Yield the rule that a client breaks if it cannot read another option, whether its test tolerates the exception or not."""
+    if isinstance(raised, AssertionError):  # of the test, which may compare what the option changes
+        return
+    for rule in (RULES[name] for name, choices in BLAMED.items() if not placement.choices.keys().isdisjoint(choices)):
+        message = f"the test ended with {describe(raised, base_url)}"
+        yield Cause(
+            verdict="survived",
+            name=rule.id,
+            message=message,
+            clause=rule.clause,
+            advice=rule.advice,
+            is_advice=True,
+        )
+
+
+def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[Cause]:
+    known = {finding.rule for finding in clean.findings}
+    news = [row for row in run.findings if row.rule not in known and not _is_excused(row, clean, run, placement)]
+    first = {finding.rule: finding for finding in reversed(news)}
+    yield from (of_finding(finding) for finding in news if finding is first[finding.rule])
+    if clean.is_repeatable:
+        yield from _more_duplicates(clean, run)
+    # A client that waits between its calls may have a deadline by the computer's clock, which stands while it waits.
+    if run.ended is not None:
+        is_excused = run.waited and any(step.lasts for step in placement)
+        yield Cause("reported" if is_excused else "breach", ENDLESS, run.ended)
+
+
+def _more_duplicates(clean: JudgedRun, run: JudgedRun) -> Iterator[Cause]:
+    """Yield the ledger's lists that are longer than in the clean run, if the client's calls also caused more."""
+    is_more = {what: count > clean.caused.numbers[what] for what, count in run.caused.numbers.items()}
+    for name, count in run.duplicates.items():
+        clean_count = clean.duplicates.get(name, 0)
+        if count > clean_count and is_more["campaigns" if name == "cloned-campaigns" else "executions"]:
+            of_clean = clean_count or "none"
+            message = f"the ledger's list of {name.replace('-', ' ')} has {count}, and in the clean run {of_clean}"
+            yield Cause("breach", name, message)
+
+
+def waiting_for_ever(run: Run, by_socket: Collection[int], *, is_strict: bool) -> Iterator[Cause]:
+    """
+    Yield the cause of a client without a timeout: it waited for an answer until the rule's delay was over.
+
+    Most HTTP libraries have no timeout by default, and what a client without one loses is time: it is advice unless asked
+    for. Over a socket the mock does not know how long a client would have waited.
+    """
+    rule = RULES[NO_TIMEOUT]
+    for exchange in run.exchanges:
+        waited = delay_of(exchange.fault)
+        if waited >= STALLED and exchange.left is not None and exchange.n not in by_socket:
+            message = (
+                f"the client has no timeout: it waited {waited // SECOND} s for the answer to {exchange.operation}"
+            )
+            verdict: Verdict = "breach" if is_strict else "survived"
+            yield Cause(
+                verdict=verdict,
+                name=NO_TIMEOUT,
+                message=message,
+                clause=rule.clause,
+                advice=rule.advice,
+                is_advice=not is_strict,
+            )
+            return
+
+
+def has_waited(run: Run) -> bool:
+    """Return True if the client waited for the answer that a rule has held, to its end."""
+    return any(exchange.left is not None for exchange in run.exchanges if delay_of(exchange.fault))
+
+
+def of_finding(finding: Finding) -> Cause:
+    """Return a finding on conduct as a cause; the least severe ones are advice."""
+    is_advice = finding.severity > _SEVERE
+    verdict: Verdict = "survived" if is_advice else "breach"
+    return Cause(
+        verdict=verdict,
+        name=finding.rule,
+        message=finding.message,
+        clause=finding.clause,
+        advice=finding.advice,
+        is_advice=is_advice,
+    )
+
+
+def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:
+    """Return True for a finding that a correct client, or a test that does the same without a fault, could get."""
+    rule = RULES[finding.rule]
+    cited = [run.requests[number] for number in finding.exchanges if number in run.requests]
+    # A test that never reads a session runs a receiver, and not the client's reads.
+    reads_sessions = any(operation == _READS_SESSION for operation, *_ in clean.requests.values())
+    if rule.of_end and not reads_sessions and any(operation == _CREATES_SESSION for operation, *_ in cited):
+        return True
+    if "deliveries" in rule.needs:
+        is_of_events = any(CHOICES[choice].family == _EVENTS for choice in placement.choices)
+        return placement.has("choice") and is_of_events
+    # A test that makes the same calls in its clean run does not repeat them because of the fault.
+    if _is_repetition(cited):
+        in_clean, in_run = (list(each.requests.values()).count(cited[-1]) for each in (clean, run))
+        return in_run <= in_clean
+    if rule.id in _COPIES:
+        return not clean.is_repeatable or run.caused.numbers["campaigns"] <= clean.caused.numbers["campaigns"]
+    return False
+
+
+def _is_repetition(cited: Sequence[Request]) -> bool:
+    """Return True for several calls of one operation on one record that change something: to read again is no repetition."""
+    called = {(operation, params) for operation, params, *_ in cited}
+    return len(cited) > 1 and len(called) == 1 and ENDPOINTS[str(cited[0][0])].method != "GET"
+
+
+def describe(raised: BaseException, base_url: str) -> str:
+    """
+    Return type and first line of an exception, without secrets and what differs from run to run: addresses of sandbox and memory.
+
+    One with an `explore_cause` is the failure of a program in another language, which has no type.
+    """
+    first = Redactor(()).text(str(raised).strip().partition("\n")[0])
+    text = _ADDRESS.sub("0x...", first.replace(base_url, "{base_url}"))
+    text = _IN_PROCESS.sub("{base_url}", text)
+    if hasattr(raised, "explore_cause"):
+        return text
+    return f"{type(raised).__name__}: {text}" if text else type(raised).__name__
+
+
+def verdict_of(reasons: Sequence[Cause]) -> Verdict:
+    """Return the verdict of a run with these causes."""
+    return min((cause.verdict for cause in reasons), key=ORDER.index, default="survived")

@@ -1,0 +1,194 @@
+"""
+What the runs of an exploration share in their process: random numbers, which are the same in each run, and sleeps.
+
+1. A sleep is seen at its call: a loaded machine shows none, and a short one is seen. The names `time.sleep`, `asyncio.sleep`
+   and `threading.Event.wait` are replaced while a run is on. A client that holds another reference, such as
+   `from time import sleep` or a default, is not followed.
+2. A function that a test or a library has put in the place of the standard one is left alone.
+3. Neither freezegun nor time-machine replaces a function that sleeps, and none of the clocks that they replace is read here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import inspect
+import random
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from types import BuiltinFunctionType, FrameType, MappingProxyType, ModuleType
+from typing import Any, NamedTuple
+
+from mockserver.core.instants import SECOND, Duration
+from mockserver.testing.runs.faults.options import NEED
+from mockserver.testing.sandbox import Sandbox
+
+_LEAST_S = 0.05  # of a run: shorter ones are those of a loop that waits for another thread
+# Packages whose sleeps are no client's: they wait for a process, a thread or the next turn of a server's loop.
+_OTHERS = ("mockserver", "threading", "subprocess", "concurrent", "multiprocessing", "asyncio", "uvicorn", "hypercorn")
+_SEED = 20_260_301
+
+
+class Sleep(NamedTuple):
+    """One real sleep: seconds, the function, the place of its call, such as `client.py:12`, and the last exchange before it."""
+
+    seconds: float
+    function: str
+    place: str
+    after: int
+
+    def __str__(self) -> str:
+        return f"{self.seconds:.3g} s by {self.function} at {self.place}"
+
+
+class RunInProcess:
+    """
+    One run: while it is active its random numbers are those of every other run, and its real sleeps are recorded.
+
+    Lifetime: one run. Of a run within another one the inner one records.
+
+    Args:
+        sandbox: Of the run.
+
+    Attributes:
+        sleeps: The sleeps of the thread that began the run; `time.sleep` also of the threads that were started in it.
+        sleeps_by_sandbox: `time.sleep` or `asyncio.sleep` was the sandbox's own when a call had been answered.
+    """
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self.sleeps: list[Sleep] = []
+        self.sleeps_by_sandbox = False
+        self._sandbox, self._hosted = sandbox, sandbox.local(NEED)
+        self._own = threading.get_ident()
+        self._foreign = {thread.ident for thread in threading.enumerate()} - {self._own}
+        self._standard: dict[str, Any] = {}
+        self._restore: list[Callable[[], object]] = []
+
+    def start(self) -> None:
+        """Seed the random numbers, and record the sleeps from here on."""
+        self._restore.append(functools.partial(random.setstate, random.getstate()))
+        random.seed(_SEED)
+        numpy_random: Any = getattr(sys.modules.get("numpy"), "random", None)
+        if numpy_random is not None:
+            self._restore.append(functools.partial(numpy_random.set_state, numpy_random.get_state()))
+            numpy_random.seed(_SEED)
+        self._hosted.add_listener(self._look)
+        self._restore.append(functools.partial(self._hosted.remove_listener, self._look))
+        for function, name in _NAMES.items():
+            present = getattr(name.owner, name.attribute)
+            if _is_standard(present, name.module):
+                self._standard[function] = present
+                recording = name.recording(self)
+                setattr(name.owner, name.attribute, recording)
+                self._restore.append(functools.partial(_put_back, name, recording, present))
+
+    def stop(self) -> None:
+        """Restore what `start` has changed; a second call does nothing."""
+        while self._restore:
+            self._restore.pop()()
+
+    def standard(self, function: str) -> Any:
+        """Return the function of the library in whose place another one records, such as `time.sleep`."""
+        return self._standard[function]
+
+    def longest(self) -> Sleep | None:
+        """Return the longest sleep, or None if all of them together are too short to name."""
+        if sum(sleep.seconds for sleep in self.sleeps) < _LEAST_S:
+            return None
+        return max(self.sleeps, key=lambda sleep: sleep.seconds)
+
+    def note(self, seconds: object, function: str, caller: FrameType | None) -> Sleep | None:
+        """Record a sleep if the run's own code asks for it, and return it."""
+        thread = threading.get_ident()
+        is_of_run = thread == self._own or (function == "time.sleep" and thread not in self._foreign)
+        if caller is None or not is_of_run or not isinstance(seconds, int | float) or seconds <= 0:
+            return None
+        package = str(caller.f_globals.get("__name__", "")).partition(".")[0]
+        if package in _OTHERS:
+            return None
+        place = f"{PurePath(caller.f_code.co_filename).name}:{caller.f_lineno}"
+        sleep = Sleep(seconds, function, place, self._hosted.sandbox.journal.last_exchange)
+        self.sleeps.append(sleep)
+        return sleep
+
+    def slept(self, earlier: int, later: int) -> Duration:
+        """Return the real sleep between two exchanges, by their numbers."""
+        return round(sum(sleep.seconds for sleep in self.sleeps if earlier <= sleep.after < later) * SECOND)
+
+    def _look(self) -> None:
+        for sleep in (time.sleep, asyncio.sleep):
+            owner = getattr(sleep, "__self__", None)  # the sandbox, or its `aio`
+            self.sleeps_by_sandbox |= getattr(owner, "sandbox", owner) is self._sandbox
+
+
+def _recording_sleep(run: RunInProcess) -> Callable[[float], None]:
+    def sleep(seconds: float, /) -> None:
+        run.note(seconds, "time.sleep", _caller())
+        run.standard("time.sleep")(seconds)
+
+    return sleep
+
+
+def _recording_async_sleep(run: RunInProcess) -> Callable[..., Any]:
+    async def sleep(delay: float, result: Any = None) -> Any:
+        noted = run.note(delay, "asyncio.sleep", _caller())
+        try:
+            return await run.standard("asyncio.sleep")(delay, result)
+        except asyncio.CancelledError:  # as a task in the background that its client ends
+            if noted is not None:
+                run.sleeps.remove(noted)
+            raise
+
+    return sleep
+
+
+def _recording_wait(run: RunInProcess) -> Callable[[threading.Event, float | None], bool]:
+    def wait(self: threading.Event, timeout: float | None = None) -> bool:
+        is_set: bool = run.standard("Event.wait")(self, timeout)
+        if not is_set:
+            run.note(timeout, "Event.wait", _caller())
+        return is_set
+
+    return wait
+
+
+def _caller() -> FrameType | None:
+    """Return the frame that has called the function from which this one is called."""
+    frame = inspect.currentframe()
+    for _ in range(2):
+        frame = None if frame is None else frame.f_back
+    return frame
+
+
+class _Name(NamedTuple):
+    """A name of a function that sleeps, the module that defines it, and what makes the function that records."""
+
+    owner: Any
+    attribute: str
+    module: ModuleType
+    recording: Callable[[RunInProcess], Any]
+
+
+_NAMES: Mapping[str, _Name] = MappingProxyType(
+    {
+        "time.sleep": _Name(time, "sleep", time, _recording_sleep),
+        "asyncio.sleep": _Name(asyncio, "sleep", asyncio.tasks, _recording_async_sleep),
+        "Event.wait": _Name(threading.Event, "wait", threading, _recording_wait),
+    }
+)
+
+
+def _is_standard(function: Any, module: ModuleType) -> bool:
+    """Return True for a function of the library, and for one that records in its place for a run around this one."""
+    if isinstance(function, BuiltinFunctionType):
+        return function.__module__ == module.__name__
+    space = getattr(function, "__globals__", None)
+    return space is vars(module) or space is globals()
+
+
+def _put_back(name: _Name, recording: Any, former: Any) -> None:
+    if getattr(name.owner, name.attribute) is recording:
+        setattr(name.owner, name.attribute, former)

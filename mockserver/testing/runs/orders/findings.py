@@ -1,0 +1,211 @@
+"""Findings of an interleaving: cases of one cause, with the shortest schedule, its lanes and the document that replays it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mockserver._files import write_whole
+from mockserver._json import JSON
+from mockserver.contract.clauses import sentence_of
+from mockserver.report.problem import Problem
+from mockserver.report.run.snapshot import read_snapshot
+from mockserver.report.run.text import Report
+from mockserver.report.trace_page import TracedRun, render
+from mockserver.scenario import documents
+from mockserver.testing.backend import LocalBackend
+from mockserver.testing.report.folder import file_name
+from mockserver.testing.runs.orders.options import NEED
+from mockserver.testing.runs.orders.placed_fault import PlacedFault
+from mockserver.testing.runs.orders.played import Played, ReleasedStep
+from mockserver.testing.runs.orders.verdicts import ORDER, InterleaveCause, InterleaveVerdict
+
+if TYPE_CHECKING:
+    from mockserver.testing.sandbox import Sandbox
+
+_PLAIN = (" 200", " 201")  # answers that go without saying
+_SHOWN = 6  # steps of one actor in a row
+
+
+@dataclass
+class InterleaveFinding:
+    """
+    The cases of one cause.
+
+    Attributes:
+        verdict: `duplicate`, `breach`, `unserial`, `crashed`, `stuck` or `check`.
+        cause: What distinguishes it from other findings of the verdict.
+        message: One sentence on the shortest case.
+        clause: The clause that a client breaks, None if no rule on conduct names one.
+        advice: What the client has to do instead; empty if no rule has it.
+        count: The number of orders with this cause.
+        clients: The clients that have it, in one order or another; none if it is that of all.
+        schedule: The shortest schedule that leads to it.
+        preemptions: Those of this schedule.
+        steps: The steps of its run.
+        places: Where it leaves the serial order, as texts.
+        fault: The fault of its run; None for an order alone.
+        document: The scenario document that repeats its calls.
+        path: Where the document was written; None if it was not.
+        traced: What the trace of its run is made from.
+    """
+
+    verdict: InterleaveVerdict
+    cause: str
+    message: str
+    clause: str | None
+    advice: str
+    count: int = 0
+    clients: set[str] = field(default_factory=set)
+    schedule: str = ""
+    preemptions: int = 0
+    steps: Sequence[ReleasedStep] = ()
+    places: Sequence[str] = ()
+    fault: PlacedFault | None = None
+    document: JSON = field(default_factory=dict)
+    path: str | None = None
+    traced: TracedRun | None = field(default=None, repr=False)
+
+    def write(self, folder: Path) -> None:
+        """Write the finding's document into a folder, and next to it the trace of its run, in which each call has its actor."""
+        path = folder / f"{self.document['scenario']}.json"
+        write_whole(path, documents.dump(self.document))
+        self.path = path.as_posix()
+        if self.traced is not None:
+            path.with_suffix(".html").write_bytes(render(self.traced))
+
+    def as_json(self) -> JSON:
+        """Return the finding as JSON; `document` is the path of the written document, else None."""
+        return {
+            "verdict": self.verdict,
+            "cause": self.cause,
+            "message": self.message,
+            "clause": self.clause,
+            "count": self.count,
+            "clients": sorted(self.clients),
+            "schedule": self.schedule,
+            "preemptions": self.preemptions,
+            "places": list(self.places),
+            "fault": None if self.fault is None else str(self.fault),
+            "steps": [
+                {"actor": step.actor, "step": step.waits, "label": step.label, "exchanges": list(step.exchanges)}
+                for step in self.steps
+            ],
+            "document": self.path,
+        }
+
+    def lanes(self) -> Iterator[str]:
+        """Yield one line per actor: its steps, below the time at which they happened."""
+        segments = [(actor, _segment(list(rows))) for actor, rows in groupby(self.steps, key=lambda step: step.actor)]
+        actors = list(dict.fromkeys(actor for actor, _ in segments))
+        width = max(map(len, actors), default=0)
+        for lane in actors:
+            cells = (text if actor == lane else " " * len(text) for actor, text in segments)
+            yield f"{lane:<{width}}  {'  '.join(cells)}".rstrip()
+
+
+def _segment(steps: Sequence[ReleasedStep]) -> str:
+    equal = [(label, len(list(rows))) for label, rows in groupby(map(_label, steps))]
+    labels = [label if times == 1 else f"{label}*{times}" for label, times in equal]
+    if len(labels) > _SHOWN:
+        half = _SHOWN // 2
+        labels = [*labels[:half], f"... {len(labels) - 2 * half} more", *labels[-half:]]
+    return "  ".join(labels)
+
+
+def _label(step: ReleasedStep) -> str:
+    for plain in _PLAIN:
+        if step.label.endswith(plain):
+            return step.label.removesuffix(plain)
+    return step.label
+
+
+def _places(played: Played) -> Iterator[str]:
+    """Yield where a run has its preemptions, such as `after listCampaigns of worker`."""
+    for place, decision in enumerate(played.decisions):
+        if decision.chosen.cost:
+            before = played.steps[place - 1] if place else None
+            yield "at the beginning" if before is None else f"after {_label(before)} of {before.actor}"
+
+
+class InterleaveFindings:
+    """The findings of one search, by cause."""
+
+    def __init__(self, test: str) -> None:
+        self._test = test
+        self._rows: dict[tuple[str, str], InterleaveFinding] = {}
+        self._sizes: dict[tuple[str, str], tuple[int, ...]] = {}
+
+    def add(
+        self, causes: Sequence[InterleaveCause], played: Played, sandbox: Sandbox, fault: PlacedFault | None = None
+    ) -> None:
+        """
+        Add a case; the shortest one of a cause has the fewest preemptions, then the fewest steps.
+
+        Args:
+            causes: Those of one run that differ by their client alone.
+            played: The run.
+            sandbox: As the run has left it.
+            fault: Of the run.
+        """
+        cause = causes[0]
+        key = cause.verdict, cause.name
+        if key not in self._rows:
+            self._rows[key] = InterleaveFinding(
+                verdict=cause.verdict,
+                cause=cause.name,
+                message=cause.message,
+                clause=cause.clause,
+                advice=cause.advice,
+            )
+        row = self._rows[key]
+        row.count += 1
+        row.clients.update(each.client for each in causes if each.client is not None)
+        named = max((place for place, each in enumerate(played.decisions, start=1) if not each.is_serial), default=0)
+        size = (0 if fault is None else 1), played.cost, named, len(played.steps)
+        if key in self._sizes and self._sizes[key] <= size:
+            return
+        self._sizes[key] = size
+        row.message, row.schedule, row.preemptions = cause.message, played.schedule, played.cost
+        row.steps, row.places, row.fault = played.steps, list(_places(played)), fault
+        name = f"{file_name(self._test)}-{cause.verdict}-{file_name(cause.name)[:60]}"
+        summary = f"{cause.message} (schedule {played.schedule!r})"
+        row.document = {**sandbox.log.replay_document(name), "summary": summary}
+        hosted = sandbox.local(NEED)
+        problem = Problem(
+            headline=f"{cause.verdict}: {cause.message}",
+            rank="cause",
+            advice=cause.advice,
+            sentence=None if cause.clause is None else sentence_of(cause.clause),
+            ids=[] if cause.clause is None else [cause.clause],
+        )
+        views = read_snapshot(
+            LocalBackend(hosted, lambda _: None).run,
+            id=sandbox.id,
+            address=None,
+            settings=sandbox.settings.values,
+            sources=sandbox.settings.sources,
+            is_python=True,
+        )
+        lines = [*row.places, *row.lanes(), f"schedule: {played.schedule}"]
+        row.traced = TracedRun(
+            name=self._test,
+            is_failed=True,
+            snapshot=views,
+            report=Report(problems=[problem], summary=[], sections=lines),
+            document=row.document,
+            secrets=hosted.sandbox.secrets(),
+            base_url=hosted.base_url,
+            actors={number: step.actor for step in played.steps for number in step.exchanges},
+        )
+
+    def keys(self) -> set[tuple[str, str]]:
+        """Return verdict and cause of each."""
+        return set(self._rows)
+
+    def rows(self) -> list[InterleaveFinding]:
+        """Return the findings, the worst first, then in the order in which they were met."""
+        return sorted(self._rows.values(), key=lambda row: ORDER.index(row.verdict))

@@ -1,0 +1,196 @@
+"""
+The gate of one run: each step waits there until the run releases it.
+
+A step is that of the client whose handle or port it uses, or of the delivery in whose receiver it happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from contextvars import ContextVar
+from queue import SimpleQueue
+from typing import Any, NamedTuple
+
+from mockserver._json import JSON
+from mockserver.core.instants import Instant
+from mockserver.server.webhooks import event_loops
+from mockserver.testing.run_end import RunEnded
+from mockserver.testing.runs.orders.schedules import Waits
+
+IDLE: Instant = -1  # the end of a sleep that lasts until no timer is left
+# The delivery whose receiver runs: what it calls are steps of its own, through whichever handle.
+DELIVERING: ContextVar[str | None] = ContextVar("mockserver_delivering", default=None)
+
+
+class Waiting:
+    """
+    A step that waits for its release.
+
+    Attributes:
+        actor: Whose step it is.
+        waits: What it is.
+        label: What it does, for steps that the journal does not name.
+        order: Sorts the steps of one actor that wait at the same time.
+        until: The end of a sleep.
+        fired: The timers that fire while it waits.
+        thread: The thread that waits; None for a request over a socket.
+        is_api_call: It is a call of the API, and not of the control plane.
+    """
+
+    def __init__(
+        self,
+        actor: str,
+        waits: Waits,
+        label: str,
+        order: tuple[Any, ...],
+        until: Instant | None,
+        thread: threading.Thread | None,
+    ) -> None:
+        self.actor, self.waits, self.label, self.order, self.until = actor, waits, label, order, until
+        self.fired: list[JSON] = []
+        self.thread = thread
+        self.is_api_call = waits == "call" and any(isinstance(part, str) and "/v1/" in part for part in order[1:2])
+        self.resume: Callable[[], None] = lambda: None
+
+
+class ActorEnd(NamedTuple):
+    """A client or a delivery has ended, with this exception if it has raised one."""
+
+    actor: str
+    raised: BaseException | None
+
+
+class SocketAnswered(NamedTuple):
+    """The operation of a request over a socket has run."""
+
+    actor: str
+
+
+class LoopIdle(NamedTuple):
+    """The loop had nothing to run when it looked for the nth time; `in_flight` is that of the gate then. Number 0: a task has begun."""
+
+    number: int
+    in_flight: Mapping[str, int]
+
+
+Mail = Waiting | ActorEnd | SocketAnswered | LoopIdle
+
+
+class Gate:
+    """
+    Lifetime: one run.
+
+    Args:
+        split: Answers are steps.
+
+    Attributes:
+        mail: What has arrived: waiting steps, ends of actors and answers over sockets; what the loop reports.
+        ended: Why the run has ended; None while it runs.
+        is_split: Answers are steps.
+        in_flight: Of each client the calls that it awaits on the loop.
+        loop: The event loop of the clients that are coroutine functions, once there is one.
+    """
+
+    def __init__(self, *, split: bool) -> None:
+        self.mail: SimpleQueue[Mail] = SimpleQueue()
+        self.ended: str | None = None
+        self.in_flight: dict[str, int] = {}
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.is_split = split
+        self._open: set[Waiting] = set()
+        self._lock = threading.Lock()
+
+    def step(self, actor: str, call: Callable[[], Any], label: str = "", order: tuple[Any, ...] = ()) -> Any:
+        """
+        Run a call once its step is released, and return its result, with `split` once that is released too.
+
+        Args:
+            actor: Whose call it is.
+            call: Makes it.
+            label: What it does, if the journal does not name it.
+            order: Sorts the calls of one actor that wait at the same time.
+        """
+        self.enter(actor, "call", label, order)
+        try:
+            return call()
+        finally:
+            if self.is_split and self.ended is None:
+                self.enter(actor, "answer", "answer", order)
+
+    def enter(
+        self, actor: str, waits: Waits, label: str = "", order: tuple[Any, ...] = (), until: Instant | None = None
+    ) -> Waiting:
+        """
+        Wait in this thread until the step is released, and return it.
+
+        Raises:
+            RunEnded: The run has ended.
+            RuntimeError: The thread runs the loop of the clients, who would all wait.
+        """
+        actor = DELIVERING.get() or actor
+        if self.loop is not None and event_loops.running() is self.loop:
+            raise RuntimeError(
+                f"got a call of {actor} that blocks the event loop of the clients; await it: `await sandbox.aio.call(...)`, "
+                "`sandbox.aio.httpx_client()`, or `await sandbox.aio.run(function, ...)` for any other"
+            )
+        thread = threading.current_thread()
+        waiting = Waiting(actor=actor, waits=waits, label=label, order=order, until=until, thread=thread)
+        released = threading.Lock()
+        released.acquire()
+        waiting.resume = released.release
+        self._put(waiting)
+        released.acquire()
+        if self.ended is not None:
+            raise RunEnded(self.ended)
+        return waiting
+
+    async def enter_from_socket(
+        self, actor: str, waits: Waits, label: str, order: tuple[Any, ...], until: Instant | None = None
+    ) -> Waiting:
+        """Wait on the loop of a server; of a run that has ended it does not, since its sandbox is closed."""
+        loop, released = asyncio.get_running_loop(), asyncio.Event()
+        waiting = Waiting(actor=actor, waits=waits, label=label, order=order, until=until, thread=None)
+
+        def resume() -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(released.set)
+
+        waiting.resume = resume
+        self._put(waiting)
+        await released.wait()
+        return waiting
+
+    async def in_thread(self, actor: str, function: Callable[[], Any]) -> Any:
+        """Run a function that calls, in a thread, for a client on the loop."""
+        self.in_flight[actor] = self.in_flight.get(actor, 0) + 1
+        try:
+            return await event_loops.in_thread(function)
+        finally:
+            self.in_flight[actor] -= 1
+
+    def release(self, waiting: Waiting) -> None:
+        """Let a step happen."""
+        with self._lock:
+            self._open.discard(waiting)
+        waiting.resume()
+
+    def end(self, reason: str) -> None:
+        """End every step that waits, and all that come later, by RunEnded."""
+        with self._lock:
+            self.ended = self.ended or reason
+            waiting, self._open = self._open, set()
+        for each in waiting:
+            each.resume()
+
+    def _put(self, waiting: Waiting) -> None:
+        with self._lock:
+            is_over = self.ended is not None
+            if not is_over:
+                self._open.add(waiting)
+        if is_over:
+            waiting.resume()
+        else:
+            self.mail.put(waiting)

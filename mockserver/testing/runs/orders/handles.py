@@ -1,0 +1,153 @@
+"""Handles of one sandbox: whatever a client does through its own is a step of this client."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, ParamSpec, TypeVar
+
+from mockserver._json import JSON
+from mockserver.contract.durations import parse_duration
+from mockserver.core.instants import Instant, parse
+from mockserver.core.scheduler import next_due
+from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
+from mockserver.server.webhooks.local_receivers import ReceiverTarget
+from mockserver.testing.backend import LocalBackend, RegisteredReceiver, is_recorded
+from mockserver.testing.runs.orders.gate import IDLE, Gate
+from mockserver.testing.sandbox import Aio, Sandbox
+from mockserver.testing.settings import Settings
+from mockserver.testing.transports.in_process import ClientRoute, Response
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def handle(
+    hosted: HostedSandbox, settings: Settings, gate: Gate, actor: str, open_port: Callable[[str], str]
+) -> Sandbox:
+    """
+    Return a client's own handle of a sandbox.
+
+    Args:
+        hosted: The sandbox.
+        settings: Those from which it was made.
+        gate: Of the run.
+        actor: The client's name.
+        open_port: Returns the address of the client's own port, and opens it if it is not open.
+    """
+    return _ActorSandbox(_ActorBackend(hosted, gate, actor, open_port), settings)
+
+
+class _ActorBackend(LocalBackend):
+    def __init__(self, hosted: HostedSandbox, gate: Gate, actor: str, open_port: Callable[[str], str]) -> None:
+        super().__init__(hosted, lambda is_in_process: None)
+        self.gate, self.actor, self._open_port = gate, actor, open_port
+        self._own_url: str | None = None  # of the client's own port, once it has been read
+
+    def base_url(self) -> str:
+        self._own_url = self._open_port(self.actor)
+        return self._own_url
+
+    def _step(self, call: Callable[[], Any], label: str = "", order: tuple[Any, ...] = ()) -> Any:
+        return self.gate.step(self.actor, call, label, order)
+
+    def send(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float | None
+    ) -> Response:
+        call = partial(super().send, method, path, headers, body, timeout_s)
+        response: Response = self._step(call, order=(method, path, body))
+        return response
+
+    def client_route(self) -> ClientRoute:
+        route = super().client_route()
+        hosted = self.hosted
+
+        def send(
+            method: str,
+            origin: str,
+            target: str,
+            headers: dict[str, str],
+            body: bytes,
+            timeout_s: float | None = None,
+        ) -> Any:
+            if origin == self._own_url:  # the sandbox is at the root of the client's own port
+                origin = IN_PROCESS_ORIGIN
+                target = hosted.prefix + target
+            call = partial(route.send, method, origin, target, headers, body, timeout_s)
+            return self._step(call, order=(method, target, body))
+
+        return ClientRoute(
+            send=send,
+            base_url=route.base_url,
+            may_block=lambda: True,
+            in_thread=partial(self.gate.in_thread, self.actor),
+        )
+
+    def run(self, command: Any, /, **arguments: Any) -> JSON:
+        call = partial(super().run, command, **arguments)
+        if command == "advanceClock":
+            until = end_of_sleep(self.hosted, arguments)
+            return self._sleep(until) if until is not None else call()
+        if not is_recorded(command):
+            return call()
+        view: JSON = self._step(call, command, (command, repr(arguments)))
+        return view
+
+    def sleep(self, seconds: float) -> None:
+        self.run("advanceClock", by=seconds)
+
+    def _sleep(self, until: Instant) -> JSON:
+        waiting = self.gate.enter(self.actor, "sleep", "sleep", until=until)
+        return {"now": super().run("readClock")["now"], "fired": waiting.fired}
+
+    def apply(self, document: Mapping[str, Any]) -> JSON:
+        view: JSON = self._step(partial(super().apply, document), "apply", ("apply",))
+        return view
+
+    def register_receiver(
+        self, target: ReceiverTarget, tenant_id: str, events: Any, secret: str | None, path: str
+    ) -> RegisteredReceiver:
+        call = partial(super().register_receiver, target, tenant_id, events, secret, path)
+        registered: RegisteredReceiver = self._step(call, "createWebhook", ("createWebhook",))
+        return registered
+
+    def visit(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        call = partial(super().visit, method, url, headers, body)
+        page: tuple[int, Mapping[str, str], bytes] = self._step(call, "visit", (method, url))
+        return page
+
+
+def end_of_sleep(hosted: HostedSandbox, arguments: Mapping[str, Any]) -> Instant | None:
+    """Return the instant to which an advance of the clock leads, IDLE for the last timer's; None for one that is refused."""
+    state = hosted.sandbox
+    if arguments.get("until") == "idle":
+        return IDLE
+    if arguments.get("to") == "next":
+        return max(state.now, next_due(state) or state.now)
+    if "to" in arguments:
+        parsed = parse(str(arguments["to"]))
+        return parsed[0] if parsed is not None and parsed[0] >= state.now else None
+    by = parse_duration(arguments.get("by"))
+    return None if by is None else state.now + by
+
+
+class _ActorSandbox(Sandbox):
+    def __init__(self, backend: _ActorBackend, settings: Settings) -> None:
+        super().__init__(backend, settings)
+        self._in_thread = partial(backend.gate.in_thread, backend.actor)
+
+    @property
+    def aio(self) -> Aio:
+        return _ActorAio(self, self._in_thread)
+
+
+class _ActorAio(Aio):
+    def __init__(self, sandbox: Sandbox, in_thread: Callable[[Callable[[], Any]], Awaitable[Any]]) -> None:
+        super().__init__(sandbox)
+        self._in_thread = in_thread
+
+    async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
+        result: R = await self._in_thread(lambda: function(*args, **kwargs))
+        return result

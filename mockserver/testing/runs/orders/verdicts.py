@@ -1,0 +1,319 @@
+"""
+What a run ends with, and the verdict on it: whether some serial run ends in the same way.
+
+1. Records are compared by what a client can see of them, without ids, instants and counts that the clock decides, after
+   everything that is due has been done.
+2. A finding on conduct counts if one client has made all the calls that prove it: what two careful clients do together is no
+   breach.
+3. A refused call is an outcome, and so is an exception that a serial run has too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
+from typing import Any, Literal, NamedTuple
+
+from mockserver.core import ledger
+from mockserver.core.operations.sending import counts
+from mockserver.core.run import Run
+from mockserver.core.state.records import Campaign, Execution, Session
+from mockserver.core.state.tenant import Tenant
+from mockserver.judge.check import Finding
+from mockserver.judge.client.judge import judge
+from mockserver.judge.client.rules import RULES
+from mockserver.testing.runs.faults.verdicts import describe
+from mockserver.testing.runs.traced_calls import ID, INSTANT
+from mockserver.trace.of_sandbox import trace_of
+
+InterleaveVerdict = Literal["duplicate", "breach", "unserial", "crashed", "stuck", "check"]
+ORDER: tuple[InterleaveVerdict, ...] = ("duplicate", "breach", "unserial", "crashed", "stuck", "check")
+_SEVERE = 2
+_UUID = re.compile(r"\b[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+")
+_SHOWN = 3  # records of a difference
+
+
+class InterleaveCause(NamedTuple):
+    """
+    Why a run has a finding.
+
+    Attributes:
+        verdict: Its verdict.
+        name: What distinguishes it from others of the same verdict.
+        message: One sentence.
+        clause: The clause that a client breaks, None if no rule on conduct names one.
+        advice: What the client has to do instead; empty if no rule has it.
+        client: The client that has it; None if it is that of all.
+    """
+
+    verdict: InterleaveVerdict
+    name: str
+    message: str
+    clause: str | None = None
+    advice: str = ""
+    client: str | None = None
+
+
+class RunEnd(NamedTuple):
+    """
+    What a run ends with.
+
+    Attributes:
+        counts: Of campaigns, executions, sends and sessions.
+        duplicates: The number of duplicate executions in the ledger.
+        duplicate: One of them in words; empty if there is none.
+        records: The records that clients can change, as texts in order.
+        findings: On conduct, of severity 1 or 2, by client.
+        raised: The exceptions with which clients ended.
+        errors: The same as texts.
+        refused: The last call of each such client with its error, such as `startCampaign 422 CAMPAIGN_NOT_DRAFT`, if it was refused.
+        stuck: Why the run has ended before its clients.
+        check: How the user's check failed.
+    """
+
+    counts: Mapping[str, int]
+    duplicates: int
+    duplicate: str
+    records: tuple[str, ...]
+    findings: Sequence[tuple[str, Finding]]
+    raised: Mapping[str, BaseException]
+    errors: Mapping[str, str]
+    refused: Mapping[str, str]
+    stuck: str | None
+    check: str | None
+
+
+def read_end(
+    run: Run,
+    idle: Run,
+    owners: Mapping[int, str],
+    raised: Mapping[str, BaseException],
+    stuck: str | None,
+    check: BaseException | None,
+    base_urls: Sequence[str],
+) -> RunEnd:
+    """
+    Return what a run ends with.
+
+    Args:
+        run: The sandbox after the run.
+        idle: A copy of it in which everything due has been done.
+        owners: The actor of each call, by the call's number.
+        raised: The exceptions with which clients ended.
+        stuck: Why the run has ended before its clients, if it has.
+        check: The exception of the user's check.
+        base_urls: The addresses of the sandbox, which the next one does not have.
+    """
+    executions = [execution for _, execution in idle.records("execution")]
+    rows = ledger.duplicate_executions(idle, ledger.creating_exchanges(idle)) if len(executions) > 1 else []
+    numbers = {
+        "executions": len(executions),
+        "campaigns": sum(1 for _ in idle.records("campaign")),
+        "sessions": sum(1 for _ in idle.records("session")),
+        "sends": sum(counts(execution.schedule, idle.now).sent for execution in executions),
+    }
+    return RunEnd(
+        counts=numbers,
+        duplicates=len(rows),
+        duplicate=_duplicate(idle, rows[0]) if rows else "",
+        records=tuple(sorted(_records(idle))),
+        findings=list(_findings(run, owners, is_whole=not raised and stuck is None)),
+        raised=raised,
+        errors={name: _described(failure, base_urls) for name, failure in raised.items()},
+        refused=_refused(run, owners, raised),
+        stuck=stuck,
+        check=None if check is None else _described(check, base_urls),
+    )
+
+
+def _described(failure: BaseException, base_urls: Sequence[str]) -> str:
+    text = describe(failure, base_urls[0])
+    for base_url in base_urls[1:]:
+        text = text.replace(base_url, "{base_url}")
+    return text
+
+
+def _refused(run: Run, owners: Mapping[int, str], names: Iterable[str]) -> dict[str, str]:
+    last = {owners.get(each.n): each for each in run.exchanges}
+    refused: dict[str, str] = {}
+    for name in names:
+        call = last.get(name)
+        if call is not None and call.error is not None:
+            refused[name] = f"{call.operation or call.call.method} {call.status} {call.error.code}"
+    return refused
+
+
+def _duplicate(run: Run, row: Mapping[str, Any]) -> str:
+    execution = run.find("execution", row["executionIds"][0])
+    assert execution is not None, "the ledger names executions that there are"
+    chats = len(execution[1].targets)
+    return f"equal template, values and {chats} {'chat' if chats == 1 else 'chats'}"
+
+
+def _findings(run: Run, owners: Mapping[int, str], *, is_whole: bool) -> Iterator[tuple[str, Finding]]:
+    """Yield the severe findings, each with the client that has made all the calls which prove it."""
+    for finding in judge(trace_of(run)).findings:
+        by = {owners.get(number) for number in finding.exchanges}
+        client = by.pop() if len(by) == 1 else None
+        is_severe = finding.severity <= _SEVERE and (is_whole or not RULES[finding.rule].of_end)
+        if client is not None and is_severe:
+            yield client, finding
+
+
+def _records(run: Run) -> Iterator[str]:
+    """Yield each record that clients can change, as text without ids and instants."""
+    for tenant in run.tenants.values():
+        for campaign in tenant.campaigns.values():
+            yield _campaign(tenant, campaign)
+        yield from (_session(tenant, session) for session in tenant.sessions.values())
+        for media in tenant.media.values():
+            yield f"media {media.name!r} ({media.kind}, {sha256(media.content).hexdigest()[:12]})"
+
+
+def _campaign(tenant: Tenant, campaign: Campaign) -> str:
+    executions = [_execution(tenant.executions[each]) for each in campaign.execution_ids]
+    filters = (
+        "" if campaign.filters is None else f", filters {json.dumps(campaign.filters, sort_keys=True, default=str)}"
+    )
+    what = f"{campaign.template_id}, {campaign.platform}, {campaign.cadence} a minute{filters}"
+    described = "" if campaign.description is None else f", {campaign.description!r}"
+    name = _masked(repr(campaign.name) + described)
+    return f"campaign {name} {campaign.status} ({what}) with {' and '.join(executions) or 'no execution'}"
+
+
+def _execution(execution: Execution) -> str:
+    values = "".join(f", {name}={value!r}" for name, value in sorted(execution.values.items()))
+    return f"an execution {execution.status} ({execution.template.id}{values}, {len(execution.targets)} chats)"
+
+
+def _session(tenant: Tenant, session: Session) -> str:
+    reason = f" {session.reason}" if session.reason else ""
+    where = f"{session.funnel_id}, {session.funnel_step_id}, {session.return_url}, {session.coexistence}"
+    connected = tenant.entrypoints.get(session.entrypoint_id or "")
+    entrypoint = f" to {connected.name!r} {connected.display_phone}" if connected is not None else ""
+    return f"session {session.status}{reason} ({where}){entrypoint}"
+
+
+def _masked(text: str) -> str:
+    return INSTANT.sub("TIME", ID.sub("ID", _UUID.sub("UUID", text)))
+
+
+def _kind(text: str, clients: Sequence[str]) -> str:
+    """Return the text of an exception without what differs between equal ones; clients have numbers in their order of appearance."""
+    names = "|".join(re.escape(name) for name in sorted(clients, key=len, reverse=True))
+    numbers: dict[str, str] = {}
+
+    def renamed(match: re.Match[str]) -> str:
+        return numbers.setdefault(match[0], f"CLIENT{chr(ord('A') + len(numbers) % 26)}")
+
+    return _NUMBER.sub("N", re.sub(rf"(?<!\w)(?:{names})(?!\w)", renamed, _masked(text)))
+
+
+class SerialEnds:
+    """
+    What the serial runs end with: that is what any run may end with.
+
+    Args:
+        ends: Of the serial runs.
+        clients: The names of the clients.
+    """
+
+    def __init__(self, ends: Sequence[RunEnd], clients: Sequence[str]) -> None:
+        self._ends, self._clients = ends, clients
+        self._counts = {what: max(end.counts[what] for end in ends) for what in ends[0].counts}
+        self._duplicates = max(end.duplicates for end in ends)
+        self._records = {end.records for end in ends}
+        self._rules = {finding.rule for end in ends for _, finding in end.findings}
+        self._errors = {_kind(text, clients) for end in ends for text in end.errors.values()}
+        self._stuck = {_kind(end.stuck, clients) for end in ends if end.stuck is not None}
+        self._checks = {_kind(end.check, clients) for end in ends if end.check is not None}
+
+    def causes(
+        self, end: RunEnd, tolerates: tuple[type[BaseException], ...], *, is_comparable: bool
+    ) -> list[InterleaveCause]:
+        """
+        Return what no serial run shows, the worst first; another end only if nothing else explains it, and no client reports it.
+
+        Args:
+            end: Of a run.
+            tolerates: Types of exceptions by which a client reports that another was first.
+            is_comparable: Equal serial runs have equal ends.
+        """
+        causes, is_reported = [*self._duplicate(end), *self._breaches(end)], False
+        for name, failure in end.raised.items():
+            kind = _kind(end.errors[name], self._clients)
+            if kind in self._errors:
+                continue
+            if isinstance(failure, tolerates):
+                is_reported = True
+            else:
+                after = f" after {end.refused[name]}" if name in end.refused else ""
+                message = f"{name} ended with {end.errors[name]}{after}"
+                causes.append(InterleaveCause("crashed", kind, message, client=name))
+        if end.stuck is not None:
+            is_serial = _kind(end.stuck, self._clients) in self._stuck
+            message = f"{end.stuck}, in a serial run too, so not by this order" if is_serial else end.stuck
+            causes.append(InterleaveCause("stuck", "stuck", message))
+        check = None if end.check is None else _kind(end.check, self._clients)
+        if check is not None and check not in self._checks:
+            causes.append(InterleaveCause("check", check, f"the check ended with {end.check}"))
+        if not causes and not is_reported and is_comparable and end.records not in self._records:
+            causes.append(
+                InterleaveCause("unserial", "end", f"the end is that of no serial run: {self._difference(end)}")
+            )
+        return causes
+
+    def _duplicate(self, end: RunEnd) -> Iterator[InterleaveCause]:
+        count, known = end.duplicates, self._duplicates
+        if count > known:
+            message = (
+                f"the ledger has {_of(count, 'duplicate execution')} ({end.duplicate}), every serial run {_none(known)}"
+            )
+            yield InterleaveCause("duplicate", "executions", message)
+            return
+        for what, most in self._counts.items():
+            if end.counts[what] > most:
+                message = (
+                    f"the ledger has {_of(end.counts[what], what[:-1])}, and no serial run more than {_none(most)}"
+                )
+                yield InterleaveCause("duplicate", what, message)
+                return
+
+    def _breaches(self, end: RunEnd) -> Iterator[InterleaveCause]:
+        news = {
+            finding.rule: (name, finding) for name, finding in reversed(end.findings) if finding.rule not in self._rules
+        }
+        for rule, (name, finding) in news.items():
+            yield InterleaveCause(
+                verdict="breach",
+                name=rule,
+                message=f"{name}: {finding.message}",
+                clause=finding.clause,
+                advice=finding.advice,
+                client=name,
+            )
+
+    def _difference(self, end: RunEnd) -> str:
+        def apart(other: RunEnd) -> tuple[list[str], list[str]]:
+            mine, its = Counter(end.records), Counter(other.records)
+            return sorted((mine - its).elements()), sorted((its - mine).elements())
+
+        extra, missing = min(map(apart, self._ends), key=lambda rows: len(rows[0]) + len(rows[1]))
+        return f"it has {_listed(extra)}, and the nearest serial end {_listed(missing)}"
+
+
+def _listed(rows: Sequence[str]) -> str:
+    more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
+    return ("; ".join(rows[:_SHOWN]) + more) or "nothing more"
+
+
+def _none(count: int) -> str:
+    return str(count) if count else "none"
+
+
+def _of(count: int, what: str) -> str:
+    return f"{count} {what if count == 1 else what + 's'}"

@@ -1,0 +1,1232 @@
+"""What an exploration tries, in which order and within which bounds; its report; and the documents that replay its findings."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import enum
+import itertools
+import json
+import random
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from dataclasses import astuple
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import requests
+from freezegun import freeze_time
+
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
+from mockserver.contract.effects import FORGERIES
+from mockserver.server.http1 import real_time
+from mockserver.testing.report.folder import file_name
+from mockserver.testing.runs.faults import Exploration, ExploreFinding, ExploreOptions, ExploreReport, Placement
+from mockserver.testing.runs.faults import exploration as engine
+from mockserver.testing.runs.faults.placements import ExploreStep
+from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS
+from mockserver.testing.runs.in_process import RunInProcess
+from tests.runs.faults.planted import hunt
+from tests.runs.faults.working_day import canceling, connecting, ordinary_test, receiving
+
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+
+CREATE = ("POST", "/v1/campaigns", {"name": "Uma"})
+LIST = ("GET", "/v1/campaigns", None)
+TEMPLATES = ("GET", "/v1/message-templates", None)
+
+WIRE = (
+    "drop-before", "drop-after", "reset-before", "reset-after", "timeout-before", "timeout-after", "internal-error",
+    "rate-limit", "bad-gateway", "truncate", "garble", "dribble", "stale", "outage", "outage-for-good",
+    "rate-limit-short", "rate-limit-long", "rate-limit-date", "rate-limit-bare", "rate-limit-twice", "held",
+)  # fmt: skip
+
+
+def list_once(sandbox: Sandbox) -> None:
+    sandbox.call("GET", "/v1/campaigns", timeout=5)
+
+
+def list_twice(sandbox: Sandbox) -> None:
+    list_once(sandbox)
+    list_once(sandbox)
+
+
+def names(report: ExploreReport) -> list[str]:
+    return list(dict.fromkeys(fault for _, fault in report.matrix))
+
+
+def test_the_faults_have_the_names_of_the_document_formats() -> None:
+    assert WIRE == tuple(FAULTS)
+    assert ("duplicate", "delay", "reorder", "lose", "before-answer", "unknown-kind") == tuple(
+        name for name in DELIVERY_FAULTS if not name.startswith("forge-")
+    )
+    assert {f"forge-{forgery}" for forgery in FORGERIES} < set(DELIVERY_FAULTS)
+
+
+def test_a_write_has_every_fault_and_a_read_each_that_differs(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
+        sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}, timeout=5)
+        sandbox.call("GET", "/v1/campaigns", timeout=5)
+
+    report = mockserver_server.explore(test, choices=())
+    by_operation = {row: [fault for operation, fault in report.matrix if operation == row] for row, _ in report.matrix}
+
+    of_session = ["session-expires", "user-cancels", "number-in-use"]
+    barred = ["key-revoked", "subscription-lapses"]
+    in_process = [name for name in WIRE if name != "held"]
+    writes = [name for name in in_process if name != "stale"]
+    reads = [name for name in in_process if not name.endswith("-after")]
+    assert {
+        "createConnectionSession": [*writes, *barred],
+        "listCampaigns": [*reads, *barred, *of_session],
+    } == by_operation
+    assert (len(writes) + len(reads) + 2 * len(barred) + len(of_session), 3) == (
+        report.coverage.singles.tried,
+        report.coverage.singles.merged,
+    )
+
+
+@pytest.mark.deep
+def test_every_act_and_every_fault_of_a_delivery_is_tried_where_it_has_an_object(mockserver_server: MockServer) -> None:
+    tried = {
+        name
+        for test in (canceling, connecting, receiving)
+        for name in names(mockserver_server.explore(test, faults=(*ACTS, *DELIVERY_FAULTS), choices=()))
+    }
+
+    assert {*ACTS, *DELIVERY_FAULTS} == tried
+
+
+def test_an_entrypoint_is_removed_if_the_tenant_has_one(mockserver_server: MockServer) -> None:
+    given = {"entrypoints": [{"id": "entrypoint_a", "platform": "chatapp"}]}
+
+    report = mockserver_server.explore(list_once, settings={"given": given}, faults=("entrypoint-removed",), choices=())
+
+    assert ["entrypoint-removed"] == names(report)
+
+
+def test_an_entrypoint_that_the_client_has_connected_is_removed_before_each_later_call(
+    mockserver_server: MockServer,
+) -> None:
+    def connect_and_read(sandbox: Sandbox) -> None:
+        session = sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
+        sandbox.complete_session(session)
+        read = sandbox.call("GET", f"{SESSIONS}/{session}").json()
+        assert "completed" == read["status"]
+        sandbox.call("GET", f"/v1/entrypoints/{read['entrypoint']['id']}")
+
+    report = mockserver_server.explore(connect_and_read, faults=("entrypoint-removed",), choices=())
+
+    assert not report.failed and not report.findings, report.text()
+    assert {"readConnectionSession", "readEntrypoint"} == {operation for operation, _ in report.matrix}
+
+
+def test_an_act_concerns_each_running_campaign_by_itself(mockserver_server: MockServer) -> None:
+    draft = {"platform": "chatapp", "templateId": "template_t", "cadence": 1}
+    given = {"templates": [{"id": "template_t"}], "chats": {"count": 3}}
+
+    def launch(sandbox: Sandbox) -> None:
+        made = [sandbox.call("POST", "/v1/campaigns", json={"name": name, **draft}).json() for name in ("A", "B")]
+        for campaign in made:
+            sandbox.call("POST", f"/v1/campaigns/{campaign['campaignId']}/start")
+        sandbox.call("GET", f"/v1/campaigns/{made[0]['campaignId']}")
+
+    options = ExploreOptions(faults=("campaign-fails",), choices=())
+    exploration = Exploration(options, test="each")
+    ended = []
+    for placement in exploration.placements():
+        with mockserver_server.sandbox(given=given) as sandbox:
+            exploration.prepare(sandbox, placement)
+            exploration.record(placement, sandbox, _outcome(launch, sandbox))
+            ids = [row.id for _, row in sandbox._hosted.sandbox.records("campaign")]
+            ended += [
+                (step.call, ids.index(id))
+                for step in placement
+                for id in ids
+                if (found := sandbox._hosted.sandbox.find("campaign", id)) and found[1].status == "failed"
+            ]
+
+    assert [(4, 0), (5, 0), (5, 1)] == ended
+
+
+def test_of_several_campaigns_that_no_call_names_an_act_concerns_one(mockserver_server: MockServer) -> None:
+    running = [
+        {"id": f"campaign_{name}", "name": name, "templateId": "template_t", "cadence": 1, "status": "processing"}
+        for name in "abc"
+    ]
+    given = {"templates": [{"id": "template_t"}], "chats": {"count": 9}, "campaigns": running}
+    faults = ("campaign-canceled", "campaign-fails", "sends-stall")
+
+    report = mockserver_server.explore(list_once, settings={"given": given}, faults=faults, choices=())
+
+    assert [("listCampaigns", name) for name in faults] == list(report.matrix)
+    assert len(faults) == report.coverage.singles.tried
+
+
+def test_placements_are_tried_in_the_order_of_the_calls(mockserver_server: MockServer) -> None:
+    exploration = Exploration(ExploreOptions(faults=("drop-before", "drop-after"), choices=()), test="order")
+    seen = []
+    for placement in exploration.placements():
+        with mockserver_server.sandbox() as sandbox:
+            exploration.prepare(sandbox, placement)
+            exploration.record(placement, sandbox, _outcome(canceling, sandbox))
+        seen += [step.call for step in placement if step.call is not None]
+
+    repeated = seen.pop()  # the run of the first fault after which the client waits, which is made once more
+    assert sorted(seen) == seen
+    assert ([1, 2], True) == (seen[:2], repeated in seen)
+
+
+def _outcome(test: Any, sandbox: Sandbox) -> BaseException | None:
+    try:
+        test(sandbox)
+    except Exception as failure:  # noqa: BLE001 - any
+        return failure
+    return None
+
+
+@pytest.mark.deep
+def test_each_other_option_of_each_choice_that_was_read_is_tried(mockserver_server: MockServer) -> None:
+    report = mockserver_server.explore(list_once, faults=())
+    one = mockserver_server.explore(list_once, faults=(), choices=("list-order",))
+    chosen = mockserver_server.explore(
+        list_once, faults=(), choices=("list-order",), settings={"choices": {"list-order": "shuffled"}}
+    )
+
+    assert "list-order" in report.clean.choices_read
+    assert (2, 2) == (one.coverage.singles.tried, chosen.coverage.singles.tried)
+
+
+def test_an_act_of_another_follows_a_fault_in_a_pair(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
+        sandbox.apply(given={"templates": [{"id": "template_t"}], "chats": {"count": 3}})
+        body = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 1}
+        path = f"/v1/campaigns/{sandbox.call('POST', '/v1/campaigns', json=body).json()['campaignId']}"
+        try:
+            sandbox.call("POST", f"{path}/start", timeout=5)
+        except OSError:
+            assert "failed" != sandbox.call("GET", path, timeout=5).json()["status"]
+
+    report = mockserver_server.explore(test, faults=("drop-after", "campaign-fails"), choices=(), pairs=20)
+
+    (finding,) = [row for row in report.findings if row.cause == "AssertionError"]
+    assert ["drop-after at call 2 (startCampaign) and campaign-fails before call 3 (readCampaign)"] == [
+        placement.describe() for placement in finding.placements
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"faults": ("drop-befor",)}, "faults: got 'drop-befor'; expected a fault; did you mean 'drop-before'?"),
+        ({"operations": ("startCampain",)}, "operations: got 'startCampain'; expected an operation"),
+        ({"choices": ("dual-stats",)}, "choices: got 'dual-stats'; expected a choice"),
+        ({"pairs": -1}, "pairs: got -1; expected a number of runs"),
+        ({"pairs": "many"}, "pairs: got 'many'; expected a number of runs"),
+        ({"seconds": "1s"}, "seconds: got '1s'; expected a number above 0"),
+        ({"seconds": 0}, "seconds: got 0; expected a number above 0"),
+        ({"tolerates": (("*", "drop-before", "crashed"),)}, "tolerates: got .* expected a type of exception, or a row"),
+        ({"tolerates": (("*", "drop-before", "crash", "why"),)}, "tolerates: got 'crash'; expected a verdict"),
+        ({"tolerates": (("*", "drop-before", "crashed", " "),)}, "tolerates: got no reason"),
+    ],
+)
+def test_a_wrong_setting_is_refused(options: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        ExploreOptions(**options)
+
+
+def test_a_text_for_a_tuple_is_refused() -> None:
+    with pytest.raises(TypeError, match="expected a tuple, such as"):
+        ExploreOptions(faults="stale")  # type: ignore[arg-type]
+
+
+# The clean run
+
+
+def test_a_clean_run_that_fails_is_not_explored(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
+        raise LookupError("no such shop")
+
+    report = mockserver_server.explore(test)
+
+    assert (True, 1) == (report.failed, report.runs)
+    assert "the clean run failed, so nothing was explored: LookupError: no such shop" in report.text()
+
+
+def test_the_first_difference_of_two_clean_runs_is_named(mockserver_server: MockServer) -> None:
+    numbers = itertools.count()
+
+    def test(sandbox: Sandbox) -> None:
+        sandbox.call("GET", "/v1/campaigns", timeout=5)
+        sandbox.call("GET", ["/v1/message-templates", "/v1/campaigns/filters/schema"][next(numbers) % 2], timeout=5)
+
+    report = mockserver_server.explore(test, choices=(), faults=("drop-before",))
+
+    assert not report.deterministic
+    assert (
+        "call 2 is GET /v1/message-templates in the first run and GET /v1/campaigns/filters/schema in the second"
+        in report.text()
+    )
+    assert {"listCampaigns", "listTemplates"} >= {operation for operation, _ in report.matrix}
+
+
+@pytest.mark.parametrize(
+    ("second", "difference"),
+    [
+        ((), "the runs have 2 and 0 calls; only the first one has call 1, POST /v1/campaigns with the body "),
+        ((LIST,), "call 1 is POST /v1/campaigns with the body "),
+        ((LIST, TEMPLATES), "call 1 is POST /v1/campaigns with the body "),
+    ],
+)
+def test_a_test_whose_second_run_lacks_calls_of_the_first_is_not_explored(
+    mockserver_server: MockServer, second: tuple[Any, ...], difference: str
+) -> None:
+    runs = iter([(CREATE, LIST), second])
+
+    def test(sandbox: Sandbox) -> None:
+        for method, path, body in next(runs):
+            sandbox.call(method, path, json=body, timeout=5)
+
+    report = mockserver_server.explore(test)
+
+    assert (True, 2, 0) == (report.failed, report.runs, report.coverage.singles.tried)
+    assert f"not explored: run 2 did not make the calls of run 1: {difference}" in report.text()
+    assert "single placements" not in report.text()
+    assert report.as_json()["tests"][0]["notes"][0].startswith("not explored: run 2 did not make the calls of run 1")
+
+
+def test_a_second_run_that_makes_fewer_calls_of_each_operation_is_explored(mockserver_server: MockServer) -> None:
+    numbers = itertools.count()
+
+    def test(sandbox: Sandbox) -> None:
+        for _ in range(3 if next(numbers) % 2 else 5):
+            list_once(sandbox)
+
+    report = mockserver_server.explore(test, choices=(), faults=("internal-error",))
+
+    assert (False, False, 5) == (report.failed, report.deterministic, report.coverage.singles.tried)
+
+
+def test_the_pairs_of_a_client_that_is_not_deterministic_are_counted_by_operation_and_none_is_left_out(
+    mockserver_server: MockServer,
+) -> None:
+    numbers = itertools.count()
+
+    def test(sandbox: Sandbox) -> None:
+        sandbox.call("GET", f"/v1/message-templates/template_{next(numbers)}?number{next(numbers)}", timeout=5)
+        for _ in range(3):
+            sandbox.call("GET", "/v1/campaigns", timeout=5)
+
+    exploration = Exploration(
+        ExploreOptions(choices=(), faults=("internal-error", "stale"), pairs=1000), test="counted"
+    )
+    steps: list[Any] = []
+    for placement in exploration.placements():
+        with mockserver_server.sandbox() as sandbox:
+            exploration.prepare(sandbox, placement)
+            exploration.record(placement, sandbox, _outcome(test, sandbox))
+        steps += placement
+
+    report = exploration.report()
+    assert not report.deterministic
+    assert (6, 0, 6) == astuple(report.coverage.pairs)
+    assert all(step.call == step.nth for step in steps)
+
+
+def test_random_ids_and_instants_are_no_difference(mockserver_server: MockServer) -> None:
+    numbers = itertools.count(10)
+
+    def test(sandbox: Sandbox) -> None:
+        sandbox.call("GET", f"/v1/campaigns/campaign_{next(numbers)}abcdefgh", timeout=5)
+
+    assert mockserver_server.explore(test, choices=(), faults=("drop-before",)).deterministic
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The real sleeps that are asked for, which take no time."""
+    asked: list[float] = []
+    own = RunInProcess.standard
+
+    def standard(run: RunInProcess, function: str) -> Any:
+        return asked.append if function == "time.sleep" else own(run, function)
+
+    monkeypatch.setattr(RunInProcess, "standard", standard)
+    return asked
+
+
+async def async_sleeper(sandbox: Sandbox) -> None:
+    await asyncio.sleep(0.06)
+
+
+def waiter(sandbox: Sandbox) -> None:
+    threading.Event().wait(0.06)
+
+
+def in_thread(sandbox: Sandbox) -> None:
+    thread = threading.Thread(target=lambda: time.sleep(0.2))
+    thread.start()
+    thread.join()
+
+
+SLEEPERS = [
+    (lambda sandbox: time.sleep(0.2), "0.2 s by time.sleep"),
+    (async_sleeper, "0.06 s by asyncio.sleep"),
+    (waiter, "0.06 s by Event.wait"),
+    (in_thread, "0.2 s by time.sleep"),
+]
+
+
+@pytest.mark.parametrize("sleeper, text", SLEEPERS)
+@pytest.mark.usefixtures("slept")
+def test_a_sleep_in_real_time_is_seen_at_its_call_however_short(
+    mockserver_server: MockServer, sleeper: Callable[[Sandbox], Coroutine[Any, Any, Any] | None], text: str
+) -> None:
+    def test(sandbox: Sandbox) -> Coroutine[Any, Any, Any] | None:
+        list_once(sandbox)
+        return sleeper(sandbox)
+
+    report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
+
+    line = rf"the test or its client sleeps in real time \({re.escape(text)} at test_exploration\.py:\d+\); let it"
+    assert re.search(line, report.text())
+    assert 'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep)' in report.text()
+    assert 'for a coroutine monkeypatch.setattr(asyncio, "sleep", mockserver.aio.sleep)' in report.text()
+
+
+def test_a_sleep_that_is_canceled_is_none(mockserver_server: MockServer) -> None:
+    async def test(sandbox: Sandbox) -> None:
+        async def beat() -> None:
+            await asyncio.sleep(60)
+
+        background = asyncio.create_task(beat())
+        await sandbox.aio.call("GET", "/v1/campaigns")
+        background.cancel()
+
+    report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
+
+    assert "real time" not in report.text()
+
+
+def test_a_sleep_only_after_a_fault_is_named_with_it(mockserver_server: MockServer, slept: list[float]) -> None:
+    def test(sandbox: Sandbox) -> None:
+        while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
+            time.sleep(1)
+
+    text = mockserver_server.explore(test, choices=(), faults=("rate-limit",)).text()
+
+    assert "(1 s by time.sleep at test_exploration.py:" in text
+    assert ", with rate-limit at call 1 (listCampaigns))" in text
+
+
+@pytest.fixture
+def passed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The microseconds of real time that pass by addition to this list alone."""
+    passed = list[int]()
+    monkeypatch.setattr(real_time, "microseconds", lambda: sum(passed))
+    return passed
+
+
+def test_a_machine_that_is_loaded_in_one_run_is_no_sleep(mockserver_server: MockServer, passed: list[int]) -> None:
+    def test(sandbox: Sandbox) -> None:
+        list_once(sandbox)
+        if not passed:
+            passed.append(30_000_000)
+        threading.Event().wait(0.001)  # for what another thread does
+        list_once(sandbox)
+
+    report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
+
+    assert "real time" not in report.text()
+
+
+def test_a_sleep_by_another_reference_is_named_as_not_followed(
+    mockserver_server: MockServer, passed: list[int]
+) -> None:
+    def pause(seconds: float) -> None:
+        passed.append(round(seconds * 1_000_000))
+
+    def test(sandbox: Sandbox, sleep: Callable[[float], None] = pause) -> None:
+        list_once(sandbox)
+        sleep(1.5)
+        list_once(sandbox)
+
+    report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
+
+    assert (
+        "  the client may sleep in real time by a function that is not followed (1.5 s between calls 1 and 2, in both clean "
+        "runs; followed are the names time.sleep, asyncio.sleep and threading.Event.wait); let it sleep on the sandbox's "
+        "clock: sleep=mockserver.sleep, or "
+    ) in report.text()
+
+
+def test_what_an_exploration_replaces_is_as_before_after_it(mockserver_server: MockServer) -> None:
+    before = time.sleep, asyncio.sleep, threading.Event.wait
+    random.seed(5)
+    state = random.getstate()
+
+    mockserver_server.explore(list_once, choices=(), faults=("drop-before",), tolerates=(OSError,))
+
+    assert before == (time.sleep, asyncio.sleep, threading.Event.wait)
+    assert state == random.getstate()
+
+
+@pytest.mark.usefixtures("slept")
+def test_a_sleep_is_seen_while_freezegun_freezes_the_process(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
+        list_once(sandbox)
+        time.sleep(0.2)
+        assert datetime.now(UTC) == sandbox.now.replace(microsecond=0)  # the sandbox starts between two milliseconds
+
+    with freeze_time("2026-03-01T12:00:00Z"):
+        report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
+
+    assert report.clean.failure is None
+    assert "sleeps in real time (0.2 s by time.sleep" in report.text()
+    assert abs(datetime.now(UTC).timestamp() - time.time()) < 60
+
+
+def jittered(draw: Callable[[], float]) -> Callable[[Any], None]:
+    def test(sandbox: Sandbox) -> None:
+        while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
+            sandbox.sleep(draw())
+
+    return test
+
+
+def test_a_wait_with_jitter_is_equal_in_each_run(mockserver_server: MockServer) -> None:
+    test = jittered(lambda: random.uniform(0.001, 60))
+    first, second = (mockserver_server.explore(test, choices=(), faults=("rate-limit",)) for _ in range(2))
+
+    assert first.deterministic
+    assert without_seconds(first) == without_seconds(second)
+
+
+def test_a_jitter_below_half_a_second_ignores_retry_after(mockserver_server: MockServer) -> None:
+    report = mockserver_server.explore(jittered(lambda: random.uniform(0.001, 0.4)), choices=(), faults=("rate-limit",))
+
+    assert ["ignore-retry-after"] == [each.cause for each in report.findings]
+
+
+def test_a_client_that_still_differs_between_equal_runs_is_not_deterministic(mockserver_server: MockServer) -> None:
+    waits_s = itertools.count(30)
+
+    report = mockserver_server.explore(jittered(lambda: next(waits_s)), choices=(), faults=("rate-limit",))
+
+    assert not report.deterministic
+    assert "two runs with rate-limit at call 1 (listCampaigns) differ: the wait before call 2 is 30 s" in report.text()
+
+
+def test_a_client_whose_waits_differ_in_the_clean_runs_is_not_deterministic(mockserver_server: MockServer) -> None:
+    waits_s = itertools.count(30)
+
+    def test(sandbox: Sandbox) -> None:
+        list_once(sandbox)
+        sandbox.sleep(next(waits_s))
+        list_once(sandbox)
+
+    report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
+
+    assert not report.deterministic
+    assert "two clean runs differ: the wait before call 2 is 30 s in one run, and 31 s in the other" in report.text()
+
+
+def test_a_sleep_on_the_sandbox_clock_is_no_real_one(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
+        list_once(sandbox)
+        sandbox.sleep(30)
+        list_once(sandbox)
+
+    assert mockserver_server.explore(test, choices=(), faults=()).sleep is None
+
+
+# Bounds
+
+
+def test_a_client_without_a_timeout_waits_an_hour_of_the_sandbox_clock_and_no_real_time(
+    mockserver_server: MockServer,
+) -> None:
+    waited = []
+
+    def test(sandbox: Sandbox) -> None:
+        before = sandbox.now
+        try:
+            sandbox.call("GET", "/v1/campaigns")
+        except OSError:
+            waited.append((sandbox.now - before).total_seconds())
+
+    mockserver_server.explore(test, choices=(), faults=("timeout-before", "timeout-after"))
+
+    assert [3600] == waited
+
+
+def test_over_a_socket_nothing_that_takes_real_time_is_tried(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
+        headers = {"X-API-Key": sandbox.secret_key}
+        requests.get(f"{sandbox.base_url}/v1/campaigns", headers=headers, timeout=5)
+
+    report = mockserver_server.explore(test, choices=())
+
+    assert {"timeout-before", "timeout-after", "dribble"}.isdisjoint(names(report))
+    assert {"drop-before", "reset-before", "truncate", "internal-error"} < set(names(report))
+    assert "timeout-before, timeout-after, dribble at calls over a socket" in report.text()
+
+
+def test_over_a_socket_no_second_fault_takes_real_time(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
+        for _ in range(2):
+            try:
+                requests.get(f"{sandbox.base_url}/v1/campaigns", headers={"X-API-Key": sandbox.secret_key}, timeout=5)
+                return
+            except requests.ConnectionError:
+                continue
+
+    options = ExploreOptions(
+        faults=("drop-before", "timeout-before", "dribble"), choices=(), pairs=10, response_delay=0
+    )
+    exploration = Exploration(options, test="pairs")
+    tried = []
+    for placement in exploration.placements():
+        assert {"timeout-before", "dribble"}.isdisjoint(step.name for step in placement)
+        with mockserver_server.sandbox() as sandbox:
+            exploration.prepare(sandbox, placement)
+            exploration.record(placement, sandbox, _outcome(test, sandbox))
+        tried.append([step.name for step in placement])
+
+    assert [[], [], ["drop-before"], ["drop-before", "drop-before"]] == tried
+    assert 0 == exploration.report().coverage.pairs.left
+
+
+def test_no_run_begins_after_the_budget_of_processor_seconds(mockserver_server: MockServer) -> None:
+    report = mockserver_server.explore(canceling, seconds=1e-9)
+
+    assert (2, 0) == (report.runs, report.coverage.singles.tried)
+    assert f"what did not fit into 1e-09 seconds: {report.coverage.singles.left} single placements" in report.text()
+
+
+@pytest.mark.deep
+def test_what_did_not_fit_into_the_time_is_named_with_its_kind(
+    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = itertools.count()
+    monkeypatch.setattr(engine, "_PROCESS_TIME", (lambda: next(used),))
+    options: dict[str, Any] = {"faults": ("internal-error", "drop-before"), "choices": (), "pairs": 1000}
+    texts = {
+        seconds: mockserver_server.explore(list_twice, **options, seconds=seconds).text() for seconds in (3, 6, 1000)
+    }
+
+    fits = "what did not fit into {} seconds: {}"
+    assert fits.format(3, "2 single placements and pairs of faults") in texts[3]
+    assert fits.format(6, "2 pairs") in texts[6]
+    assert "did not fit" not in texts[1000]
+    assert all("beyond the budget" not in text for text in texts.values())
+
+
+@pytest.mark.deep
+def test_what_the_time_did_not_suffice_for_is_not_taken_for_absent(mockserver_server: MockServer) -> None:
+    options: dict[str, Any] = {"faults": ("drop-before", *ACTS, "lose"), "choices": ()}
+
+    whole, cut = (mockserver_server.explore(receiving, **options, seconds=seconds).text() for seconds in (None, 1e-9))
+
+    assert "the clean run delivered no event" not in cut
+    assert whole.splitlines()[-3] == cut.splitlines()[-3]
+    assert "acts without a record that they could concern: campaign-canceled, " in cut
+
+
+def reads_with(wait_s: Callable[[Any], float], attempts: int = 4) -> Callable[[Sandbox], None]:
+    """A test whose client waits after a 429 as long as the function says, and calls a few times."""
+
+    def test(sandbox: Sandbox) -> None:
+        for _ in range(attempts):
+            with contextlib.suppress(ConnectionError):
+                answer = sandbox.call("GET", "/v1/campaigns")
+                if answer.status == 200:
+                    return
+                sandbox.sleep(wait_s(answer.headers))
+        raise RuntimeError("the service does not answer")
+
+    return test
+
+
+def seconds_of(headers: Any) -> float:
+    written = headers.get("retry-after", "60")
+    return float(written) if written.isdigit() else 60.0
+
+
+WAITS = {
+    "as long as it is asked": (lambda headers: max(seconds_of(headers), 30), {}),
+    "a minute at most": (lambda headers: min(max(seconds_of(headers), 30), 60), {"rate-limit-long": "breach"}),
+    "seconds alone": (lambda headers: max(float(headers.get("retry-after", 30)), 30), {"rate-limit-date": "crashed"}),
+    "only if it is asked": (
+        lambda headers: headers["retry-after"] and max(seconds_of(headers), 30),
+        {"rate-limit-bare": "crashed"},
+    ),
+}
+
+
+@pytest.mark.parametrize("waits", WAITS)
+def test_a_429_has_variants_that_find_what_a_client_makes_of_its_header(
+    mockserver_server: MockServer, waits: str
+) -> None:
+    wait_s, expected = WAITS[waits]
+    report = mockserver_server.explore(reads_with(wait_s), faults=("rate-limit",), choices=())
+
+    verdicts = {name: [*counts] for (_, name), counts in report.matrix.items()}
+    assert {name: [verdict] for name, verdict in expected.items()} == {
+        name: found for name, found in verdicts.items() if found != ["survived"]
+    }
+    assert 6 == len(verdicts)
+
+
+def by_its_own_clock(sandbox: Sandbox) -> None:
+    """Wait after a 429 until its date, by the computer's clock."""
+    while (answer := sandbox.call("GET", "/v1/campaigns")).status == 429:
+        written = answer.headers["retry-after"]
+        date = None if written.isdigit() else parsedate_to_datetime(written)
+        sandbox.sleep(float(written) if date is None else max(0.0, (date - datetime.now(UTC)).total_seconds()))
+
+
+@pytest.mark.parametrize("now", ["2001-01-01T00:00:00.301Z", "2999-01-01T00:00:00.301Z"])
+def test_a_client_that_obeys_a_date_by_its_own_clock_is_not_accused_however_far_that_is(
+    mockserver_server: MockServer, now: str
+) -> None:
+    faults = ("rate-limit", "rate-limit-date", "rate-limit-twice")
+    options: dict[str, Any] = {"settings": {"now": now}, "choices": ("rate-limit-headers",)}
+    report = mockserver_server.explore(by_its_own_clock, faults=faults, tolerates=(KeyError,), **options)
+
+    assert [] == report.findings, report.text()
+
+
+def test_a_variant_is_tried_once_for_each_operation(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
+        for limit in (1, 2, 3):
+            sandbox.call("GET", f"/v1/campaigns?limit={limit}")
+        sandbox.call("GET", "/v1/message-templates")
+
+    report = mockserver_server.explore(test, faults=("rate-limit-date", "rate-limit-twice"), choices=())
+
+    assert {"placements": 8, "merged": 4, "tried": 4} == report.coverage.singles.as_json()
+
+
+@pytest.mark.parametrize(("attempts", "found"), [(2, {"outage": "crashed"}), (4, {})])
+def test_an_outage_concerns_three_calls_or_all_that_follow(
+    mockserver_server: MockServer, attempts: int, found: dict[str, str]
+) -> None:
+    report = mockserver_server.explore(reads_with(seconds_of, attempts), faults=("outage",), choices=())
+
+    verdicts = {name: next(iter(counts)) for (_, name), counts in report.matrix.items()}
+    assert {"outage": "survived", "outage-for-good": "reported"} | found == verdicts
+
+
+def test_a_client_that_calls_without_end_in_an_outage_is_found(mockserver_server: MockServer) -> None:
+    report = mockserver_server.explore(reads_with(seconds_of, 10_000), faults=("outage",), choices=())
+
+    assert [("breach", "endless", "outage-for-good")] == [
+        (row.verdict, row.cause, row.placements[0][0].name) for row in report.findings
+    ]
+
+
+def test_a_client_that_waits_between_its_calls_may_have_a_deadline_that_the_mock_does_not_see(
+    mockserver_server: MockServer,
+) -> None:
+    def test(sandbox: Sandbox) -> None:
+        end = real_time.seconds() + 60  # of the computer's clock, which its sleeps on the sandbox's do not move
+        while real_time.seconds() < end:
+            try:
+                sandbox.call("GET", "/v1/campaigns")
+            except ConnectionError:
+                sandbox.sleep(5)
+            else:
+                return
+
+    report = mockserver_server.explore(test, faults=("outage-for-good",), choices=())
+
+    assert [] == report.findings
+    assert {"reported": 1} == report.verdicts
+
+
+@pytest.mark.parametrize("name", ["outage", "outage-for-good", "rate-limit-date", "rate-limit-twice"])
+def test_the_document_and_the_lines_of_a_variant_replay_it(mockserver_server: MockServer, name: str) -> None:
+    answers: list[Any] = []
+
+    def test(sandbox: Sandbox) -> None:
+        seen: list[Any] = []
+        for _ in range(5):
+            try:
+                answer = sandbox.call("GET", "/v1/campaigns")
+                seen.append((answer.status, answer.headers.get("retry-after")))
+            except ConnectionError as failure:
+                seen.append(type(failure).__name__)
+        answers.append(seen)
+        assert {(200, None)} == {*seen}
+
+    report = mockserver_server.explore(test, faults=(name,), choices=())
+    explored, count = answers[2], len(answers)
+    finding = next(iter(report.findings), None)  # a test that reports an outage for good has none
+    step = Placement.of(ExploreStep("fault", "listCampaigns", 1, 1, name))
+    with mockserver_server.sandbox(now="2026-03-01T12:00:00Z") as sandbox, contextlib.suppress(AssertionError):
+        for line in step.lines:
+            exec(line, {"mockserver": sandbox})  # noqa: S102 - the line of the report
+        test(sandbox)
+    if finding is not None:
+        with mockserver_server.sandbox(finding.document) as sandbox, contextlib.suppress(AssertionError):
+            test(sandbox)
+
+    assert [explored] * (1 + (finding is not None)) == answers[count:]
+    assert {(200, None)} != {*explored}
+
+
+def by_requests(sandbox: Sandbox, **options: Any) -> None:
+    with contextlib.suppress(requests.RequestException):
+        sandbox.requests_session().get(f"{sandbox.base_url}/v1/campaigns", **options)
+
+
+def by_httpx(sandbox: Sandbox, **options: Any) -> None:
+    with contextlib.suppress(httpx.HTTPError), sandbox.httpx_client() as client:
+        client.get("/v1/campaigns", **options)
+
+
+PATIENT = {
+    "requests, which has none": (by_requests, {}),
+    "httpx, told to have none": (by_httpx, {"timeout": None}),
+}
+IMPATIENT = {
+    "requests with one": (by_requests, {"timeout": 30}),
+    "httpx, which has one": (by_httpx, {}),
+}
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("client", PATIENT)
+def test_a_client_without_a_timeout_is_named_in_the_first_lines(
+    mockserver_server: MockServer, client: str, strict: bool
+) -> None:
+    call, options = PATIENT[client]
+    faults = ("timeout-before", "drop-before", "dribble")
+    report = mockserver_server.explore(lambda box: call(box, **options), faults=faults, choices=(), strict=strict)
+
+    found = "breach" if strict else "advice"
+    assert [(found, "no-timeout", 1)] == [(row.verdict, row.cause, row.count) for row in report.findings]
+    assert strict == report.failed
+    assert "base.internal" == report.findings[0].clause
+    first = "  the client has no timeout, so that a lost answer would hold it for ever, at 1 placement: set one"
+    assert first == report.text().splitlines()[1]
+
+
+@pytest.mark.parametrize("client", IMPATIENT)
+def test_a_client_with_a_timeout_is_not(mockserver_server: MockServer, client: str) -> None:
+    call, options = IMPATIENT[client]
+    report = mockserver_server.explore(lambda box: call(box, **options), faults=("timeout-before",), choices=())
+
+    assert [] == report.findings
+    assert 1 == report.coverage.singles.tried
+
+
+def by_socket(sandbox: Sandbox, timeout_s: float) -> None:
+    headers = {"X-API-Key": sandbox.secret_key}
+    with contextlib.suppress(requests.RequestException):
+        requests.get(f"{sandbox.base_url}/v1/campaigns", headers=headers, timeout=timeout_s)
+
+
+HELD = {
+    "gives up before": (
+        0.05,
+        60,
+        "; one call of listCampaigns was held for 60 s, and the client gave up before: it has a timeout",
+    ),
+    "waits": (
+        60,
+        0.01,
+        "; one call of listCampaigns was held for 0.01 s, and the client waited: it is not known whether it has a timeout; in process",
+    ),
+    "is not asked": (
+        60,
+        0,
+        ", so that it is not known whether the client has a timeout; in process it is: `mockserver.requests_session()`",
+    ),
+}
+
+
+@pytest.mark.parametrize("client", HELD)
+def test_one_read_over_a_socket_is_held_to_see_whether_its_client_gives_up(
+    mockserver_server: MockServer, client: str
+) -> None:
+    timeout_s, held_s, text = HELD[client]
+    report = mockserver_server.explore(
+        lambda sandbox: by_socket(sandbox, timeout_s), faults=("timeout-before",), choices=(), response_delay=held_s
+    )
+
+    assert [] == report.findings
+    assert (
+        f"timeout-before, timeout-after, dribble at calls over a socket, where they would take real time{text}"
+        in report.text()
+    )
+    assert (held_s == 0) == (("listCampaigns", "held") not in report.matrix)
+
+
+def test_a_client_that_is_not_deterministic_is_held_once_too(mockserver_server: MockServer) -> None:
+    draws = itertools.count()
+
+    def test(sandbox: Sandbox) -> None:
+        for _ in range(2):
+            by_socket(sandbox, 60)
+        sandbox.call("GET", f"/v1/campaigns/campaign_{next(draws)}?x{next(draws)}=1")
+
+    report = mockserver_server.explore(test, faults=("held",), choices=(), response_delay=0.01)
+
+    assert not report.deterministic
+    assert 1 == report.coverage.singles.tried
+
+
+class ItemType(enum.Enum):
+    """As a generated client closes the list of an item's types."""
+
+    TEXT = "text"
+
+
+@pytest.mark.parametrize("tolerates", [(), (ValueError,)], ids=["not tolerated", "tolerated"])
+def test_a_crash_under_an_unlisted_value_is_named_by_its_cause(
+    mockserver_server: MockServer, tolerates: tuple[type[Exception], ...]
+) -> None:
+    def test(sandbox: Sandbox) -> None:
+        template = sandbox.call("GET", "/v1/message-templates/template_one").json()
+        assert [ItemType.TEXT] == [ItemType(item["type"]) for item in template["items"]]
+
+    items = [{"type": "text", "text": "Oi"}]
+    settings = {"given": {"templates": [{"id": "template_one", "name": "One", "items": items, "variables": []}]}}
+    report = mockserver_server.explore(
+        test, faults=(), choices=("new-enum-values",), settings=settings, tolerates=tolerates
+    )
+
+    found = {row.cause: (row.verdict, row.message) for row in report.findings}
+    assert "advice" == found["closed-enums"][0]
+    assert found["closed-enums"][1].startswith("the test ended with ValueError: ")
+    assert ("ValueError" in found) == (not tolerates)
+
+
+FEW_FAULTS = ("drop-before", "internal-error", "garble", "truncate")
+
+
+def test_an_interrupt_ends_the_exploration_and_shows_what_was_found_before(mockserver_server: MockServer) -> None:
+    runs = itertools.count()
+
+    def test(sandbox: Sandbox) -> None:
+        if next(runs) == 5:
+            raise KeyboardInterrupt
+        list_once(sandbox)
+
+    with pytest.raises(KeyboardInterrupt) as interrupt:
+        mockserver_server.explore(test, faults=FEW_FAULTS, choices=())
+
+    (report,) = interrupt.value.__notes__
+    lines = report.splitlines()
+    assert "ended early, by Ctrl-C; the report has what was found before" == lines[0]
+    assert "  3 of 4 single placements" == lines[2]
+    assert "crashed: RemoteDisconnected at 1 placement" in lines
+
+
+def test_beyond_the_budget_each_fault_is_tried_at_the_first_calls_of_each_operation(
+    mockserver_server: MockServer,
+) -> None:
+    def test(sandbox: Sandbox) -> None:
+        for limit in (1, 2, 3):
+            sandbox.call("GET", f"/v1/campaigns?limit={limit}")
+        sandbox.call("GET", "/v1/message-templates")
+
+    report = mockserver_server.explore(test, faults=("drop-before", "garble"), choices=(), prune=False, runs=4)
+
+    both = {
+        (operation, fault) for operation in ("listCampaigns", "listTemplates") for fault in ("drop-before", "garble")
+    }
+    assert both == set(report.matrix)
+    first = "4 single placements are beyond the budget of 4 (`runs`): each fault is tried at the first calls of each operation"
+    assert first == report.text().splitlines()[0]
+    assert first == report.entry()["notes"][0]
+    assert {"placements": 8, "merged": 0, "tried": 4} == report.entry()["singles"]
+    assert not report.failed
+
+
+@pytest.mark.parametrize(
+    ("end", "verdict"),
+    [
+        (lambda: sys.exit(), "survived"),
+        (lambda: sys.exit(0), "survived"),
+        (lambda: sys.exit(2), "reported"),
+        (lambda: sys.exit("the service is down"), "reported"),
+        (lambda: pytest.skip("the service is down"), "reported"),
+        (lambda: pytest.xfail("the service is down"), "reported"),
+        (lambda: pytest.fail("the service is down"), "crashed"),
+    ],
+)
+def test_the_status_of_a_program_and_the_outcomes_of_pytest_are_answers_of_the_test(
+    mockserver_server: MockServer, end: Callable[[], Any], verdict: str
+) -> None:
+    def test(sandbox: Sandbox) -> None:
+        if sandbox.call("GET", "/v1/campaigns").status != 200:
+            end()
+
+    report = mockserver_server.explore(test, faults=("internal-error",), choices=())
+
+    assert {verdict: 1} == report.verdicts
+
+
+def test_the_progress_shows_placements_findings_and_seconds(mockserver_server: MockServer) -> None:
+    exploration = Exploration(ExploreOptions(faults=("drop-before", "internal-error"), choices=()), test="it")
+    seen = []
+    for placement in exploration.placements():
+        seen.append(exploration.progress.rpartition(", ")[0])
+        with mockserver_server.sandbox() as sandbox:
+            exploration.prepare(sandbox, placement)
+            raised: Exception | None = None
+            try:
+                list_once(sandbox)
+            except ConnectionError as failure:
+                raised = failure
+            exploration.record(placement, sandbox, raised)
+
+    clean = ["clean run 1, 0 findings", "clean run 2, 0 findings"]
+    assert [*clean, "0 of 2, 0 findings", "1 of 2, 1 finding"] == seen
+
+
+def test_a_coroutine_function_is_explored_too(mockserver_server: MockServer) -> None:
+    async def test(sandbox: Sandbox) -> None:
+        await asyncio.sleep(0)
+        await sandbox.aio.call("GET", "/v1/campaigns", timeout=5)
+
+    report = mockserver_server.explore(test, choices=(), faults=("drop-before",))
+
+    assert (1, 1) == (report.clean.calls, report.verdicts["crashed"])
+
+
+# The report
+
+
+def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer) -> None:
+    document = hunt(mockserver_server, "duplicate-start", choices=(), faults=("drop-after",)).report.as_json()
+
+    assert ["version", "tests"] == list(document)
+    (view,) = document["tests"]
+    assert [
+        "test", "clean", "deterministic", "notes", "singles", "pairs", "runs", "verdicts", "leftBehind", "findings", "matrix",
+        "seconds", "wallSeconds",
+    ] == list(view)  # fmt: skip
+    assert ["calls", "choicesRead", "deliveries"] == list(view["clean"])
+    assert ["survived", "reported", "crashed", "breach", "silent"] == list(view["verdicts"])
+    (finding,) = view["findings"]
+    assert ["verdict", "cause", "message", "placements", "count", "lines", "rules", "document", "clause"] == list(
+        finding
+    )
+    assert [{"kind": "fault", "operation": "startCampaign", "call": 4, "name": "drop-after"}] == finding["placements"][
+        0
+    ]
+    assert ("breach", "duplicate-start", 1, "advice.read-before-restart") == (
+        finding["verdict"], finding["cause"], finding["count"], finding["clause"],
+    )  # fmt: skip
+    assert {"survived": 0, "reported": 0, "crashed": 0, "breach": 1, "silent": 0} == view["matrix"]["startCampaign"][
+        "drop-after"
+    ]
+    assert ['mockserver.on("startCampaign").nth(1).do({"drop": "after"})'] == finding["lines"]
+    assert {"script": [{"on": "startCampaign", "nth": 1, "do": {"drop": "after"}}]} == finding["rules"]
+    assert view["runs"] == view["singles"]["tried"] + 2 + 1  # two clean ones, and one that is made once more
+    json.dumps(view)
+
+
+@pytest.mark.parametrize(
+    ("step", "view"),
+    [
+        (
+            ExploreStep("act", "readCampaign", 3, 2, "campaign-fails"),
+            {"kind": "act", "operation": "readCampaign", "call": 3, "name": "campaign-fails"},
+        ),
+        (
+            ExploreStep("delivery", event="entrypoints.chatapp.connected", delivery=1, name="lose"),
+            {"kind": "delivery", "event": "entrypoints.chatapp.connected", "delivery": 1, "name": "lose"},
+        ),
+        (
+            ExploreStep("choice", choice="list-order", option="shuffled"),
+            {"kind": "choice", "choice": "list-order", "option": "shuffled"},
+        ),
+    ],
+)
+def test_a_step_has_the_members_of_its_kind(step: ExploreStep, view: dict[str, Any]) -> None:
+    assert view == step.as_json()
+
+
+def without_seconds(report: ExploreReport) -> tuple[str, str]:
+    """Return a report as text and as JSON, without the seconds, which stand last."""
+    text, _, last = report.text().rpartition("\n")
+    assert re.fullmatch(rf"{report.runs} runs in \d+\.\d s, \d+\.\d s of processor time", last)
+    entry = report.entry()
+    assert ["seconds", "wallSeconds"] == [*entry][-2:]
+    return text, json.dumps({**entry, "seconds": None, "wallSeconds": None})
+
+
+@pytest.mark.deep
+def test_the_same_seed_gives_the_same_report(mockserver_server: MockServer) -> None:
+    def both() -> tuple[str, str]:
+        options: JSON = {"pairs": 20, "faults": ("drop-after", "internal-error", "lose", "key-revoked"), "choices": ()}
+        report = mockserver_server.explore(canceling, seed=7, **options)
+        return without_seconds(report)
+
+    assert both() == both()
+
+
+def test_addresses_of_one_run_are_not_in_the_report(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
+        answer = sandbox.call("GET", "/v1/campaigns", timeout=5)
+        assert answer.status == 200, f"{sandbox.base_url}/v1/campaigns failed for {object()!r}"
+
+    report = mockserver_server.explore(test, choices=(), faults=("internal-error",))
+
+    assert "AssertionError: {base_url}/v1/campaigns failed for <object object at 0x...>" == report.findings[0].message
+
+
+def test_the_text_shows_what_was_covered_and_what_was_not(mockserver_server: MockServer) -> None:
+    text = hunt(mockserver_server, "duplicate-start", choices=(), faults=("drop-after", "stale")).report.text()
+
+    assert "explored duplicate-start: " in text
+    assert "single placements (" in text
+    assert "breach: duplicate-start at 1 placement" in text
+    assert '> mockserver.on("startCampaign").nth(1).do({"drop": "after"})' in text
+    assert "other faults than drop-after, stale (`faults`)" in text
+    assert "pairs of faults (`pairs=0`)" in text
+
+
+# Documents
+
+
+class Unarmed(Placement):
+    """A placement whose rules and choices are those of the sandbox's document already."""
+
+    script: Any = ()
+    choices: Any = {}  # noqa: RUF012 - never changed
+
+
+@pytest.mark.parametrize(
+    ("bug", "options"),
+    [
+        ("duplicate-start", {"faults": ("drop-after",)}),
+        pytest.param("cancel-and-forget", {"faults": ("internal-error",)}, marks=pytest.mark.deep),
+        pytest.param("waits-only-for-completed", {"faults": ("campaign-fails",)}, marks=pytest.mark.deep),
+        pytest.param("session-storm", {"faults": ("number-in-use",)}, marks=pytest.mark.deep),
+        ("no-dedupe", {"faults": ("duplicate",)}),
+        pytest.param("page-early-stop", {"faults": (), "choices": ("short-pages",)}, marks=pytest.mark.deep),
+        pytest.param("cancel-tried-twice", {"faults": ("drop-before", "internal-error")}, marks=pytest.mark.deep),
+    ],
+)
+def test_the_document_of_a_finding_and_its_lines_replay_it(
+    mockserver_server: MockServer, tmp_path: Path, bug: str, options: Any
+) -> None:
+    explored = hunt(mockserver_server, bug, **{"choices": (), **options})
+    finding = explored.finding
+    assert finding is not None
+    explored.report.write_documents(tmp_path)
+
+    def pasted(sandbox: Sandbox) -> None:
+        exec("\n".join(finding.lines), {"mockserver": sandbox})  # noqa: S102 - as a user pastes them
+
+    expected = (finding.verdict, finding.cause)
+    assert expected in _shown_again(mockserver_server, bug, finding, finding.path, lambda _: None)
+    assert expected in _shown_again(mockserver_server, bug, finding, None, pasted)
+
+
+def _shown_again(
+    server: MockServer, bug: str, finding: ExploreFinding, scenario: str | None, prepare: Callable[[Sandbox], None]
+) -> set[tuple[str, str]]:
+    """Return verdict and cause of what a run shows whose sandbox is made from a scenario and prepared by the test."""
+    test = ordinary_test(bug)
+    exploration = Exploration(ExploreOptions(faults=(), choices=()), test=bug)
+    for placement in exploration.placements():
+        with server.sandbox(now="2026-03-01T12:00:00Z") as sandbox:
+            exploration.prepare(sandbox, placement)
+            exploration.record(placement, sandbox, _outcome(test, sandbox))
+    replayed = Unarmed(finding.placements[0])
+    with server.sandbox(scenario) as sandbox:
+        sandbox.is_repeated = True  # the client's test has a rule that the replayed fault may keep from firing
+        prepare(sandbox)
+        exploration.prepare(sandbox, replayed)
+        exploration.record(replayed, sandbox, _run(test, sandbox))
+    return {(row.verdict, row.cause) for row in exploration.report().findings}
+
+
+def _run(test: Any, sandbox: Sandbox) -> BaseException | None:
+    try:
+        test(sandbox)
+    except BaseException as failure:  # noqa: BLE001 - a run may be ended at a bound
+        return failure
+    return None
+
+
+def test_a_document_contains_the_seed_data_of_the_settings(mockserver_server: MockServer) -> None:
+    given = {"templates": [{"id": "template_of_settings"}]}
+    scenario = {"given": {"templates": [{"id": "template_of_scenario"}]}}
+
+    report = mockserver_server.explore(
+        list_once, settings={"scenario": scenario, "given": given}, faults=("drop-before",), choices=()
+    )
+
+    ids = [entry["id"] for entry in report.findings[0].document["given"]["templates"]]
+    assert ["template_of_scenario", "template_of_settings"] == ids
+
+
+@pytest.mark.deep
+def test_tests_of_equal_names_in_two_folders_have_documents_of_their_own(
+    mockserver_server: MockServer, tmp_path: Path
+) -> None:
+    tests = ("one/test_mine.py::test_listing", "two/test_mine.py::test_listing")
+    for test in tests:
+        report = mockserver_server.explore(list_once, test=test, faults=("drop-before",), choices=())
+        report.write_documents(tmp_path)
+
+    names = [f"{folder}-test_mine.py.test_listing-crashed-RemoteDisconnected.json" for folder in ("one", "two")]
+    assert names == sorted(file.name for file in tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("a/b.py::test", "a-b.py::test"), ("t.py::test[a/b]", "t.py::test[a-b]"), ("t.py::test[a b]", "t.py::test[a/b]"), ("bash a", "bash-a")],
+)  # fmt: skip
+def test_tests_whose_names_differ_in_a_sign_have_documents_of_their_own(one: str, other: str) -> None:
+    assert file_name(one) != file_name(other)
+
+
+def test_an_ordinary_test_has_a_document_of_its_plain_name() -> None:
+    names = {"tests/test_mine.py::TestIt::test_it[dual-status=guide]": "tests-test_mine.py.TestIt.test_it-dual-status=guide", "launching": "launching"}  # fmt: skip
+
+    assert names == {test: file_name(test) for test in names}
+
+
+def test_a_paused_template_is_equal_before_each_call_up_to_the_first_that_depends_on_it(
+    mockserver_server: MockServer,
+) -> None:
+    given = {"templates": [{"id": "template_a"}], "chats": {"count": 1}}
+
+    def test(sandbox: Sandbox) -> None:
+        draft = {"name": "Natal", "platform": "chatapp", "templateId": "template_a", "cadence": 60}
+        created = sandbox.call("POST", "/v1/campaigns", json=draft).json()  # depends on it
+        for _ in range(2):
+            sandbox.call("GET", f"/v1/campaigns/{created['campaignId']}")
+            sandbox.call("GET", "/v1/campaigns")
+        sandbox.call("GET", "/v1/message-templates/template_a")  # depends on it too
+        sandbox.call("GET", "/v1/campaigns")
+
+    report = mockserver_server.explore(test, settings={"given": given}, faults=("template-paused",), choices=())
+
+    assert {"placements": 7, "merged": 4, "tried": 3} == report.coverage.singles.as_json()
+
+
+def test_a_lost_answer_of_a_refused_call_is_equal_to_a_lost_call(mockserver_server: MockServer) -> None:
+    def test(sandbox: Sandbox) -> None:
+        assert 404 == sandbox.call("POST", "/v1/campaigns/campaign_unknown/start").status
+
+    report = mockserver_server.explore(test, faults=("drop-before", "drop-after"), choices=())
+
+    assert {"placements": 2, "merged": 1, "tried": 1} == report.coverage.singles.as_json()

@@ -1,0 +1,150 @@
+"""What a newcomer gets wrong: each mistake is named with its cure, and none passes in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer
+from mockserver.testing.sandbox import Sandbox
+from tests.runs.orders.pairs import GIVEN, campaigns, create
+
+HANDLE = "call with the sandbox that the client gets"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[MockServer]:
+    server = MockServer()
+    yield server
+    server.close()
+
+
+def read(sandbox: Sandbox) -> Any:
+    return campaigns(sandbox)
+
+
+class Captured:
+    """A sandbox that the setup keeps for the clients, as a global client object would."""
+
+    def setup(self, sandbox: Sandbox) -> None:
+        sandbox.apply(given=GIVEN)
+        self.sandbox = sandbox
+
+    def work(self, _: Sandbox) -> None:
+        create(self.sandbox, "One")
+
+
+def test_a_client_whose_calls_are_all_past_its_handle_makes_the_report_fail(server: MockServer) -> None:
+    captured = Captured()
+    report = server.interleave(setup=captured.setup, clients={"worker": captured.work, "cron": read})
+
+    assert report.failed
+    assert [
+        "interleaved worker, cron: 2 clients",
+        "nothing is compared: every call of worker is past its handle",
+    ] == report.text().splitlines()[:2]
+    assert f"worker calls past its handle, so that these calls are no steps; {HANDLE}" in report.text()
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_client_that_calls_past_its_handle_too_is_named(server: MockServer, is_first: bool) -> None:
+    captured = Captured()
+
+    def both(sandbox: Sandbox) -> None:
+        for work in (captured.work, read) if is_first else (read, captured.work):
+            work(sandbox)
+
+    report = server.interleave(setup=captured.setup, clients={"worker": both, "cron": read})
+
+    assert f"worker calls past its handle, so that these calls are no steps; {HANDLE}" in report.text()
+    assert "nothing is compared" not in report.text()
+
+
+def test_a_client_that_never_calls_is_named(server: MockServer) -> None:
+    report = server.interleave(clients={"worker": lambda sandbox: None, "cron": read})
+
+    assert not report.failed
+    assert (
+        f"worker has no step but its start, so that nothing of it is interleaved; {HANDLE}" == report.not_interleaved[0]
+    )
+
+
+def test_clients_that_only_call_sleep_or_visit_a_page_are_not_named(server: MockServer) -> None:
+    report = server.interleave(clients={"worker": lambda sandbox: sandbox.sleep(3), "cron": read})
+
+    assert [] == report.not_interleaved
+
+
+def raising(sandbox: Sandbox) -> None:
+    raise RuntimeError("at once")
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"clients": {"worker": raising, "cron": read}}, "worker fails in every serial run: RuntimeError: at once"),
+        (
+            {"clients": {"worker": read, "cron": read}, "check": raising},
+            "the check fails in every serial run: RuntimeError: at once",
+        ),
+    ],
+)
+def test_what_fails_without_any_race_is_in_the_second_line_and_no_order_counts_as_left_out(
+    server: MockServer, options: dict[str, Any], reason: str
+) -> None:
+    report = server.interleave(**options)
+
+    assert report.failed
+    assert f"nothing is compared: {reason}" == report.text().splitlines()[1]
+    assert f"nothing is compared: {reason}" == report.json["notes"][0]
+    assert "not run" not in report.text()
+
+
+def test_an_error_of_the_setup_says_where_it_was_raised(server: MockServer) -> None:
+    with pytest.raises(RuntimeError, match="at once") as caught:
+        server.interleave(setup=raising, clients={"worker": read})
+
+    assert ["raised by the setup of an interleaving, before any client ran"] == caught.value.__notes__
+
+
+@pytest.mark.parametrize(("clients", "got"), [([read, read], "a list"), (read, "a function"), ({}, "none")])
+def test_clients_without_names_are_refused(server: MockServer, clients: Any, got: str) -> None:
+    with pytest.raises(ValueError, match=rf"^clients: got {got}; expected functions by name, such as "):
+        server.interleave(clients=clients)
+
+
+def test_one_client_with_one_call_is_counted_in_the_singular(server: MockServer) -> None:
+    report = server.interleave(clients={"worker": read})
+
+    assert [
+        "interleaved worker: 1 client",
+        "  serial: worker (1 call)",
+        "  bound 0: all 1 order, 0 merged",
+    ] == report.text().splitlines()
+
+
+def test_a_crash_names_the_refused_call_that_the_client_made_last(server: MockServer) -> None:
+    def begin(sandbox: Sandbox) -> None:
+        (campaign,) = campaigns(sandbox)
+        if campaign["status"] == "draft":
+            response = sandbox.call("POST", f"/v1/campaigns/{campaign['id']}/start")
+            assert response.status == 202
+
+    def setup(sandbox: Sandbox) -> None:
+        sandbox.apply(given=GIVEN)
+        create(sandbox, "One")
+
+    report = server.interleave(setup=setup, clients={"worker": begin, "cron": begin}, bound=1)
+
+    assert ["crashed"] == [finding.verdict for finding in report.findings]
+    assert report.findings[0].message.endswith(" after startCampaign 422 CAMPAIGN_ALREADY_PROCESSING")
+
+
+def test_a_budget_of_seconds_is_the_one_that_the_report_names(server: MockServer) -> None:
+    report = server.interleave(clients={"worker": read, "cron": read}, seconds=1e-9, bound=3, prune=False)
+
+    assert report.left
+    (line,) = (line for line in report.text().splitlines() if line.startswith("  not run: "))
+    assert line.endswith(" beyond the budget of 1e-09 s of processor time, and none with more than 0 preemptions")
