@@ -148,7 +148,7 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
     reason: str | None
     status: int | None
 
-class ExploreFinding:
+class ExploreFinding(RunFinding):
     advice: str
     def as_json(self) -> JSON: ...
     cause: str
@@ -161,7 +161,8 @@ class ExploreFinding:
     path: str | None
     placements: list[Placement]
     rules: JSON
-    verdict: Verdict | Literal['advice']
+    shown: Sequence[str]
+    verdict: str
     def write(self, folder: Path) -> None: ...
 
 class ExploreOptions:
@@ -193,7 +194,7 @@ class ExploreReport(ReportOfFindings):
     failed: bool
     findings: Sequence[ExploreFinding]
     left_behind: Mapping[str, Sequence[Placement]]
-    matrix: Mapping[tuple[str, str], Mapping[Verdict, int]]
+    matrix: Mapping[tuple[str, str], Mapping[str, int]]
     of_command: bool
     options: ExploreOptions
     runs: int
@@ -205,7 +206,7 @@ class ExploreReport(ReportOfFindings):
     def try_to_write_documents(self, folder: str | Path) -> None: ...
     unjudged: Mapping[str, Sequence[Placement]]
     unwritten: list[str]
-    verdicts: Mapping[Verdict, int]
+    verdicts: Mapping[str, int]
     wall_seconds: float
     def write_documents(self, folder: str | Path = '.mockserver/failures') -> None: ...
 
@@ -275,7 +276,7 @@ class GatewayMachine(RuleBasedStateMachine):
     varied: Sequence[str]
     waits_at_most: int
 
-class InterleaveFinding:
+class InterleaveFinding(RunFinding):
     advice: str
     def as_json(self) -> JSON: ...
     cause: str
@@ -290,9 +291,10 @@ class InterleaveFinding:
     places: Sequence[str]
     preemptions: int
     schedule: str
+    shown: Sequence[str]
     steps: Sequence[ReleasedStep]
     traced: TracedRun | None
-    verdict: InterleaveVerdict
+    verdict: str
     def write(self, folder: Path) -> None: ...
 
 class InterleaveOptions:

@@ -19,8 +19,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
+from mockserver.testing.runs.bounds import NEED
 from mockserver.testing.runs.faults import ExploreReport, Placement, RunEnded
-from mockserver.testing.runs.faults.options import NEED
 from mockserver.testing.sandbox import Sandbox
 
 if TYPE_CHECKING:

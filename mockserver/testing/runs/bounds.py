@@ -14,6 +14,7 @@ from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1 import real_time
 from mockserver.testing.run_end import RunEnded, is_socket_thread, refuse_calls
 
+NEED = "a controlled run"  # what needs the sandbox in this process
 READS_AFTER_FINAL = 20
 ROW_LONGER = 50
 _READS = {"readCampaign": "id", "readExecution": "executionId", "readConnectionSession": "sessionId"}

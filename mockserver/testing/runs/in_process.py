@@ -23,7 +23,7 @@ from types import BuiltinFunctionType, FrameType, MappingProxyType, ModuleType
 from typing import Any, NamedTuple
 
 from mockserver.core.instants import SECOND, Duration
-from mockserver.testing.runs.faults.options import NEED
+from mockserver.testing.runs.bounds import NEED
 from mockserver.testing.sandbox import Sandbox
 
 _LEAST_S = 0.05  # of a run: shorter ones are those of a loop that waits for another thread

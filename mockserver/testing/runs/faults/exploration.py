@@ -17,18 +17,16 @@ from typing import Any, NamedTuple
 
 from mockserver.core.instants import Duration
 from mockserver.core.run import Run
-from mockserver.testing.runs.bounds import CLEAN, Used, Watch, bounds_beyond
+from mockserver.testing.runs.bounds import CLEAN, NEED, Used, Watch, bounds_beyond
 from mockserver.testing.runs.faults import singles, waits
 from mockserver.testing.runs.faults.findings import EffectsAlone, Findings
-from mockserver.testing.runs.faults.options import NEED, ExploreOptions
+from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.pairs import First, pairs
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.report import CURE, CleanRun, ExploreReport, Tolerated, TriedPlacements
 from mockserver.testing.runs.faults.singles import Delivered, Surroundings
 from mockserver.testing.runs.faults.verdicts import (
-    Cause,
     JudgedRun,
-    Verdict,
     causes,
     describe,
     has_waited,
@@ -38,6 +36,7 @@ from mockserver.testing.runs.faults.verdicts import (
     waiting_for_ever,
 )
 from mockserver.testing.runs.faults.waits import Bursts
+from mockserver.testing.runs.findings import Cause
 from mockserver.testing.runs.in_process import RunInProcess, Sleep
 from mockserver.testing.runs.traced_calls import TracedCall, first_difference, lacks_calls, trace
 from mockserver.testing.sandbox import Sandbox
@@ -103,8 +102,8 @@ class Exploration:
         self._alone = EffectsAlone()
         self._tolerated = Tolerated(options.tolerated_rows)
         self._coverage = TriedPlacements()
-        self._verdicts: Counter[Verdict] = Counter()
-        self._matrix: dict[tuple[str, str], Counter[Verdict]] = {}
+        self._verdicts: Counter[str] = Counter()
+        self._matrix: dict[tuple[str, str], Counter[str]] = {}
         self._left_behind: dict[str, list[Placement]] = {}
         self._firsts: list[First] = []
         self._watch: Watch | None = None
@@ -401,7 +400,7 @@ class Exploration:
 
     # Judging
 
-    def _judge(self, placement: Placement, reasons: list[Cause], sandbox: Sandbox) -> Verdict:
+    def _judge(self, placement: Placement, reasons: list[Cause], sandbox: Sandbox) -> str:
         """Count a run with its causes, and return its verdict."""
         verdict = verdict_of(reasons)
         if len(placement) == 1:
@@ -419,7 +418,7 @@ class Exploration:
             self._findings.add(cause, placement, sandbox)
         return verdict
 
-    def _count_in_matrix(self, step: ExploreStep, verdict: Verdict) -> None:
+    def _count_in_matrix(self, step: ExploreStep, verdict: str) -> None:
         row = step.operation or step.event
         if row is not None:
             self._matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1

@@ -4,24 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
-from mockserver._files import write_whole
 from mockserver._json import JSON
-from mockserver.scenario import documents
-from mockserver.testing.report.folder import file_name
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.singles import Candidate
-from mockserver.testing.runs.faults.verdicts import DIFFERS, ORDER, Cause, Verdict
+from mockserver.testing.runs.faults.verdicts import ADVICE, DIFFERS, ORDER
+from mockserver.testing.runs.findings import Cause, RunFinding, document_name
 from mockserver.testing.sandbox import Sandbox
-
-ADVICE: Literal["advice"] = "advice"
-_CAUSE_CHARS = 60  # in the name of a document, which has 200 at most
 
 
 @dataclass
-class ExploreFinding:
+class ExploreFinding(RunFinding):
     """
     The cases of one cause.
 
@@ -31,19 +25,13 @@ class ExploreFinding:
         message: One sentence on the smallest case.
         clause: The clause that the client breaks, None if no rule names one.
         advice: What the client has to do instead; empty if no rule has it.
+        shown: The records and calls that show it in the smallest case, as lines.
         placements: The placements with this cause, the smallest first.
         document: The scenario document that replays the smallest case.
         path: Where the document was written; None if it was not.
     """
 
-    verdict: Verdict | Literal["advice"]
-    cause: str
-    message: str
-    clause: str | None
-    advice: str
     placements: list[Placement] = field(default_factory=list)
-    document: JSON = field(default_factory=dict)
-    path: str | None = None
 
     @property
     def is_advice(self) -> bool:
@@ -66,12 +54,6 @@ class ExploreFinding:
         smallest = self.placements[0]
         return {**({"choices": smallest.choices} if smallest.choices else {}), "script": smallest.script}
 
-    def write(self, folder: Path) -> None:
-        """Write the finding's document into a folder."""
-        path = folder / f"{self.document['scenario']}.json"
-        write_whole(path, documents.dump(self.document))
-        self.path = path.as_posix()
-
     def as_json(self) -> JSON:
         """Return the finding as JSON; `document` is the path of the written document, else None."""
         return {
@@ -92,7 +74,7 @@ class Findings:
 
     def __init__(self, test: str) -> None:
         self._test = test
-        self._rows: dict[tuple[str, str], ExploreFinding] = {}
+        self._rows: dict[tuple[str, str, str], ExploreFinding] = {}
 
     def add(self, cause: Cause, placement: Placement, sandbox: Sandbox) -> None:
         """
@@ -103,33 +85,25 @@ class Findings:
             placement: Where the run had its faults.
             sandbox: The sandbox of the run, for the document.
         """
-        shown: Verdict | Literal["advice"] = ADVICE if cause.is_advice else cause.verdict
-        key = shown, cause.name
-        row = self._rows.get(key)
+        row = self._rows.get(cause.key)
         if row is None:
-            row = self._rows[key] = ExploreFinding(
-                verdict=shown,
-                cause=cause.name,
-                message=cause.message,
-                clause=cause.clause,
-                advice=cause.advice,
+            row = self._rows[cause.key] = ExploreFinding(
+                verdict=cause.verdict, cause=cause.name, message="", clause=cause.clause, advice=cause.advice
             )
         is_smallest = not row.placements or len(placement) < len(row.placements[0])
         row.placements.insert(0 if is_smallest else len(row.placements), placement)
         if is_smallest:
-            row.message = cause.message
-            what = file_name(cause.name)
-            if len(what) > _CAUSE_CHARS:
-                what = f"{what[: _CAUSE_CHARS // 2]}-{what[-_CAUSE_CHARS // 2 :]}"
-            name = f"{file_name(self._test)}-{shown}-{what}"
-            row.document = document(sandbox, placement, name, f"{cause.name}: {cause.message}")
+            row.message, row.shown = cause.message, cause.shown
+            row.document = document(
+                sandbox, placement, document_name(self._test, cause), f"{cause.name}: {cause.message}"
+            )
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def rows(self) -> list[ExploreFinding]:
         """Return the findings, the worst first, then in the order in which they were met."""
-        return sorted(self._rows.values(), key=lambda row: (*ORDER, ADVICE).index(row.verdict))
+        return sorted(self._rows.values(), key=lambda row: ORDER.index(row.verdict))
 
 
 class EffectsAlone:

@@ -16,7 +16,6 @@ from mockserver.testing.runs.faults.tables import NAMES, variant_of
 VERDICTS = ("survived", "reported", "crashed", "breach", "silent")
 ANY = "*"
 _DELAY_MAX_S = 3600
-NEED = "an exploration"  # what needs the sandbox in this process
 _LEAST = math.ulp(0.0)  # above 0
 _ROW_PARTS = 4  # operation, fault, verdict, reason
 

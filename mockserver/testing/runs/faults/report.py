@@ -16,10 +16,10 @@ from mockserver.testing.runs.faults.findings import ExploreFinding
 from mockserver.testing.runs.faults.options import ANY, ExploreOptions
 from mockserver.testing.runs.faults.placements import Placement
 from mockserver.testing.runs.faults.tables import ACTS, FAULTS, NAMES, variant_of
-from mockserver.testing.runs.faults.verdicts import MEANINGS, NO_TIMEOUT, ORDER, Verdict
+from mockserver.testing.runs.faults.verdicts import MEANINGS, NO_TIMEOUT, ORDER
 from mockserver.version import REPORT_VERSION
 
-COLUMNS: tuple[Verdict, ...] = ("survived", "reported", "crashed", "breach", "silent")
+COLUMNS: tuple[str, ...] = ("survived", "reported", "crashed", "breach", "silent")
 _PLACEMENT = "one thing that goes wrong at one place, such as a lost answer at call 2"
 _FAILING = ("silent", "breach")
 _SHOWN = 3  # placements of a finding in the text
@@ -146,9 +146,9 @@ class ExploreReport(ReportOfFindings):
     runs: int
     seconds: float
     wall_seconds: float
-    verdicts: Mapping[Verdict, int]
+    verdicts: Mapping[str, int]
     findings: Sequence[ExploreFinding]
-    matrix: Mapping[tuple[str, str], Mapping[Verdict, int]]
+    matrix: Mapping[tuple[str, str], Mapping[str, int]]
     tolerated: Tolerated
     sleep: str | None
     cure: str
@@ -367,7 +367,7 @@ class ExploreReport(ReportOfFindings):
             yield _of(coverage.pairs.left, "pair")
 
 
-def _counts(counts: Mapping[Verdict, int]) -> dict[str, int]:
+def _counts(counts: Mapping[str, int]) -> dict[str, int]:
     return {name: counts.get(name, 0) for name in COLUMNS}
 
 
@@ -393,9 +393,9 @@ def _finding_lines(finding: ExploreFinding, rules: Sequence[str]) -> Iterator[st
         yield f"  replayed by {finding.path}"
 
 
-def _matrix_lines(matrix: Mapping[tuple[str, str], Mapping[Verdict, int]]) -> Iterator[str]:
+def _matrix_lines(matrix: Mapping[tuple[str, str], Mapping[str, int]]) -> Iterator[str]:
     """Yield one line per operation or event: the number of placements of each verdict, and the faults of all but `survived`."""
-    rows: dict[str, dict[Verdict, dict[str, int]]] = {}
+    rows: dict[str, dict[str, dict[str, int]]] = {}
     for (operation, fault), counts in matrix.items():
         for verdict, count in counts.items():
             rows.setdefault(operation, {}).setdefault(verdict, {})[fault] = count

@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final
 
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import ENDPOINTS
@@ -28,15 +28,16 @@ from mockserver.testing.runs.faults import waits
 from mockserver.testing.runs.faults.effects import Caused, caused, differences, left_behind
 from mockserver.testing.runs.faults.placements import Placement
 from mockserver.testing.runs.faults.tables import OUTDATED
+from mockserver.testing.runs.findings import Cause
 from mockserver.testing.runs.in_process import RunInProcess
 from mockserver.trace.of_sandbox import delay_of, trace_of
 from mockserver.trace.trace import Trace
 
-Verdict = Literal["survived", "reported", "crashed", "breach", "silent"]
+ADVICE: Final = "advice"  # of a cause of the least severity, which does not change the verdict of its run
 NO_TIMEOUT = "no-timeout"
-ORDER: tuple[Verdict, ...] = ("silent", "breach", "crashed", "reported", "survived")  # of reports: the worst first
+ORDER: Final = ("silent", "breach", "crashed", "reported", "survived", ADVICE)  # of reports: the worst first
 # What the text of a report adds for each verdict that it has.
-MEANINGS: Mapping[Verdict, str] = MappingProxyType(
+MEANINGS: Mapping[str, str] = MappingProxyType(
     {
         "silent": "the test passed, but the client's calls caused something else than in the clean run",
         "breach": "the client broke a rule for clients (`mockserver clauses --conduct` lists them), caused a duplicate, or never stopped",
@@ -54,27 +55,6 @@ Request = tuple[Any, ...]  # of `Exchange.request`: operation, parameters of the
 _COPIES = frozenset(("clone-after-conflict", "rename-after-lost-create"))
 _CREATES_SESSION, _READS_SESSION = "createConnectionSession", "readConnectionSession"
 _EVENTS = "events"  # the family of choices on deliveries: a correct receiver can implement one option only
-
-
-class Cause(NamedTuple):
-    """
-    Why a run has its verdict.
-
-    Attributes:
-        verdict: The verdict that this cause alone would lead to.
-        name: A rule, a list of the ledger, `differs`, `endless`, or an exception's name.
-        message: One sentence.
-        clause: The clause that the client breaks, if a rule on conduct names one.
-        advice: What the client has to do instead; empty if no rule has it.
-        is_advice: True for a finding of the least severity, which does not change the verdict.
-    """
-
-    verdict: Verdict
-    name: str
-    message: str
-    clause: str | None = None
-    advice: str = ""
-    is_advice: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,11 +176,11 @@ def causes(
             reasons.insert(0, Cause("silent", DIFFERS, message))
     if run.raised is not None and run.ended is None:
         is_reported = isinstance(run.raised, tolerated) or any(step.lasts for step in placement)
-        verdict: Verdict = "reported" if is_reported else "crashed"
+        verdict = "reported" if is_reported else "crashed"
         name = str(getattr(run.raised, "explore_cause", type(run.raised).__name__))
         reasons.append(Cause(verdict, name, describe(run.raised, run.base_url)))
         reasons += _of_option(run.raised, run.base_url, placement)
-    return sorted(reasons, key=lambda cause: (ORDER.index(cause.verdict), cause.is_advice))
+    return sorted(reasons, key=lambda cause: ORDER.index(cause.verdict))
 
 
 def _of_option(raised: BaseException, base_url: str, placement: Placement) -> Iterator[Cause]:
@@ -209,14 +189,7 @@ def _of_option(raised: BaseException, base_url: str, placement: Placement) -> It
         return
     for rule in (RULES[name] for name, choices in BLAMED.items() if not placement.choices.keys().isdisjoint(choices)):
         message = f"the test ended with {describe(raised, base_url)}"
-        yield Cause(
-            verdict="survived",
-            name=rule.id,
-            message=message,
-            clause=rule.clause,
-            advice=rule.advice,
-            is_advice=True,
-        )
+        yield Cause(ADVICE, rule.id, message, rule.clause, rule.advice)
 
 
 def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[Cause]:
@@ -257,15 +230,7 @@ def waiting_for_ever(run: Run, by_socket: Collection[int], *, is_strict: bool) -
             message = (
                 f"the client has no timeout: it waited {waited // SECOND} s for the answer to {exchange.operation}"
             )
-            verdict: Verdict = "breach" if is_strict else "survived"
-            yield Cause(
-                verdict=verdict,
-                name=NO_TIMEOUT,
-                message=message,
-                clause=rule.clause,
-                advice=rule.advice,
-                is_advice=not is_strict,
-            )
+            yield Cause("breach" if is_strict else ADVICE, NO_TIMEOUT, message, rule.clause, rule.advice)
             return
 
 
@@ -276,16 +241,8 @@ def has_waited(run: Run) -> bool:
 
 def of_finding(finding: Finding) -> Cause:
     """Return a finding on conduct as a cause; the least severe ones are advice."""
-    is_advice = finding.severity > _SEVERE
-    verdict: Verdict = "survived" if is_advice else "breach"
-    return Cause(
-        verdict=verdict,
-        name=finding.rule,
-        message=finding.message,
-        clause=finding.clause,
-        advice=finding.advice,
-        is_advice=is_advice,
-    )
+    verdict = ADVICE if finding.severity > _SEVERE else "breach"
+    return Cause(verdict, finding.rule, finding.message, finding.clause, finding.advice)
 
 
 def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:
@@ -328,6 +285,7 @@ def describe(raised: BaseException, base_url: str) -> str:
     return f"{type(raised).__name__}: {text}" if text else type(raised).__name__
 
 
-def verdict_of(reasons: Sequence[Cause]) -> Verdict:
+def verdict_of(reasons: Sequence[Cause]) -> str:
     """Return the verdict of a run with these causes."""
-    return min((cause.verdict for cause in reasons), key=ORDER.index, default="survived")
+    worst = min((cause.verdict for cause in reasons), key=ORDER.index, default=ADVICE)
+    return "survived" if worst == ADVICE else worst

@@ -8,20 +8,18 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mockserver._files import write_whole
 from mockserver._json import JSON
 from mockserver.contract.clauses import sentence_of
 from mockserver.report.problem import Problem
 from mockserver.report.run.snapshot import read_snapshot
 from mockserver.report.run.text import Report
 from mockserver.report.trace_page import TracedRun, render
-from mockserver.scenario import documents
 from mockserver.testing.backend import LocalBackend
-from mockserver.testing.report.folder import file_name
-from mockserver.testing.runs.orders.options import NEED
+from mockserver.testing.runs.bounds import NEED
+from mockserver.testing.runs.findings import Cause, RunFinding, document_name
 from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Played, ReleasedStep
-from mockserver.testing.runs.orders.verdicts import ORDER, InterleaveCause, InterleaveVerdict
+from mockserver.testing.runs.orders.verdicts import ORDER
 
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
@@ -31,7 +29,7 @@ _SHOWN = 6  # steps of one actor in a row
 
 
 @dataclass
-class InterleaveFinding:
+class InterleaveFinding(RunFinding):
     """
     The cases of one cause.
 
@@ -53,11 +51,6 @@ class InterleaveFinding:
         traced: What the trace of its run is made from.
     """
 
-    verdict: InterleaveVerdict
-    cause: str
-    message: str
-    clause: str | None
-    advice: str
     count: int = 0
     clients: set[str] = field(default_factory=set)
     schedule: str = ""
@@ -65,17 +58,13 @@ class InterleaveFinding:
     steps: Sequence[ReleasedStep] = ()
     places: Sequence[str] = ()
     fault: PlacedFault | None = None
-    document: JSON = field(default_factory=dict)
-    path: str | None = None
     traced: TracedRun | None = field(default=None, repr=False)
 
     def write(self, folder: Path) -> None:
         """Write the finding's document into a folder, and next to it the trace of its run, in which each call has its actor."""
-        path = folder / f"{self.document['scenario']}.json"
-        write_whole(path, documents.dump(self.document))
-        self.path = path.as_posix()
+        super().write(folder)
         if self.traced is not None:
-            path.with_suffix(".html").write_bytes(render(self.traced))
+            Path(self.path or "").with_suffix(".html").write_bytes(render(self.traced))
 
     def as_json(self) -> JSON:
         """Return the finding as JSON; `document` is the path of the written document, else None."""
@@ -136,12 +125,10 @@ class InterleaveFindings:
 
     def __init__(self, test: str) -> None:
         self._test = test
-        self._rows: dict[tuple[str, str], InterleaveFinding] = {}
-        self._sizes: dict[tuple[str, str], tuple[int, ...]] = {}
+        self._rows: dict[tuple[str, str, str], InterleaveFinding] = {}
+        self._sizes: dict[tuple[str, str, str], tuple[int, ...]] = {}
 
-    def add(
-        self, causes: Sequence[InterleaveCause], played: Played, sandbox: Sandbox, fault: PlacedFault | None = None
-    ) -> None:
+    def add(self, causes: Sequence[Cause], played: Played, sandbox: Sandbox, fault: PlacedFault | None = None) -> None:
         """
         Add a case; the shortest one of a cause has the fewest preemptions, then the fewest steps.
 
@@ -152,7 +139,7 @@ class InterleaveFindings:
             fault: Of the run.
         """
         cause = causes[0]
-        key = cause.verdict, cause.name
+        key = cause.key
         if key not in self._rows:
             self._rows[key] = InterleaveFinding(
                 verdict=cause.verdict,
@@ -171,7 +158,7 @@ class InterleaveFindings:
         self._sizes[key] = size
         row.message, row.schedule, row.preemptions = cause.message, played.schedule, played.cost
         row.steps, row.places, row.fault = played.steps, list(_places(played)), fault
-        name = f"{file_name(self._test)}-{cause.verdict}-{file_name(cause.name)[:60]}"
+        name = document_name(self._test, cause)
         summary = f"{cause.message} (schedule {played.schedule!r})"
         row.document = {**sandbox.log.replay_document(name), "summary": summary}
         hosted = sandbox.local(NEED)
@@ -202,7 +189,7 @@ class InterleaveFindings:
             actors={number: step.actor for step in played.steps for number in step.exchanges},
         )
 
-    def keys(self) -> set[tuple[str, str]]:
+    def keys(self) -> set[tuple[str, str, str]]:
         """Return verdict and cause of each."""
         return set(self._rows)
 

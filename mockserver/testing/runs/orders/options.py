@@ -9,7 +9,6 @@ from typing import Any
 from mockserver.testing.arguments import check_flags, check_number
 
 BOUND_MAX = 4
-NEED = "an interleaving"  # what needs the sandbox in this process
 _EXAMPLES = {"schedule": "worker*2 cron", "fault": "drop-after worker 2"}
 
 

@@ -27,7 +27,7 @@ from mockserver.core.state.journal import JournalEntry
 from mockserver.core.webhooks.deliveries import due_endpoints
 from mockserver.server.http1 import real_time
 from mockserver.testing.run_end import RunEnded
-from mockserver.testing.runs.bounds import Bounds, Watch
+from mockserver.testing.runs.bounds import NEED, Bounds, Watch
 from mockserver.testing.runs.in_process import RunInProcess
 from mockserver.testing.runs.orders import idle, schedules
 from mockserver.testing.runs.orders.actors import Actor, KnownThreads
@@ -43,7 +43,6 @@ from mockserver.testing.runs.orders.gate import (
     Waiting,
 )
 from mockserver.testing.runs.orders.handles import handle
-from mockserver.testing.runs.orders.options import NEED
 from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Decision, Played, ReleasedStep
 from mockserver.testing.runs.orders.schedules import TIMERS, Ready, Release, Situation, Waits

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mockserver.core.run import Run
 from mockserver.core.scheduler import advance_step, next_due
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.testing.runs.bounds import Used, bounds_beyond
+from mockserver.testing.runs.bounds import NEED, Used, bounds_beyond
+from mockserver.testing.runs.findings import Cause
 from mockserver.testing.runs.in_process import Sleep
 from mockserver.testing.runs.orders import placed_fault, schedules
 from mockserver.testing.runs.orders.actors import KnownThreads
@@ -26,7 +27,7 @@ from mockserver.testing.runs.orders.chance import ChanceOrder, probability
 from mockserver.testing.runs.orders.findings import InterleaveFindings
 from mockserver.testing.runs.orders.memory import SharedMemory
 from mockserver.testing.runs.orders.merging import RunOrders
-from mockserver.testing.runs.orders.options import NEED, InterleaveOptions
+from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Order, Played
 from mockserver.testing.runs.orders.report import Bound, ChanceRuns, FaultRuns, InterleaveReport, SerialRun
@@ -37,7 +38,7 @@ from mockserver.testing.runs.orders.run import (
     InterleavedRun,
 )
 from mockserver.testing.runs.orders.schedules import Release
-from mockserver.testing.runs.orders.verdicts import InterleaveCause, RunEnd, SerialEnds, read_end
+from mockserver.testing.runs.orders.verdicts import RunEnd, SerialEnds, read_end
 
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
@@ -309,7 +310,7 @@ class Search:
                 self._shrink(played, cause)
             known |= causes
 
-    def _shrink(self, played: Played, wanted: tuple[str, str]) -> None:
+    def _shrink(self, played: Played, wanted: tuple[str, str, str]) -> None:
         """Run orders with fewer preemptions, as long as one of them has the same finding."""
         names, cost, left = played.order.names, played.cost, _SHRINKS_MAX
         is_smaller = True
@@ -357,14 +358,14 @@ class Search:
 
     def _judge(
         self, sandbox: Sandbox, played: Played, end: RunEnd, serial: SerialEnds | None = None
-    ) -> set[tuple[str, str]]:
+    ) -> set[tuple[str, str, str]]:
         """Add the findings of a run, and return what distinguishes them: verdict and name of each."""
         known = serial or self._serial_ends
         assert known is not None, "the serial runs are first"
         causes = known.causes(end, self._options.tolerates, is_comparable=self._difference is None)
-        alike: dict[tuple[str, str], list[InterleaveCause]] = {}
+        alike: dict[tuple[str, str, str], list[Cause]] = {}
         for cause in causes:
-            alike.setdefault((cause.verdict, cause.name), []).append(cause)
+            alike.setdefault(cause.key, []).append(cause)
         for rows in alike.values():
             self._findings.add(rows, played, sandbox, self._fault)
         return set(alike)

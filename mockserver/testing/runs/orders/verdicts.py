@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from mockserver.core import ledger
 from mockserver.core.operations.sending import counts
@@ -26,36 +26,15 @@ from mockserver.judge.check import Finding
 from mockserver.judge.client.judge import judge
 from mockserver.judge.client.rules import RULES
 from mockserver.testing.runs.faults.verdicts import describe
+from mockserver.testing.runs.findings import Cause
 from mockserver.testing.runs.traced_calls import ID, INSTANT
 from mockserver.trace.of_sandbox import trace_of
 
-InterleaveVerdict = Literal["duplicate", "breach", "unserial", "crashed", "stuck", "check"]
-ORDER: tuple[InterleaveVerdict, ...] = ("duplicate", "breach", "unserial", "crashed", "stuck", "check")
+ORDER: Final = ("duplicate", "breach", "unserial", "crashed", "stuck", "check")
 _SEVERE = 2
 _UUID = re.compile(r"\b[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+")
 _SHOWN = 3  # records of a difference
-
-
-class InterleaveCause(NamedTuple):
-    """
-    Why a run has a finding.
-
-    Attributes:
-        verdict: Its verdict.
-        name: What distinguishes it from others of the same verdict.
-        message: One sentence.
-        clause: The clause that a client breaks, None if no rule on conduct names one.
-        advice: What the client has to do instead; empty if no rule has it.
-        client: The client that has it; None if it is that of all.
-    """
-
-    verdict: InterleaveVerdict
-    name: str
-    message: str
-    clause: str | None = None
-    advice: str = ""
-    client: str | None = None
 
 
 class RunEnd(NamedTuple):
@@ -232,9 +211,7 @@ class SerialEnds:
         self._stuck = {_kind(end.stuck, clients) for end in ends if end.stuck is not None}
         self._checks = {_kind(end.check, clients) for end in ends if end.check is not None}
 
-    def causes(
-        self, end: RunEnd, tolerates: tuple[type[BaseException], ...], *, is_comparable: bool
-    ) -> list[InterleaveCause]:
+    def causes(self, end: RunEnd, tolerates: tuple[type[BaseException], ...], *, is_comparable: bool) -> list[Cause]:
         """
         Return what no serial run shows, the worst first; another end only if nothing else explains it, and no client reports it.
 
@@ -253,42 +230,40 @@ class SerialEnds:
             else:
                 after = f" after {end.refused[name]}" if name in end.refused else ""
                 message = f"{name} ended with {end.errors[name]}{after}"
-                causes.append(InterleaveCause("crashed", kind, message, client=name))
+                causes.append(Cause("crashed", kind, message, client=name))
         if end.stuck is not None:
             is_serial = _kind(end.stuck, self._clients) in self._stuck
             message = f"{end.stuck}, in a serial run too, so not by this order" if is_serial else end.stuck
-            causes.append(InterleaveCause("stuck", "stuck", message))
+            causes.append(Cause("stuck", "stuck", message))
         check = None if end.check is None else _kind(end.check, self._clients)
         if check is not None and check not in self._checks:
-            causes.append(InterleaveCause("check", check, f"the check ended with {end.check}"))
+            causes.append(Cause("check", check, f"the check ended with {end.check}"))
         if not causes and not is_reported and is_comparable and end.records not in self._records:
-            causes.append(
-                InterleaveCause("unserial", "end", f"the end is that of no serial run: {self._difference(end)}")
-            )
+            causes.append(Cause("unserial", "end", f"the end is that of no serial run: {self._difference(end)}"))
         return causes
 
-    def _duplicate(self, end: RunEnd) -> Iterator[InterleaveCause]:
+    def _duplicate(self, end: RunEnd) -> Iterator[Cause]:
         count, known = end.duplicates, self._duplicates
         if count > known:
             message = (
                 f"the ledger has {_of(count, 'duplicate execution')} ({end.duplicate}), every serial run {_none(known)}"
             )
-            yield InterleaveCause("duplicate", "executions", message)
+            yield Cause("duplicate", "executions", message)
             return
         for what, most in self._counts.items():
             if end.counts[what] > most:
                 message = (
                     f"the ledger has {_of(end.counts[what], what[:-1])}, and no serial run more than {_none(most)}"
                 )
-                yield InterleaveCause("duplicate", what, message)
+                yield Cause("duplicate", what, message)
                 return
 
-    def _breaches(self, end: RunEnd) -> Iterator[InterleaveCause]:
+    def _breaches(self, end: RunEnd) -> Iterator[Cause]:
         news = {
             finding.rule: (name, finding) for name, finding in reversed(end.findings) if finding.rule not in self._rules
         }
         for rule, (name, finding) in news.items():
-            yield InterleaveCause(
+            yield Cause(
                 verdict="breach",
                 name=rule,
                 message=f"{name}: {finding.message}",

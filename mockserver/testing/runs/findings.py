@@ -1,0 +1,85 @@
+"""Why a run has its verdict, and the findings of many runs: the cases of one cause, with the document that replays the smallest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from mockserver._files import write_whole
+from mockserver._json import JSON
+from mockserver.scenario import documents
+from mockserver.testing.report.folder import file_name
+
+_CAUSE_CHARS: Final = 60  # in the name of a document, which has 200 at most
+
+
+class Cause(NamedTuple):
+    """
+    Why a run has its verdict.
+
+    Attributes:
+        verdict: The verdict that this cause alone leads to.
+        name: A rule on conduct, a list of the ledger, the name of an exception, or what its verdict calls it.
+        message: One sentence.
+        clause: The clause that the client breaks; None if no rule on conduct names one.
+        advice: What the client has to do instead; empty if no rule has it.
+        effect: What distinguishes it from other causes of its name; empty if the name does.
+        shown: The records and calls that show it, as lines.
+        client: The client that has it; None if it is that of all.
+    """
+
+    verdict: str
+    name: str
+    message: str
+    clause: str | None = None
+    advice: str = ""
+    effect: str = ""
+    shown: Sequence[str] = ()
+    client: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What is equal for causes of one finding."""
+        return self.verdict, self.name, self.effect
+
+
+@dataclass
+class RunFinding:
+    """
+    The cases of one cause.
+
+    Attributes:
+        verdict: Its verdict.
+        cause: The name of the cause.
+        message: One sentence on the smallest case.
+        clause: The clause that the client breaks; None if no rule on conduct names one.
+        advice: What the client has to do instead; empty if no rule has it.
+        shown: The records and calls that show it in the smallest case, as lines.
+        document: The scenario document that replays the smallest case.
+        path: Where the document was written; None if it was not.
+    """
+
+    verdict: str
+    cause: str
+    message: str
+    clause: str | None
+    advice: str
+    shown: Sequence[str] = ()
+    document: JSON = field(default_factory=dict)
+    path: str | None = None
+
+    def write(self, folder: Path) -> None:
+        """Write the finding's document into a folder."""
+        path = folder / f"{self.document['scenario']}.json"
+        write_whole(path, documents.dump(self.document))
+        self.path = path.as_posix()
+
+
+def document_name(test: str, cause: Cause) -> str:
+    """Return the name of the document of a finding, which a file has too."""
+    what = file_name(cause.name)
+    if len(what) > _CAUSE_CHARS:
+        what = f"{what[: _CAUSE_CHARS // 2]}-{what[-_CAUSE_CHARS // 2 :]}"
+    return f"{file_name(test)}-{cause.verdict}-{what}"
