@@ -193,8 +193,11 @@ class ExploreReport(ReportOfFindings):
     def entry(self) -> JSON: ...
     failed: bool
     findings: Sequence[ExploreFinding]
-    left_behind: Mapping[str, Sequence[Placement]]
-    matrix: Mapping[tuple[str, str], Mapping[str, int]]
+    found: Findings
+    investigation: Investigation
+    left_behind: dict[str, list[Placement]]
+    longest: tuple[Sleep, Placement] | None
+    matrix: dict[tuple[str, str], Counter[str]]
     of_command: bool
     options: ExploreOptions
     runs: int
@@ -204,9 +207,9 @@ class ExploreReport(ReportOfFindings):
     def text(self, *, as_documents: bool = False, then: Iterable[str] = ()) -> str: ...
     tolerated: Tolerated
     def try_to_write_documents(self, folder: str | Path) -> None: ...
-    unjudged: Mapping[str, Sequence[Placement]]
+    unjudged: dict[str, list[Placement]]
     unwritten: list[str]
-    verdicts: Mapping[str, int]
+    verdicts: Counter[str]
     wall_seconds: float
     def write_documents(self, folder: str | Path = '.mockserver/failures') -> None: ...
 
@@ -321,6 +324,7 @@ class InterleaveReport(ReportOfFindings):
     failed_serial: str | None
     fault_runs: FaultRuns | None
     findings: Sequence[InterleaveFinding]
+    found: Sequence[InterleaveFinding]
     json: JSON
     left: int
     not_interleaved: Sequence[str]

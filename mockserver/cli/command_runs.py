@@ -19,13 +19,13 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
-from mockserver.testing.runs.bounds import NEED
 from mockserver.testing.runs.faults import ExploreReport, Placement, RunEnded
 from mockserver.testing.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from mockserver.server.hosting.config import SandboxConfig
     from mockserver.server.hosting.host import HostedSandbox
+    from mockserver.testing.runs.investigation import ControlledRun
 
 _FOLLOW_EVERY_S = 0.02
 _OUTPUT_MAX_BYTES = 8192  # of each run, its end
@@ -104,41 +104,42 @@ class CommandRuns:
         self._outputs: dict[Placement, str] = {}
 
     def run(
-        self, sandbox: Sandbox, placement: Placement, create: Callable[[SandboxConfig], Sandbox]
-    ) -> tuple[Sandbox, Exception | None]:
+        self, own: ControlledRun, placement: Placement, create: Callable[[SandboxConfig], ControlledRun]
+    ) -> tuple[ControlledRun, Exception | None]:
         """
         Run the command once.
 
         Args:
-            sandbox: The sandbox at MOCKSERVER_URL.
+            own: The run in the sandbox at MOCKSERVER_URL.
             placement: Where the run has its faults.
-            create: Returns a sandbox with the same faults, for the first one that the command makes by itself.
+            create: Returns one with the same faults, for the first sandbox that the command makes by itself.
 
         Returns:
-            The sandbox that the command has called, and how the command failed: None if it ended with the status 0.
+            The run in the sandbox that the command has called, and how the command failed: None if it ended with the status 0.
         """
         self.count += 1
-        explored, lock = sandbox, threading.Lock()
+        sandbox = own.sandbox
+        explored, lock = own, threading.Lock()
 
         def explored_instead(config: SandboxConfig) -> HostedSandbox | None:
             nonlocal explored
             with lock:
                 self.own_sandboxes += 1 if self.count == 1 else 0
-                if explored is not sandbox or sandbox.log.call_count:
+                if explored is not own or sandbox.log.call_count:
                     return None
                 explored = create(config)
-            return explored.local(NEED)
+            return explored.hosted
 
-        host = sandbox.local(NEED).host
+        host = own.hosted.host
         host.on_creation = explored_instead
-        own = {
+        variables = {
             "MOCKSERVER_URL": sandbox.base_url,
             "MOCKSERVER_SERVER": host.origin,
             "MOCKSERVER_KEY": sandbox.secret_key,
             "MOCKSERVER_PUBLIC_KEY": sandbox.public_key,
         }
-        with tempfile.TemporaryFile() as output, following(lambda: explored, self._follow):
-            status = run_command(self.command, {**os.environ, **own}, self._timeout, output.fileno())
+        with tempfile.TemporaryFile() as output, following(lambda: explored.sandbox, self._follow):
+            status = run_command(self.command, {**os.environ, **variables}, self._timeout, output.fileno())
             output.seek(max(output.seek(0, os.SEEK_END) - _OUTPUT_MAX_BYTES, 0))
             text = self._outputs[placement] = output.read().decode("utf-8", "replace")
         return explored, failure(status, text, self._timeout, self._reported)

@@ -10,27 +10,21 @@ import argparse
 import json
 import math
 import re
-import signal
-import threading
-import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from mockserver._commands import command_line
 from mockserver._files import write_whole
-from mockserver.cli.lifetime import stop_signals
 from mockserver.cli.terminal import fit, progress
 
 if TYPE_CHECKING:
     from mockserver.cli.command_runs import CommandRuns
     from mockserver.server.hosting.config import SandboxConfig
     from mockserver.testing.runs.faults import Exploration, ExploreReport, Placement
-    from mockserver.testing.sandbox import Sandbox
-    from mockserver.testing.server import MockServer
+    from mockserver.testing.runs.investigation import ControlledRun
 
 INTERRUPTED: Final = 130  # the exit status of a program that Ctrl-C has stopped
 _NONE = "none"
@@ -120,33 +114,33 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         runs=options.runs,
         response_delay=options.response_delay,
         pairs=options.pairs,
+        seconds=options.seconds,
         strict=options.strict,
         tolerates=(CommandReported,),
     )
     exploration = Exploration(explored, test=command_line(command), cure=_CURE, in_process=False)
-    is_complete = True
-    try:
-        is_complete = _run_all(exploration, runs, options)
-    except KeyboardInterrupt:  # the command has ended already
-        exploration.end(f"by a signal after {runs.count} run{'' if runs.count == 1 else 's'}")
-    report = exploration.report()
+    report = exploration.report
+    with suppress(KeyboardInterrupt):  # the command has ended already
+        _run_all(exploration, runs, options)
+    if report.ended is not None:
+        report.investigation.ended = f"by a signal after {runs.count} run{'' if runs.count == 1 else 's'}"
     if report.ended is None and report.clean.calls == 0 and report.clean.failure is None:
         raise ValueError(
             "explore: the command made no call; expected calls to MOCKSERVER_URL with the key MOCKSERVER_KEY, "
             "or to a sandbox that it makes at MOCKSERVER_SERVER"
         )
     _write(report, options, runs)
-    incomplete = () if is_complete else ("", f"no further run began after {options.seconds:g} s")
     unexplored = ("", _UNEXPLORED.format(runs.own_sandboxes)) if runs.own_sandboxes > 1 else ()
-    text = report.text(as_documents=True, then=(*incomplete, *unexplored, *runs.outputs_of(report)))
+    text = report.text(as_documents=True, then=(*unexplored, *runs.outputs_of(report)))
     print(fit(text, out), file=out)
     if report.ended is not None:
         return INTERRUPTED
     return 1 if report.failed else 0
 
 
-def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Namespace) -> bool:
-    """Run the command for each placement; return False if the time was over before."""
+def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Namespace) -> None:
+    """Run the command for each placement."""
+    from mockserver.testing.runs.faults import Outcome
     from mockserver.testing.server import MockServer
     from mockserver.testing.setting_checks import setting_error
 
@@ -154,31 +148,24 @@ def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Name
     now: datetime | str | None = options.freeze
     if now is not None and (wrong := setting_error("now", now)):
         raise ValueError(wrong.replace("now", "--freeze", 1))
-    end = math.inf if options.seconds is None else time.monotonic() + options.seconds
-    placements = exploration.placements()
-    with _stopped_by_signals(), progress() as show, MockServer() as server:
-        while time.monotonic() < end:
-            placement = next(placements, None)
-            if placement is None:
-                return True
-            show(exploration.progress)
-            with server.sandbox(options.scenario, now=now) as sandbox:
-                now = sandbox.now if sandbox.state()["clock"]["frozen"] else None
-                exploration.prepare(sandbox, placement)
-                create = partial(_create, server, exploration, placement, sandbox.now)
-                explored, failed = runs.run(sandbox, placement, create)
-                exploration.record(placement, explored, failed)
-                explored.close()
-    return False
 
+    @contextmanager
+    def subject(placement: Placement) -> Iterator[Outcome]:
+        nonlocal now
+        with server.sandbox(options.scenario, now=now) as sandbox:
+            now = sandbox.now if sandbox.state()["clock"]["frozen"] else None
+            own = exploration.prepare(sandbox, placement)
 
-def _create(
-    server: MockServer, exploration: Exploration, placement: Placement, now: datetime, config: SandboxConfig
-) -> Sandbox:
-    """Return the sandbox that a command asks for, with the faults of a run."""
-    sandbox = server._create_as_client(config, now)
-    exploration.prepare(sandbox, placement)
-    return sandbox
+            def create(config: SandboxConfig) -> ControlledRun:
+                return exploration.prepare(server._create_as_client(config, sandbox.now), placement)
+
+            control, failed = runs.run(own, placement, create)
+            control.stop()
+            with control.sandbox:
+                yield Outcome(control, failed)
+
+    with progress() as show, MockServer() as server:
+        exploration.run(subject, show)
 
 
 def _command(options: argparse.Namespace) -> list[str]:
@@ -243,15 +230,3 @@ def _write(report: ExploreReport, options: argparse.Namespace, runs: CommandRuns
         from mockserver.report import explore_page
 
         write_whole(options.html, explore_page.render([report.entry()]))
-
-
-@contextmanager
-def _stopped_by_signals() -> Iterator[None]:
-    """Let the signals of other programs stop the block as Ctrl-C does, so that no command continues without it."""
-    is_main = threading.current_thread() is threading.main_thread()
-    former = {number: signal.signal(number, signal.default_int_handler) for number in stop_signals() if is_main}
-    try:
-        yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)

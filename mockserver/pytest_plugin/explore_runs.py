@@ -15,6 +15,7 @@ import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -24,13 +25,14 @@ from mockserver.pytest_plugin.clones import clone_item, is_unittest
 from mockserver.pytest_plugin.explore import ARGUMENTS, EXPLORATION, INNER_RUN, MARK, RESULTS, is_inner
 from mockserver.pytest_plugin.explore_results import TITLE, ExploreResults, verdicts
 from mockserver.server.errors import causes
-from mockserver.testing.runs.faults import Exploration, ExploreOptions
+from mockserver.testing.runs.faults import Exploration, ExploreOptions, Outcome, Placement
 
 if TYPE_CHECKING:
     from _pytest.capture import CaptureManager
 
     from mockserver.pytest_plugin.ownership import SandboxOwnership
-    from mockserver.testing.runs.faults import ExploreReport, Placement
+    from mockserver.testing.runs.faults import ExploreReport
+    from mockserver.testing.runs.investigation import ControlledRun
     from mockserver.testing.sandbox import Sandbox
 
 FIXTURE = "mockserver"
@@ -47,68 +49,58 @@ class ItemExploration:
     Lifetime: that of one execution of the item; a repeated execution has another one.
 
     Attributes:
-        sandbox: the sandbox of the current run, None before its fixture is set up.
+        exploration: Judges the runs.
         now: the instant at which the first run's clock was frozen; None if it follows another clock.
-        result: the report of all runs, None before their end.
+        is_over: all runs have ended.
         teardown_error: what the fixtures of the first run have raised when they were torn down.
     """
 
     def __init__(self, exploration: Exploration) -> None:
-        self._exploration = exploration
-        self._placements = exploration.placements()
-        self._placement: Placement = next(self._placements)
-        self.sandbox: Sandbox | None = None
+        self.exploration = exploration
         self.now: datetime | None = None
-        self.result: ExploreReport | None = None
+        self.is_over = False
         self.teardown_error: BaseException | None = None
+        self._placement = Placement()
+        self._control: ControlledRun | None = None  # of the current run, once its fixture is set up
 
     @contextmanager
     def own(self, sandbox: Sandbox) -> Iterator[None]:
-        """Prepare a fresh sandbox for the current run, which stays open until the run is recorded."""
+        """Prepare a fresh sandbox for the current run, which stays open until the run is judged."""
         if self.now is None and sandbox.state()["clock"]["frozen"]:
             self.now = sandbox.now
         try:
-            self._exploration.prepare(sandbox, self._placement)
+            self._control = self.exploration.prepare(sandbox, self._placement)
         except BaseException:
             sandbox.close()
             raise
-        self.sandbox = sandbox
         yield
 
-    def record(self, raised: BaseException | None) -> None:
-        """Record the outcome of the current run, and close its sandbox."""
-        sandbox, self.sandbox = self.sandbox, None
-        if sandbox is None:
+    @property
+    def has_sandbox(self) -> bool:
+        """True if the fixture of the current run has made a sandbox."""
+        return self._control is not None
+
+    @contextmanager
+    def run(self, item: pytest.Function, placement: Placement) -> Iterator[Outcome]:
+        """Run a clone of the item; the item's own run, which has passed, is the first."""
+        raised: BaseException | None = None
+        if self._control is None:
+            self._placement = placement
+            raised = _run(item, self)
+        if raised is not None and _limit_of_test(raised) is not None:
+            raise raised
+        control, self._control = self._control, None
+        if control is None:
             raise raised or ValueError(_OTHER_FIXTURE)
-        try:
-            self._exploration.record(self._placement, sandbox, raised)
-        finally:
-            sandbox.close()
+        control.stop()
+        with control.sandbox:
+            yield Outcome(control, raised)
 
     def close(self) -> None:
-        """End a run that was not recorded, and close its sandbox."""
-        self._exploration.stop()
-        if self.sandbox is not None:
-            self.sandbox.close()
-
-    def end(self, reason: str) -> None:
-        """End the exploration, of which the current run is not recorded."""
-        self._exploration.end(reason)
-
-    @property
-    def progress(self) -> str:
-        """How far it is."""
-        return self._exploration.progress
-
-    def further_runs(self) -> Iterator[None]:
-        """Yield once per further run."""
-        for placement in self._placements:
-            self._placement = placement
-            yield
-
-    def report(self) -> ExploreReport:
-        """Return the report of all runs."""
-        return self._exploration.report()
+        """End a run that was not judged, and close its sandbox."""
+        if self._control is not None:
+            self._control.stop()
+            self._control.sandbox.close()
 
 
 class ExploreRuns:
@@ -152,36 +144,29 @@ class ExploreRuns:
         if ended.excinfo is not None:
             exploration.teardown_error = ended.excinfo.value
             return
-        if exploration.sandbox is None:
+        if not exploration.has_sandbox:
             pytest.fail(_OTHER_FIXTURE, pytrace=False)
-        exploration.record(None)
+        report = exploration.exploration.report
         ownership = self._config.stash[self._ownership]
         ownership.end_test(self._config)
         try:
             with warnings.catch_warnings(record=True), _progress(self._config) as show:
-                for _ in exploration.further_runs():
-                    show(exploration.progress)
-                    raised = _run(item, exploration)
-                    if raised is not None and _limit_of_test(raised) is not None:
-                        raise raised
-                    exploration.record(raised)
+                exploration.exploration.run(partial(exploration.run, item), show)
+        except KeyboardInterrupt:
+            results = self._config.pluginmanager.get_plugin(RESULTS)
+            assert isinstance(results, ExploreResults)
+            results.interrupted[item.nodeid] = report
+            raise
         except BaseException as end:
-            is_interrupt = isinstance(end, KeyboardInterrupt)
-            reason = "by Ctrl-C" if is_interrupt else _limit_of_test(end)
-            if reason is None:
-                raise
-            exploration.end(reason)
-            if is_interrupt:
-                results = self._config.pluginmanager.get_plugin(RESULTS)
-                assert isinstance(results, ExploreResults)
-                results.interrupted[item.nodeid] = exploration.report()
+            report.investigation.ended = _limit_of_test(end)
+            if report.ended is None:
                 raise
         finally:
             ownership.start_test(item.nodeid)  # the sandboxes of the further runs are not those of the test
-        exploration.result = exploration.report()
-        failure_report.write_documents(item.config, exploration.result)
-        if exploration.result.failed:
-            pytest.fail(f"explore: {_why(exploration.result)}", pytrace=False)
+        exploration.is_over = True
+        failure_report.write_documents(item.config, report)
+        if report.failed:
+            pytest.fail(f"explore: {_why(report)}", pytrace=False)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_teardown(self, item: pytest.Item) -> Generator[None, Any, Any]:
@@ -203,10 +188,11 @@ class ExploreRuns:
         """Add the result of the exploration to the report of the call."""
         report = yield
         exploration = item.stash.get(EXPLORATION, None)
-        if call.when == "call" and exploration is not None and exploration.result is not None:
-            report.mockserver_explore = exploration.result.entry()
-            if exploration.result.failed:
-                report.sections.append((TITLE, exploration.result.text()))
+        if call.when == "call" and exploration is not None and exploration.is_over:
+            explored = exploration.exploration.report
+            report.mockserver_explore = explored.entry()
+            if explored.failed:
+                report.sections.append((TITLE, explored.text()))
         return report
 
 

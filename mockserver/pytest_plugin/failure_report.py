@@ -17,13 +17,13 @@ from mockserver.pytest_plugin.reported_run import ReportedRun, reported_run
 from mockserver.scenario import documents
 from mockserver.testing.report.failures import SelfExplainingError, describe
 from mockserver.testing.report.folder import (
-    ReportOfFindings,
     folder_for_documents,
     make_folder,
     shown_path,
     write_file,
 )
 from mockserver.testing.report.notes import has_notes
+from mockserver.testing.runs.findings import ReportOfFindings
 from mockserver.testing.sandbox import Sandbox
 
 _SANDBOXES_MAX = 3  # of one test; of more, as under `@given`, the last one is that of the failure

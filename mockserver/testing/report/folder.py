@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 from mockserver._files import write_whole
 
@@ -19,51 +17,6 @@ _DIGEST_CHARS = 8
 _UNSAFE = re.compile(r"[^\w.=\-]+")
 # Windows has devices of these names, also before a dot.
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|(?:com|lpt)[0-9])(?:\.|$)", re.IGNORECASE)
-
-
-class WrittenFinding(Protocol):
-    """A finding that has a scenario document."""
-
-    def write(self, folder: Path) -> None:
-        """Write the finding's document into a folder."""
-
-
-class ReportOfFindings:
-    """
-    A report whose findings can be written as scenario documents that repeat them.
-
-    Attributes:
-        findings: The findings.
-        unwritten: Why documents of the findings were not written.
-    """
-
-    findings: Sequence[WrittenFinding]
-    unwritten: list[str]
-
-    def write_documents(self, folder: str | Path = ".mockserver/failures") -> None:
-        """
-        Write the scenario document of each finding, whose path its JSON then has, and next to it the trace of its run if it has one.
-
-        Args:
-            folder: Where the documents are written; it is made if it does not exist.
-
-        Raises:
-            OSError: One cannot be written.
-        """
-        for finding in self.findings:
-            finding.write(Path(folder))
-
-    def try_to_write_documents(self, folder: str | Path) -> None:
-        """
-        Write them as `write_documents` does; if one cannot be written, a note of the report states it.
-
-        Args:
-            folder: Where the documents are written; it is made if it does not exist.
-        """
-        try:
-            self.write_documents(folder)
-        except OSError as problem:
-            self.unwritten.append(f"no replay document was written: {type(problem).__name__}: {problem}")
 
 
 def folder_for_documents(name: str | None, root: Path) -> Path | None:

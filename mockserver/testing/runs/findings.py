@@ -77,6 +77,47 @@ class RunFinding:
         self.path = path.as_posix()
 
 
+class ReportOfFindings:
+    """
+    A report whose findings can be written as scenario documents that repeat them.
+
+    Attributes:
+        unwritten: Why documents of the findings were not written.
+    """
+
+    unwritten: list[str]
+
+    @property
+    def findings(self) -> Sequence[RunFinding]:
+        """The findings, the worst first."""
+        raise NotImplementedError
+
+    def write_documents(self, folder: str | Path = ".mockserver/failures") -> None:
+        """
+        Write the scenario document of each finding, whose path its JSON then has, and next to it the trace of its run if it has one.
+
+        Args:
+            folder: Where the documents are written; it is made if it does not exist.
+
+        Raises:
+            OSError: One cannot be written.
+        """
+        for finding in self.findings:
+            finding.write(Path(folder))
+
+    def try_to_write_documents(self, folder: str | Path) -> None:
+        """
+        Write them as `write_documents` does; if one cannot be written, a note of the report states it.
+
+        Args:
+            folder: Where the documents are written; it is made if it does not exist.
+        """
+        try:
+            self.write_documents(folder)
+        except OSError as problem:
+            self.unwritten.append(f"no replay document was written: {type(problem).__name__}: {problem}")
+
+
 def document_name(test: str, cause: Cause) -> str:
     """Return the name of the document of a finding, which a file has too."""
     what = file_name(cause.name)

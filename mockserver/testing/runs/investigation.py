@@ -42,25 +42,27 @@ class Investigation:
     Attributes:
         runs: The number of runs that have ended.
         ended: Why it was ended before its last run, as the end of a sentence such as "by Ctrl-C"; None if it was not.
+        has_baseline: What runs are compared with is known; before that the seconds end nothing.
         is_out_of_time: The seconds were over before the last run.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
         self.runs = 0
         self.ended: str | None = None
-        self.is_out_of_time = False
+        self.has_baseline = self.is_out_of_time = False
         self._seconds = seconds
-        self._began, self._processor_began = real_time.seconds(), _PROCESS_TIME[0]()
+        self._began = _now()
+        self._end: tuple[float, float] | None = None
 
     @property
     def seconds(self) -> float:
-        """Real seconds since it began."""
-        return real_time.seconds() - self._began
+        """Real seconds from its making to its end."""
+        return (self._end or _now())[0] - self._began[0]
 
     @property
     def processor_seconds(self) -> float:
-        """Seconds of processor time since it began."""
-        return _PROCESS_TIME[0]() - self._processor_began
+        """Seconds of processor time from its making to its end."""
+        return (self._end or _now())[1] - self._began[1]
 
     def run(
         self,
@@ -79,20 +81,35 @@ class Investigation:
         Raises:
             KeyboardInterrupt: It was stopped. What was found before can be reported.
         """
+        try:
+            self._run(plans, subject, show)
+        except KeyboardInterrupt:
+            self.ended = BY_CTRL_C
+            raise
+        finally:
+            self._end = _now()
+
+    def _run(
+        self,
+        plans: Plans[Plan, Outcome],
+        subject: Callable[[Plan], AbstractContextManager[Outcome]],
+        show: Callable[[], object],
+    ) -> None:
         plan = next(plans, None)
         with _stopped_by_signals():
             while plan is not None:
-                if self._seconds is not None and self.seconds >= self._seconds:
+                if self.has_baseline and self._seconds is not None and self.seconds >= self._seconds:
                     self.is_out_of_time = True
                     return
                 show()
-                try:
-                    with subject(plan) as outcome:
-                        self.runs += 1
-                        plan = _following(plans, outcome)
-                except KeyboardInterrupt:
-                    self.ended = BY_CTRL_C
-                    raise
+                with subject(plan) as outcome:
+                    self.runs += 1
+                    plan = _following(plans, outcome)
+
+
+def _now() -> tuple[float, float]:
+    """Return the time in real seconds, and in those of the processor."""
+    return real_time.seconds(), _PROCESS_TIME[0]()
 
 
 def _following(plans: Plans[Plan, Outcome], outcome: Outcome) -> Plan | None:

@@ -12,7 +12,7 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import astuple
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -29,8 +29,14 @@ from mockserver._json import JSON
 from mockserver.contract.effects import FORGERIES
 from mockserver.server.http1 import real_time
 from mockserver.testing.report.folder import file_name
-from mockserver.testing.runs.faults import Exploration, ExploreFinding, ExploreOptions, ExploreReport, Placement
-from mockserver.testing.runs.faults import exploration as engine
+from mockserver.testing.runs.faults import (
+    Exploration,
+    ExploreFinding,
+    ExploreOptions,
+    ExploreReport,
+    Outcome,
+    Placement,
+)
 from mockserver.testing.runs.faults.placements import ExploreStep
 from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS
 from mockserver.testing.runs.in_process import RunInProcess
@@ -140,19 +146,15 @@ def test_an_act_concerns_each_running_campaign_by_itself(mockserver_server: Mock
         sandbox.call("GET", f"/v1/campaigns/{made[0]['campaignId']}")
 
     options = ExploreOptions(faults=("campaign-fails",), choices=())
-    exploration = Exploration(options, test="each")
     ended = []
-    for placement in exploration.placements():
-        with mockserver_server.sandbox(given=given) as sandbox:
-            exploration.prepare(sandbox, placement)
-            exploration.record(placement, sandbox, _outcome(launch, sandbox))
-            ids = [row.id for _, row in sandbox._hosted.sandbox.records("campaign")]
-            ended += [
-                (step.call, ids.index(id))
-                for step in placement
-                for id in ids
-                if (found := sandbox._hosted.sandbox.find("campaign", id)) and found[1].status == "failed"
-            ]
+    for placement, sandbox in runs(mockserver_server, launch, options, given=given):
+        campaigns = [row for _, row in sandbox._hosted.sandbox.records("campaign")]
+        ended += [
+            (step.call, place)
+            for step in placement
+            for place, campaign in enumerate(campaigns)
+            if campaign.status == "failed"
+        ]
 
     assert [(4, 0), (5, 0), (5, 1)] == ended
 
@@ -172,12 +174,9 @@ def test_of_several_campaigns_that_no_call_names_an_act_concerns_one(mockserver_
 
 
 def test_placements_are_tried_in_the_order_of_the_calls(mockserver_server: MockServer) -> None:
-    exploration = Exploration(ExploreOptions(faults=("drop-before", "drop-after"), choices=()), test="order")
+    options = ExploreOptions(faults=("drop-before", "drop-after"), choices=())
     seen = []
-    for placement in exploration.placements():
-        with mockserver_server.sandbox() as sandbox:
-            exploration.prepare(sandbox, placement)
-            exploration.record(placement, sandbox, _outcome(canceling, sandbox))
+    for placement, _ in runs(mockserver_server, canceling, options):
         seen += [step.call for step in placement if step.call is not None]
 
     repeated = seen.pop()  # the run of the first fault after which the client waits, which is made once more
@@ -185,12 +184,27 @@ def test_placements_are_tried_in_the_order_of_the_calls(mockserver_server: MockS
     assert ([1, 2], True) == (seen[:2], repeated in seen)
 
 
-def _outcome(test: Any, sandbox: Sandbox) -> BaseException | None:
-    try:
-        test(sandbox)
-    except Exception as failure:  # noqa: BLE001 - any
-        return failure
-    return None
+def runs(
+    server: MockServer, test: Any, options: ExploreOptions, **settings: Any
+) -> Iterator[tuple[Placement, Sandbox]]:
+    """Yield the placement of each run of a test, with the sandbox after it."""
+    exploration = Exploration(options, test="runs")
+    plans = exploration.plans()
+    placement: Placement | None = next(plans)
+    while placement is not None:
+        with server.sandbox(**settings) as sandbox:
+            control = exploration.prepare(sandbox, placement)
+            raised: BaseException | None = None
+            try:
+                test(sandbox)
+            except Exception as failure:  # noqa: BLE001 - any
+                raised = failure
+            control.stop()
+            yield placement, sandbox
+            try:
+                placement = plans.send(Outcome(control, raised))
+            except StopIteration:
+                return
 
 
 @pytest.mark.deep
@@ -325,17 +339,10 @@ def test_the_pairs_of_a_client_that_is_not_deterministic_are_counted_by_operatio
         for _ in range(3):
             sandbox.call("GET", "/v1/campaigns", timeout=5)
 
-    exploration = Exploration(
-        ExploreOptions(choices=(), faults=("internal-error", "stale"), pairs=1000), test="counted"
-    )
-    steps: list[Any] = []
-    for placement in exploration.placements():
-        with mockserver_server.sandbox() as sandbox:
-            exploration.prepare(sandbox, placement)
-            exploration.record(placement, sandbox, _outcome(test, sandbox))
-        steps += placement
+    options = ExploreOptions(choices=(), faults=("internal-error", "stale"), pairs=1000)
+    report = mockserver_server.explore(test, choices=(), faults=("internal-error", "stale"), pairs=1000)
+    steps = [step for placement, _ in runs(mockserver_server, test, options) for step in placement]
 
-    report = exploration.report()
     assert not report.deterministic
     assert (6, 0, 6) == astuple(report.coverage.pairs)
     assert all(step.call == step.nth for step in steps)
@@ -592,20 +599,12 @@ def test_over_a_socket_no_second_fault_takes_real_time(mockserver_server: MockSe
     options = ExploreOptions(
         faults=("drop-before", "timeout-before", "dribble"), choices=(), pairs=10, response_delay=0
     )
-    exploration = Exploration(options, test="pairs")
-    tried = []
-    for placement in exploration.placements():
-        assert {"timeout-before", "dribble"}.isdisjoint(step.name for step in placement)
-        with mockserver_server.sandbox() as sandbox:
-            exploration.prepare(sandbox, placement)
-            exploration.record(placement, sandbox, _outcome(test, sandbox))
-        tried.append([step.name for step in placement])
+    tried = [[step.name for step in placement] for placement, _ in runs(mockserver_server, test, options)]
 
     assert [[], [], ["drop-before"], ["drop-before", "drop-before"]] == tried
-    assert 0 == exploration.report().coverage.pairs.left
 
 
-def test_no_run_begins_after_the_budget_of_processor_seconds(mockserver_server: MockServer) -> None:
+def test_no_run_begins_after_the_budget_of_seconds(mockserver_server: MockServer) -> None:
     report = mockserver_server.explore(canceling, seconds=1e-9)
 
     assert (2, 0) == (report.runs, report.coverage.singles.tried)
@@ -617,15 +616,15 @@ def test_what_did_not_fit_into_the_time_is_named_with_its_kind(
     mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     used = itertools.count()
-    monkeypatch.setattr(engine, "_PROCESS_TIME", (lambda: next(used),))
+    monkeypatch.setattr(real_time, "seconds", lambda: float(next(used)))
     options: dict[str, Any] = {"faults": ("internal-error", "drop-before"), "choices": (), "pairs": 1000}
     texts = {
-        seconds: mockserver_server.explore(list_twice, **options, seconds=seconds).text() for seconds in (3, 6, 1000)
+        seconds: mockserver_server.explore(list_twice, **options, seconds=seconds).text() for seconds in (6, 10, 1000)
     }
 
     fits = "what did not fit into {} seconds: {}"
-    assert fits.format(3, "2 single placements and pairs of faults") in texts[3]
-    assert fits.format(6, "2 pairs") in texts[6]
+    assert fits.format(6, "2 single placements and pairs of faults") in texts[6]
+    assert fits.format(10, "2 pairs") in texts[10]
     assert "did not fit" not in texts[1000]
     assert all("beyond the budget" not in text for text in texts.values())
 
@@ -979,21 +978,22 @@ def test_the_status_of_a_program_and_the_outcomes_of_pytest_are_answers_of_the_t
 
 
 def test_the_progress_shows_placements_findings_and_seconds(mockserver_server: MockServer) -> None:
-    exploration = Exploration(ExploreOptions(faults=("drop-before", "internal-error"), choices=()), test="it")
-    seen = []
-    for placement in exploration.placements():
-        seen.append(exploration.progress.rpartition(", ")[0])
-        with mockserver_server.sandbox() as sandbox:
-            exploration.prepare(sandbox, placement)
-            raised: Exception | None = None
-            try:
-                list_once(sandbox)
-            except ConnectionError as failure:
-                raised = failure
-            exploration.record(placement, sandbox, raised)
+    options = ExploreOptions(faults=("drop-before", "internal-error"), choices=())
+    exploration = Exploration(options, test="it")
+    seen: list[str] = []
 
-    clean = ["clean run 1, 0 findings", "clean run 2, 0 findings"]
-    assert [*clean, "0 of 2, 0 findings", "1 of 2, 1 finding"] == seen
+    @contextlib.contextmanager
+    def subject(placement: Placement) -> Iterator[Outcome]:
+        with mockserver_server.sandbox() as sandbox:
+            control = exploration.prepare(sandbox, placement)
+            raised = _run(list_once, sandbox)
+            control.stop()
+            yield Outcome(control, raised)
+
+    exploration.run(subject, seen.append)
+
+    clean = ["clean run, 0 findings", "clean run, 0 findings"]
+    assert [*clean, "0 of 2, 0 findings", "1 of 2, 1 finding"] == [text.rpartition(", ")[0] for text in seen]
 
 
 def test_a_coroutine_function_is_explored_too(mockserver_server: MockServer) -> None:
@@ -1144,17 +1144,20 @@ def _shown_again(
     """Return verdict and cause of what a run shows whose sandbox is made from a scenario and prepared by the test."""
     test = ordinary_test(bug)
     exploration = Exploration(ExploreOptions(faults=(), choices=()), test=bug)
-    for placement in exploration.placements():
-        with server.sandbox(now="2026-03-01T12:00:00Z") as sandbox:
-            exploration.prepare(sandbox, placement)
-            exploration.record(placement, sandbox, _outcome(test, sandbox))
-    replayed = Unarmed(finding.placements[0])
-    with server.sandbox(scenario) as sandbox:
-        sandbox.is_repeated = True  # the client's test has a rule that the replayed fault may keep from firing
-        prepare(sandbox)
-        exploration.prepare(sandbox, replayed)
-        exploration.record(replayed, sandbox, _run(test, sandbox))
-    return {(row.verdict, row.cause) for row in exploration.report().findings}
+    exploration._singles = lambda clean: iter([Unarmed(finding.placements[0])])  # type: ignore[assignment, method-assign]
+
+    @contextlib.contextmanager
+    def subject(placement: Placement) -> Iterator[Outcome]:
+        with server.sandbox(scenario) if placement else server.sandbox(now="2026-03-01T12:00:00Z") as sandbox:
+            if placement:
+                prepare(sandbox)
+            control = exploration.prepare(sandbox, placement)
+            raised = _run(test, sandbox)
+            control.stop()
+            yield Outcome(control, raised)
+
+    exploration.run(subject)
+    return {(row.verdict, row.cause) for row in exploration.report.findings}
 
 
 def _run(test: Any, sandbox: Sandbox) -> BaseException | None:

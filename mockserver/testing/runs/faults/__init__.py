@@ -10,7 +10,7 @@ Explore: every fault at every call of an ordinary test, and what the client make
 """
 
 from mockserver.testing.run_end import RunEnded
-from mockserver.testing.runs.faults.exploration import Exploration, explore
+from mockserver.testing.runs.faults.exploration import Exploration, Outcome, explore
 from mockserver.testing.runs.faults.findings import ExploreFinding
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
@@ -22,6 +22,7 @@ __all__ = [
     "ExploreOptions",
     "ExploreReport",
     "ExploreStep",
+    "Outcome",
     "Placement",
     "RunEnded",
     "explore",

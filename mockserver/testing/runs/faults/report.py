@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.text import printable
-from mockserver.testing.report.folder import ReportOfFindings
 from mockserver.testing.runs.faults import waits
-from mockserver.testing.runs.faults.findings import ExploreFinding
+from mockserver.testing.runs.faults.findings import ExploreFinding, Findings
 from mockserver.testing.runs.faults.options import ANY, ExploreOptions
 from mockserver.testing.runs.faults.placements import Placement
 from mockserver.testing.runs.faults.tables import ACTS, FAULTS, NAMES, variant_of
 from mockserver.testing.runs.faults.verdicts import MEANINGS, NO_TIMEOUT, ORDER
+from mockserver.testing.runs.findings import ReportOfFindings
+from mockserver.testing.runs.in_process import Sleep
+from mockserver.testing.runs.investigation import Investigation
 from mockserver.version import REPORT_VERSION
 
-COLUMNS: tuple[str, ...] = ("survived", "reported", "crashed", "breach", "silent")
+COLUMNS: tuple[str, ...] = ("survived", "reported", "crashed", "breach", "silent")  # in the JSON
 _PLACEMENT = "one thing that goes wrong at one place, such as a lost answer at call 2"
 _FAILING = ("silent", "breach")
 _SHOWN = 3  # placements of a finding in the text
 _SLOW = ", ".join(row.name for row in FAULTS.values() if row.needs_time)
 _PAIRS = "pairs of faults"
+_FOLLOWED = "the names time.sleep, asyncio.sleep and threading.Event.wait"
 _FRESH_STATE = "keep what decides its calls in the sandbox, or in a fixture of function scope that each run makes anew"
 CURE = (
     'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep), or for a coroutine '
@@ -32,7 +35,8 @@ CURE = (
 )
 
 
-class CleanRun(NamedTuple):
+@dataclass
+class CleanRun:
     """
     The clean run.
 
@@ -45,16 +49,18 @@ class CleanRun(NamedTuple):
         is_repeatable: True if the calls of the second one caused the same.
         unequal: What two runs of equal calls do differently, such as a wait after the same fault; None if nothing is known.
         unexplored: Why nothing was explored although both clean runs passed; None if it was.
+        real_wait: A wait in real time between two calls of both clean runs; None if there is none.
     """
 
-    calls: int
-    choices_read: Sequence[str]
-    deliveries: int
-    difference: str | None
-    failure: str | None
-    is_repeatable: bool
+    calls: int = 0
+    choices_read: set[str] = field(default_factory=set)
+    deliveries: int = 0
+    difference: str | None = None
+    failure: str | None = None
+    is_repeatable: bool = True
     unequal: str | None = None
     unexplored: str | None = None
+    real_wait: str | None = None
 
     @property
     def is_explored(self) -> bool:
@@ -88,7 +94,6 @@ class TriedPlacements:
     held: tuple[str, bool] | None = (
         None  # the operation whose answer was held over a socket, and whether the client waited
     )
-    out_of_time: bool = False
     over_budget: int = 0  # single placements beyond the budget of runs
     has_planned_pairs: bool = False
     possible: set[str] = field(default_factory=set)  # names of the faults and acts that have a call, record or delivery
@@ -113,7 +118,7 @@ class Tolerated:
         return False
 
 
-@dataclass(frozen=True)
+@dataclass
 class ExploreReport(ReportOfFindings):
     """
     The report of an exploration.
@@ -121,42 +126,80 @@ class ExploreReport(ReportOfFindings):
     Attributes:
         test: The test's name.
         options: What was to be tried.
+        investigation: Its runs.
+        found: The findings by cause.
+        cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
+        of_command: True for a command in a process of its own, whose options are those of `mockserver explore`.
         clean: The clean run.
         coverage: What was tried, and what was not.
-        runs: The number of runs, the clean ones included.
-        seconds: Processor time of everything.
-        wall_seconds: Real time of everything.
         verdicts: The number of placements by verdict.
-        findings: The findings, the worst first.
         matrix: The number of single placements by operation (or event) and fault, by verdict.
         tolerated: The known cases that were met.
-        sleep: Where the test or its client sleeps in real time, as the beginning of a sentence; None if it is not known to.
-        cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
+        longest: The longest sleep in real time of the clean runs, or if they have none of the others.
         left_behind: What calls created whose answers were lost, such as `1 campaign`, each with the reported placements.
         unjudged: Why the waits after a 429 are not judged, each with the placements.
         unwritten: Why documents of the findings were not written.
-        ended: Why it ended before its last run, as the end of a sentence; None if it did not.
-        of_command: True for a command in a process of its own, whose options are those of `mockserver explore`.
     """
 
     test: str
     options: ExploreOptions
-    clean: CleanRun
-    coverage: TriedPlacements
-    runs: int
-    seconds: float
-    wall_seconds: float
-    verdicts: Mapping[str, int]
-    findings: Sequence[ExploreFinding]
-    matrix: Mapping[tuple[str, str], Mapping[str, int]]
-    tolerated: Tolerated
-    sleep: str | None
+    investigation: Investigation
+    found: Findings
     cure: str
-    left_behind: Mapping[str, Sequence[Placement]] = field(default_factory=dict)
-    unjudged: Mapping[str, Sequence[Placement]] = field(default_factory=dict)
-    unwritten: list[str] = field(default_factory=list)
-    ended: str | None = None
     of_command: bool = False
+    clean: CleanRun = field(default_factory=CleanRun)
+    coverage: TriedPlacements = field(default_factory=TriedPlacements)
+    verdicts: Counter[str] = field(default_factory=Counter)
+    matrix: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
+    tolerated: Tolerated = field(init=False)
+    longest: tuple[Sleep, Placement] | None = None
+    left_behind: dict[str, list[Placement]] = field(default_factory=dict)
+    unjudged: dict[str, list[Placement]] = field(default_factory=dict)
+    unwritten: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.tolerated = Tolerated(self.options.tolerated_rows)
+
+    @property
+    def findings(self) -> Sequence[ExploreFinding]:
+        """The findings, the worst first."""
+        return self.found.rows()
+
+    @property
+    def sleep(self) -> str | None:
+        """Where the test or its client sleeps in real time, as the beginning of a sentence; None if it is not known to."""
+        if self.longest is not None:
+            sleep, placement = self.longest
+            where = f", with {placement.describe()}" if placement else ""
+            return f"the test or its client sleeps in real time ({sleep}{where})"
+        if self.clean.real_wait is None:
+            return None
+        wait = f"{self.clean.real_wait}, in both clean runs"
+        if self.of_command:
+            return f"the client may sleep in real time ({wait})"
+        return (
+            f"the client may sleep in real time by a function that is not followed ({wait}; followed are {_FOLLOWED})"
+        )
+
+    @property
+    def runs(self) -> int:
+        """The number of runs, the clean ones included."""
+        return self.investigation.runs
+
+    @property
+    def seconds(self) -> float:
+        """Processor time of everything."""
+        return self.investigation.processor_seconds
+
+    @property
+    def wall_seconds(self) -> float:
+        """Real time of everything."""
+        return self.investigation.seconds
+
+    @property
+    def ended(self) -> str | None:
+        """Why it ended before its last run, as the end of a sentence; None if it did not."""
+        return self.investigation.ended
 
     @property
     def failed(self) -> bool:
@@ -179,7 +222,7 @@ class ExploreReport(ReportOfFindings):
         """Return the report as one entry of the member `tests` of a report file."""
         clean = {
             "calls": self.clean.calls,
-            "choicesRead": list(self.clean.choices_read),
+            "choicesRead": sorted(self.clean.choices_read),
             "deliveries": self.clean.deliveries,
         }
         matrix: JSON = {}
@@ -224,7 +267,7 @@ class ExploreReport(ReportOfFindings):
         if self.clean.is_explored:
             yield f"  {self._covered()}"
             yield f"  placement: {_PLACEMENT}"
-            yield f"  {', '.join(f'{name} {self.verdicts.get(name, 0)}' for name in ORDER)}"
+            yield f"  {', '.join(f'{name} {self.verdicts.get(name, 0)}' for name in reversed(COLUMNS))}"
             yield from (f"  {name}: {meaning}" for name, meaning in MEANINGS.items() if self.verdicts.get(name))
         if self.left_behind:
             rows = (f"{left} at {_of(len(places), 'placement')}" for left, places in self.left_behind.items())
@@ -304,12 +347,16 @@ class ExploreReport(ReportOfFindings):
         coverage, options = self.coverage, self.options
         unbegun = list(self._unbegun())
         if unbegun:
-            end = "was left at the end" if not coverage.out_of_time else f"did not fit into {options.seconds:g} seconds"
+            end = (
+                "was left at the end"
+                if not self.investigation.is_out_of_time
+                else f"did not fit into {options.seconds:g} seconds"
+            )
             yield f"what {end}: {' and '.join(unbegun)}"
         yield from self._excluded_by_options()
         if coverage.over_socket:
             yield f"{_SLOW} at calls over a socket, where they would take real time{self._on_timeout()}"
-        numeric = [choice for choice in self.clean.choices_read if len(CHOICES[choice].options) < 2]
+        numeric = [choice for choice in sorted(self.clean.choices_read) if len(CHOICES[choice].options) < 2]
         if numeric:
             yield f"choices that are numbers: {', '.join(numeric)}"
         if options.pairs == 0:
@@ -363,7 +410,7 @@ class ExploreReport(ReportOfFindings):
             yield _of(coverage.singles.left - coverage.over_budget, "single placement")
         if self.options.pairs and not coverage.has_planned_pairs:
             yield _PAIRS
-        elif coverage.out_of_time and coverage.pairs.left:
+        elif self.investigation.is_out_of_time and coverage.pairs.left:
             yield _of(coverage.pairs.left, "pair")
 
 

@@ -36,6 +36,7 @@ from mockserver.trace.trace import Trace
 ADVICE: Final = "advice"  # of a cause of the least severity, which does not change the verdict of its run
 NO_TIMEOUT = "no-timeout"
 ORDER: Final = ("silent", "breach", "crashed", "reported", "survived", ADVICE)  # of reports: the worst first
+DEVIATES: Final = ORDER[:3]
 # What the text of a report adds for each verdict that it has.
 MEANINGS: Mapping[str, str] = MappingProxyType(
     {

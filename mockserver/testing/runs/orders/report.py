@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from mockserver._json import JSON
 from mockserver.contract.text import printable
-from mockserver.testing.report.folder import ReportOfFindings
 from mockserver.testing.runs.faults.report import CURE
+from mockserver.testing.runs.findings import ReportOfFindings
 from mockserver.testing.runs.in_process import Sleep
 from mockserver.testing.runs.orders.chance import DEPTH
 from mockserver.testing.runs.orders.findings import InterleaveFinding
@@ -106,7 +106,7 @@ class InterleaveReport(ReportOfFindings):
         serial: The runs of whole clients.
         bounds: The orders by their preemptions.
         runs: The number of runs.
-        findings: The findings, the worst first.
+        found: The findings, the worst first.
         difference: What two equal serial runs do differently; None if they are equal.
         blocked: Where clients waited outside of calls, with the number of runs.
         sleep: The longest sleep in real time; None if there was none.
@@ -126,7 +126,7 @@ class InterleaveReport(ReportOfFindings):
     serial: Sequence[SerialRun]
     bounds: Sequence[Bound]
     runs: int
-    findings: Sequence[InterleaveFinding]
+    found: Sequence[InterleaveFinding]
     difference: str | None
     blocked: Mapping[str, int]
     sleep: Sleep | None
@@ -138,6 +138,11 @@ class InterleaveReport(ReportOfFindings):
     left: int
     not_interleaved: Sequence[str]
     unwritten: list[str] = field(default_factory=list)
+
+    @property
+    def findings(self) -> Sequence[InterleaveFinding]:
+        """The findings, the worst first."""
+        return self.found
 
     @property
     def failed(self) -> bool:

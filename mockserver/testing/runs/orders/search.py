@@ -139,7 +139,7 @@ class Search:
             serial=self._serial,
             bounds=[self._by_bound[bound] for bound in sorted(self._by_bound)],
             runs=self._runs,
-            findings=self._findings.rows(),
+            found=self._findings.rows(),
             difference=self._difference,
             blocked=self._blocked,
             sleep=self._sleep,
