@@ -1144,7 +1144,7 @@ def _shown_again(
     """Return verdict and cause of what a run shows whose sandbox is made from a scenario and prepared by the test."""
     test = ordinary_test(bug)
     exploration = Exploration(ExploreOptions(faults=(), choices=()), test=bug)
-    exploration._singles = lambda clean: iter([Unarmed(finding.placements[0])])  # type: ignore[assignment, method-assign]
+    exploration._singles = lambda clean: iter([Unarmed(finding.placements[0])])  # type: ignore[method-assign]
 
     @contextlib.contextmanager
     def subject(placement: Placement) -> Iterator[Outcome]:
