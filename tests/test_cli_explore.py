@@ -106,7 +106,7 @@ def test_a_blind_retry_in_python_is_found(folder: Path, capsys: pytest.CaptureFi
 
     output = capsys.readouterr()
     assert (1, "") == (status, output.err)
-    assert "breach: duplicate-start at 1 placement\n" in output.out
+    assert "\n  duplicate-start, advice.read-before-restart\n" in output.out
     assert "  drop-before at call 2 (startCampaign)\n" in output.out
     assert "output of the command, drop-before at call 2 (startCampaign):\nthe client begins\n" in output.out
     (written,) = json.loads((folder / "out" / "report.json").read_text(encoding="utf-8"))["tests"]
@@ -125,7 +125,7 @@ def test_a_blind_retry_in_javascript_is_found(folder: Path, capsys: pytest.Captu
     status = explore(*FEW, "--failures-dir", "off", "--", "node", "client.mjs")
 
     assert 1 == status
-    assert "breach: duplicate-start at 1 placement\n" in capsys.readouterr().out
+    assert "\n  duplicate-start, advice.read-before-restart\n" in capsys.readouterr().out
     assert not (folder / ".mockserver").exists()
 
 
@@ -181,7 +181,7 @@ def test_a_client_that_reports_a_lost_answer_passes_and_its_output_is_not_shown_
 
     assert (0, 1) == (status, strict)
     cause = "exit status 1: http.client.RemoteDisconnected: Remote end closed connection without response"
-    assert "all 1 single placements\n" in lenient and f"crashed: {cause} at 1 placement\n" in lenient
+    assert "all 1 single placements\n" in lenient and f"crashed: {cause}" in lenient
 
 
 SEVERAL_ENDS = """
@@ -311,7 +311,7 @@ def test_the_sandbox_of_a_test_in_a_suite_is_explored(folder: Path, capsys: pyte
 
     output = capsys.readouterr()
     assert (1, "") == (status, output.err)
-    assert "breach: duplicate-start at 1 placement\n" in output.out
+    assert "\n  duplicate-start, advice.read-before-restart\n" in output.out
     assert "  drop-before at call 2 (startCampaign)\n" in output.out
     assert "begins at 2026-03-01T12:00:00.000Z\n" in output.out
     assert "sandboxes, and only" not in output.out
@@ -329,8 +329,8 @@ def test_a_test_of_node_with_its_file_is_explored(folder: Path, capsys: pytest.C
 
     output = capsys.readouterr().out
     assert 1 == status
-    assert "breach: duplicate-start at 1 placement\n" in output
-    assert "crashed: exit status 1: other side closed at 1 placement\n" in output
+    assert "\n  duplicate-start, advice.read-before-restart\n" in output
+    assert "crashed: exit status 1: other side closed, at 1 placement\n" in output
 
 
 def test_of_a_suite_with_several_tests_the_report_says_that_one_was_explored(

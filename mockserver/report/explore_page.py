@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from mockserver._json import JSON
-from mockserver.judge.client.rules import RULES
 from mockserver.report.pages import render_file
 
 VERDICTS: Final = ("silent", "breach", "crashed", "reported", "survived")  # the worst first
@@ -31,23 +30,7 @@ def render(tests: Sequence[JSON]) -> str:
         tests=[{**test, "counts": _counts(test["verdicts"]), "table": _matrix(test["matrix"])} for test in tests],
         findings=sum(len(test["findings"]) for test in tests),
         runs=sum(test["runs"] for test in tests),
-        advice={rule.id: rule.advice for rule in RULES.values()},
-        describe=describe,
     )
-
-
-def describe(placement: Sequence[JSON]) -> str:
-    """Return a placement as the text of a report has it; empty for the clean run."""
-    texts = []
-    for step in placement:
-        if step["kind"] == "choice":
-            texts.append(f"{step['choice']}={step['option']}")
-        elif step["kind"] == "delivery":
-            texts.append(f"{step['name']} at delivery {step['delivery']} ({step['event']})")
-        else:
-            place = "before" if step["kind"] == "act" else "at"
-            texts.append(f"{step['name']} {place} call {step['call']} ({step['operation']})")
-    return " and ".join(texts)
 
 
 def _counts(verdicts: Mapping[str, int]) -> list[tuple[str, int]]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from mockserver._files import write_whole
 from mockserver._json import JSON
+from mockserver.contract.clauses import sentence_of
+from mockserver.report.problem import Problem, problem_lines
 from mockserver.scenario import documents
 from mockserver.testing.report.folder import file_name
 
@@ -69,6 +71,26 @@ class RunFinding:
     shown: Sequence[str] = ()
     document: JSON = field(default_factory=dict)
     path: str | None = None
+
+    @property
+    def problem(self) -> Problem:
+        """What went wrong in the smallest case."""
+        return Problem(
+            headline=f"{self.verdict}: {self.message}",
+            rank="cause",
+            got=self.shown,
+            advice=self.advice,
+            sentence=None if self.clause is None else sentence_of(self.clause),
+            ids=[self.cause, *([self.clause] if self.clause is not None else [])],
+        )
+
+    def lines_of(self, cases: str) -> Iterator[str]:
+        """Yield the finding as lines, with how often it was met, such as `3 placements`."""
+        headline, *details = problem_lines(self.problem)
+        yield f"{headline}, {cases}"
+        yield from details
+        if self.clause is not None:
+            yield f"  {', '.join(self.problem.ids)}"
 
     def write(self, folder: Path) -> None:
         """Write the finding's document into a folder."""

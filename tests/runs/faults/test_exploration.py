@@ -929,7 +929,7 @@ def test_an_interrupt_ends_the_exploration_and_shows_what_was_found_before(mocks
     lines = report.splitlines()
     assert "ended early, by Ctrl-C; the report has what was found before" == lines[0]
     assert "  3 of 4 single placements" == lines[2]
-    assert "crashed: RemoteDisconnected at 1 placement" in lines
+    assert any(line.startswith("crashed: RemoteDisconnected") for line in lines)
 
 
 def test_beyond_the_budget_each_fault_is_tried_at_the_first_calls_of_each_operation(
@@ -1021,12 +1021,20 @@ def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer) -
     assert ["calls", "choicesRead", "deliveries"] == list(view["clean"])
     assert ["survived", "reported", "crashed", "breach", "silent"] == list(view["verdicts"])
     (finding,) = view["findings"]
-    assert ["verdict", "cause", "message", "placements", "count", "lines", "rules", "document", "clause"] == list(
-        finding
-    )
-    assert [{"kind": "fault", "operation": "startCampaign", "call": 4, "name": "drop-after"}] == finding["placements"][
-        0
-    ]
+    assert [
+        "verdict",
+        "cause",
+        "message",
+        "placements",
+        "count",
+        "lines",
+        "rules",
+        "document",
+        "clause",
+        "advice",
+        "shown",
+    ] == list(finding)
+    assert ["drop-after at call 4 (startCampaign)"] == [step["text"] for step in finding["placements"][0]]
     assert ("breach", "duplicate-start", 1, "advice.read-before-restart") == (
         finding["verdict"], finding["cause"], finding["count"], finding["clause"],
     )  # fmt: skip
@@ -1057,7 +1065,7 @@ def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer) -
     ],
 )
 def test_a_step_has_the_members_of_its_kind(step: ExploreStep, view: dict[str, Any]) -> None:
-    assert view == step.as_json()
+    assert {**view, "text": step.describe()} == step.as_json()
 
 
 def without_seconds(report: ExploreReport) -> tuple[str, str]:
@@ -1094,7 +1102,7 @@ def test_the_text_shows_what_was_covered_and_what_was_not(mockserver_server: Moc
 
     assert "explored duplicate-start: " in text
     assert "single placements (" in text
-    assert "breach: duplicate-start at 1 placement" in text
+    assert "  duplicate-start, advice.read-before-restart" in text
     assert '> mockserver.on("startCampaign").nth(1).do({"drop": "after"})' in text
     assert "other faults than drop-after, stale (`faults`)" in text
     assert "pairs of faults (`pairs=0`)" in text

@@ -202,7 +202,7 @@ def test_a_copy_of_a_campaign_after_a_conflict_is_a_breach_of_conduct_too(server
     assert [("duplicate", "executions"), ("breach", "clone-after-conflict")] == [
         (finding.verdict, finding.cause) for finding in report.findings
     ]
-    assert "  breaks " in report.text()
+    assert "  clone-after-conflict, " in report.text()
 
 
 def test_a_client_that_calls_by_the_time_of_day_is_named(server: MockServer) -> None:

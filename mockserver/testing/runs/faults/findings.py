@@ -66,6 +66,8 @@ class ExploreFinding(RunFinding):
             "rules": self.rules,
             "document": self.path,
             "clause": self.clause,
+            "advice": self.advice,
+            "shown": list(self.shown),
         }
 
 

@@ -11,11 +11,12 @@ from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import closest_match_hint
 from mockserver.testing.arguments import check_flags, check_number
-from mockserver.testing.runs.faults.tables import NAMES, variant_of
+from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS, NAMES, variant_of
 
 VERDICTS = ("survived", "reported", "crashed", "breach", "silent")
 ANY = "*"
 _DELAY_MAX_S = 3600
+_LIKE = 0.75  # of a name that is proposed: many faults have a word in common
 _LEAST = math.ulp(0.0)  # above 0
 _ROW_PARTS = 4  # operation, fault, verdict, reason
 
@@ -128,5 +129,13 @@ def _check_tolerated(entry: object) -> None:
 def _refuse_unknown(setting: str, what: str, names: Iterable[str], known: tuple[str, ...]) -> None:
     for name in names:
         if name not in known:
-            hint = closest_match_hint(name, known) or f": {', '.join(known)}"
-            raise ValueError(f"{setting}: got {name!r}; expected {what}{hint}")
+            hint = closest_match_hint(name, known, likeness=_LIKE)
+            raise ValueError(f"{setting}: got {name!r}; expected {what}{hint or f': {_listed(known)}'}")
+
+
+def _listed(known: tuple[str, ...]) -> str:
+    """Return names as text; those of faults by what has them."""
+    if not set(known) >= set(NAMES):
+        return ", ".join(known)
+    kinds = {"of an answer": FAULTS, "by another": ACTS, "of a delivery": DELIVERY_FAULTS}
+    return "; ".join(f"{kind} {', '.join(names)}" for kind, names in kinds.items())

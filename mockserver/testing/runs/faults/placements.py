@@ -60,11 +60,9 @@ class ExploreStep:
 
     def as_json(self) -> JSON:
         """Return the members of its kind: `operation`, `call` and `name`; `event`, `delivery` and `name`; or `choice` and `option`."""
-        if self.kind == "choice":
-            return {"kind": self.kind, "choice": self.choice, "option": self.option}
-        if self.kind == "delivery":
-            return {"kind": self.kind, "event": self.event, "delivery": self.delivery, "name": self.name}
-        return {"kind": self.kind, "operation": self.operation, "call": self.call, "name": self.name}
+        members = {"choice": ("choice", "option"), "delivery": ("event", "delivery", "name")}
+        names = ("kind", *members.get(self.kind, ("operation", "call", "name")))
+        return {**{name: getattr(self, name) for name in names}, "text": self.describe()}
 
     def describe(self) -> str:
         """Return the step as text, such as `drop-after at call 2 (startCampaign)`."""

@@ -424,17 +424,12 @@ def _of(count: int, what: str) -> str:
 
 
 def _finding_lines(finding: ExploreFinding, rules: Sequence[str]) -> Iterator[str]:
-    places = "in the clean run" if not finding.placements[0] else f"at {_of(finding.count, 'placement')}"
-    yield f"{finding.verdict}: {finding.cause} {places}"
-    yield f"  {finding.message}"
-    if finding.clause:
-        yield f"  breaks {finding.clause}"
-        yield f"  advice: {finding.advice}"
-    for placement in finding.placements[:_SHOWN] if finding.placements[0] else ():
-        yield f"  {placement.describe()}"
-    if finding.count > _SHOWN:
-        yield f"  and {finding.count - _SHOWN} more"
-    if finding.placements[0]:
+    is_of_clean = not finding.placements[0]
+    yield from finding.lines_of("in the clean run" if is_of_clean else f"at {_of(finding.count, 'placement')}")
+    if not is_of_clean:
+        yield from (f"  {placement.describe()}" for placement in finding.placements[:_SHOWN])
+        if finding.count > _SHOWN:
+            yield f"  and {finding.count - _SHOWN} more"
         yield from (f"  > {line}" for line in rules)
     if finding.path is not None:
         yield f"  replayed by {finding.path}"

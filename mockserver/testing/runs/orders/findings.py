@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mockserver._json import JSON
-from mockserver.contract.clauses import sentence_of
-from mockserver.report.problem import Problem
 from mockserver.report.run.snapshot import read_snapshot
 from mockserver.report.run.text import Report
 from mockserver.report.trace_page import TracedRun, render
@@ -162,13 +160,6 @@ class InterleaveFindings:
         summary = f"{cause.message} (schedule {played.schedule!r})"
         row.document = {**sandbox.log.replay_document(name), "summary": summary}
         hosted = sandbox.local(NEED)
-        problem = Problem(
-            headline=f"{cause.verdict}: {cause.message}",
-            rank="cause",
-            advice=cause.advice,
-            sentence=None if cause.clause is None else sentence_of(cause.clause),
-            ids=[] if cause.clause is None else [cause.clause],
-        )
         views = read_snapshot(
             LocalBackend(hosted, lambda _: None).run,
             id=sandbox.id,
@@ -182,7 +173,7 @@ class InterleaveFindings:
             name=self._test,
             is_failed=True,
             snapshot=views,
-            report=Report(problems=[problem], summary=[], sections=lines),
+            report=Report(problems=[row.problem], summary=[], sections=lines),
             document=row.document,
             secrets=hosted.sandbox.secrets(),
             base_url=hosted.base_url,

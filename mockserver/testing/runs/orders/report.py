@@ -248,10 +248,7 @@ def _count(number: int, what: str) -> str:
 
 def _finding_lines(finding: InterleaveFinding) -> Iterator[str]:
     alike = f" ({', '.join(sorted(finding.clients))})" if len(finding.clients) > 1 else ""
-    yield f"{finding.verdict}: {finding.message}, at {_count(finding.count, 'order')}{alike}"
-    if finding.clause:
-        yield f"  breaks {finding.clause}"
-        yield f"  advice: {finding.advice}"
+    yield from finding.lines_of(f"at {_count(finding.count, 'order')}{alike}")
     yield from (f"  {line}" for line in finding.lanes())
     where = f", {', '.join(finding.places)}" if finding.places else ""
     preemptions = _count(finding.preemptions, "preemption") if finding.preemptions else "no preemptions"
