@@ -1,8 +1,16 @@
+import { AsyncResource } from "node:async_hooks";
 import { spawn } from "node:child_process";
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { subscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { syncBuiltinESMExports } from "node:module";
 import { test } from "node:test";
+import timers from "node:timers";
+import promises from "node:timers/promises";
+import { promisify } from "node:util";
+
+const { env } = process;
 
 /** Start a server that ends with this process, and return its address. */
 async function start() {
@@ -12,7 +20,7 @@ async function start() {
   server.unref(), server.stdout.destroy(); // or this process would wait for its end
   return `${printed}`.split(/\s/)[4]; // mockserver VERSION listens on URL
 }
-export const url = process.env.MOCKSERVER_SERVER ?? (await start());
+export const url = env.MOCKSERVER_SERVER ?? (await start());
 
 /** @param {string} method @param {string} target @param {unknown} [body] @param {Record<string, string>} [headers] */
 async function send(method, target, body, headers = {}) {
@@ -22,8 +30,12 @@ async function send(method, target, body, headers = {}) {
   return { status: response.status, headers: response.headers, body: text && JSON.parse(text) };
 }
 
+/** @typedef {{ sandboxId: string, baseUrl: string, secretKey: string, publicKey?: string }} Made */
 export class Sandbox {
-  constructor(/** @type {{ sandboxId: string, baseUrl: string, secretKey: string, publicKey?: string }} */ made) {
+  /** @type {Clock | undefined} */
+  #clock;
+  /** Without an argument it is the sandbox that `mockserver explore` has made for this process. @param {Made} [made] */
+  constructor(made = { sandboxId: "", baseUrl: `${env.MOCKSERVER_URL}`, secretKey: `${env.MOCKSERVER_KEY}`, publicKey: env.MOCKSERVER_PUBLIC_KEY }) {
     this.sandboxId = made.sandboxId;
     this.baseUrl = made.baseUrl;
     this.secretKey = made.secretKey;
@@ -35,10 +47,19 @@ export class Sandbox {
   }
   /** Run a command of the control plane. @param {string} method @param {string} path @param {unknown} [body] */
   async control(method, path, body) {
-    const authorization = `Bearer ${process.env.MOCKSERVER_TOKEN ?? ""}`; // for a server that requires a token
+    const authorization = `Bearer ${env.MOCKSERVER_TOKEN ?? ""}`; // for a server that requires a token
     const response = await send(method, `${this.baseUrl}/_mock${path}`, body, { Accept: "application/json", authorization });
     if (response.status >= 400 || (path === "/journal/verify" && !response.body.ok)) throw new Error(response.body.message);
+    if (path.startsWith("/clock")) this.#clock?.set(response.body.now);
     return response.body;
+  }
+  /** Put the timers and the date of this process on the sandbox's clock, until `close`. */
+  async useClock() {
+    const { now } = await this.control("PUT", "/clock", { freeze: true });
+    this.#clock = new Clock(now, (ms) => this.control("POST", "/clock/advance", { by: `${ms}ms` }));
+  }
+  close() {
+    this.#clock?.close();
   }
   /** Receive events, verified. @param {TestContext} t @param {{ events?: any[], seconds?: number }} [options] */
   async receive(t, { events = [], seconds = 300 } = {}) {
@@ -48,7 +69,7 @@ export class Sandbox {
       const key = Buffer.from(webhook.secret.replace("whsec_", ""), "base64");
       const own = createHmac("sha256", key).update(`${id}.${at}.`).update(body).digest();
       const signatures = given.split(" ").map((each) => Buffer.from(each.replace("v1,", ""), "base64"));
-      const isValid = Math.abs(Date.now() / 1000 - Number(at)) < seconds && signatures.some((each) => each.length === own.length && timingSafeEqual(each, own));
+      const isValid = Math.abs(real.Date.now() / 1000 - Number(at)) < seconds && signatures.some((each) => each.length === own.length && timingSafeEqual(each, own));
       if (isValid) events.push(JSON.parse(body.toString()));
       response.writeHead(isValid ? 204 : 401).end();
     });
@@ -67,7 +88,7 @@ export function sandboxTest(name, settings, run, define = test) {
   define(name, async (/** @type {TestContext} */ t) => {
     const server = new Sandbox({ sandboxId: "default", baseUrl: url, secretKey: "" });
     const sandbox = new Sandbox(await server.control("POST", "/sandboxes", settings));
-    atEnd(t, () => server.control("DELETE", `/sandboxes/${sandbox.sandboxId}`));
+    atEnd(t, () => (sandbox.close(), server.control("DELETE", `/sandboxes/${sandbox.sandboxId}`)));
     const checked = async () => {
       await run(sandbox, t);
       for (const failure of (await sandbox.control("GET", "/check")).failures) throw new Error(failure.message); // such as a rule that never fired
@@ -77,4 +98,151 @@ export function sandboxTest(name, settings, run, define = test) {
       throw new Error(`${failure?.message}\n\n${(await sandbox.control("POST", `/report?${query}`)).text}`, { cause: failure });
     });
   });
+}
+
+const requests = /** @type {Set<any>} */ (new Set()); // that this process has sent and whose answers are not complete, by whatever library
+let sent = 0;
+const begin = (/** @type {any} */ { request }) => (sent++, requests.add(request));
+const finish = (/** @type {any} */ { request }) => requests.delete(request);
+subscribe("undici:request:create", begin); // also of fetch
+for (const name of ["trailers", "error"]) subscribe(`undici:request:${name}`, finish);
+subscribe("http.client.request.start", (/** @type {any} */ message) => (begin(message), message.request.once("close", () => finish(message))));
+
+const real = { Date, setTimeout, setInterval, setImmediate, clearTimeout };
+const pass = (/** @type {number} */ ms) => new Promise((resolve) => real.setTimeout(resolve, ms));
+const QUIET_TURNS = 3; // of the event loop, each of a millisecond at least
+const PATIENCE_MS = 50;
+/** @typedef {{ handle: NodeJS.Timeout, at: number, isOver: boolean, repeats: boolean, run: () => unknown }} Timer */
+/**
+ * Timers on the sandbox's clock, which is advanced to the nearest when its process only waits for timers.
+ * Each is a real timer as well, and runs at the latest when its real time is over: a request in flight has its timeouts as always.
+ * A timer that does not keep the process running (`unref`), as those of requests in undici and got, runs only then.
+ */
+class Clock {
+  static #inUse = false;
+  /** @type {Map<number, Timer>} */
+  #timers = new Map();
+  /** @type {[any, any][]} */
+  #replaced = [];
+  #isWatching = false;
+  #isAdvancing = false;
+
+  /** @param {string} now @param {(ms: number) => Promise<unknown>} advance */
+  constructor(now, advance) {
+    if (Clock.#inUse) throw new Error("useClock: this process is on the clock of another sandbox; expected its close() first");
+    Clock.#inUse = true;
+    requests.clear(); // those that an earlier test has left
+    this.now = real.Date.parse(now);
+    this.advance = advance;
+    const clear = (/** @type {any} */ handle) => this.#clear(handle);
+    const wait = this.#wait.bind(this);
+    const setTimeout = Object.assign(this.#start.bind(this, real.setTimeout), { [promisify.custom]: wait });
+    const functions = { setTimeout, setInterval: this.#start.bind(this, real.setInterval), clearTimeout: clear, clearInterval: clear };
+    this.#replace(timers, functions);
+    this.#replace(globalThis, { ...functions, Date: this.#date() });
+    this.#replace(promises.scheduler, { wait: (/** @type {number} */ ms, /** @type {any} */ options) => wait(ms, undefined, options) });
+    this.#replace(promises, {
+      setTimeout: wait,
+      setInterval: async function* (/** @type {Parameters<typeof wait>} */ ...given) {
+        for (;;) yield await wait(...given);
+      },
+    });
+  }
+  set(/** @type {string} */ now) {
+    this.now = real.Date.parse(now);
+  }
+  /** Give back the functions; a timer that is left runs when its real time is over. */
+  close() {
+    if (!this.#replaced.length) return;
+    for (const [target, functions] of this.#replaced.splice(0)) Object.assign(target, functions);
+    syncBuiltinESMExports();
+    Clock.#inUse = false;
+    const left = [...this.#timers.values()];
+    this.#timers.clear();
+    for (const timer of left) if (timer.isOver) timer.run();
+  }
+  #replace(/** @type {any} */ target, /** @type {any} */ functions) {
+    this.#replaced.push([target, Object.fromEntries(Object.keys(functions).map((name) => [name, target[name]]))]);
+    Object.assign(target, functions);
+    syncBuiltinESMExports(); // for those who import them by name
+  }
+  #date() {
+    const now = () => this.now;
+    return new Proxy(real.Date, {
+      construct: (target, given, made) => Reflect.construct(target, given.length ? given : [now()], made),
+      apply: () => `${new real.Date(now())}`,
+      get: (target, name) => (name === "now" ? now : Reflect.get(target, name)),
+    });
+  }
+  /** @param {any} begin @param {(...given: any[]) => unknown} callback @param {number} [ms] @param {any[]} given @returns {NodeJS.Timeout} */
+  #start(begin, callback, ms = 1, ...given) {
+    if (typeof callback !== "function" || !(ms > 1 && ms < 2 ** 31)) return begin(callback, ms, ...given); // a turn of the loop, and no wait
+    const handle = begin(() => this.#expire(timer), ms);
+    const timer = { handle, at: 0, isOver: false, repeats: begin === real.setInterval, run: AsyncResource.bind(() => callback(...given)) };
+    const renew = () => {
+      Object.assign(timer, { at: this.now + Math.ceil(ms), isOver: false });
+      this.#timers.set(Number(handle), timer);
+      this.#watch();
+    };
+    const refresh = handle.refresh.bind(handle);
+    renew();
+    return Object.assign(handle, { refresh: () => (renew(), refresh()), close: () => this.#clear(handle) });
+  }
+  /** @param {number} [ms] @param {any} [value] @param {import("node:timers").TimerOptions} [options] */
+  #wait(ms, value, { signal, ref = true } = {}) {
+    return new Promise((resolve, reject) => {
+      const abort = () => {
+        this.#clear(handle);
+        reject(Object.assign(new Error("The operation was aborted", { cause: signal?.reason }), { name: "AbortError", code: "ABORT_ERR" }));
+      };
+      const handle = this.#start(real.setTimeout, () => (signal?.removeEventListener("abort", abort), resolve(value)), ms);
+      if (!ref) handle.unref();
+      signal?.addEventListener("abort", abort, { once: true });
+      if (signal?.aborted) abort();
+    });
+  }
+  #clear(/** @type {any} */ handle) {
+    this.#timers.delete(Number(handle));
+    real.clearTimeout(handle);
+  }
+  #expire(/** @type {Timer} */ timer) {
+    timer.isOver = this.#replaced.length > 0 && timer.handle.hasRef() && !this.#isAdvancing;
+    if (timer.isOver) return this.#watch();
+    this.#timers.delete(Number(timer.handle));
+    timer.run();
+  }
+  /** Run each timer that holds the process, when its real time is over or nothing else is left to do. */
+  async #watch() {
+    if (this.#isWatching) return;
+    this.#isWatching = true;
+    let turns = 0;
+    let seen = sent;
+    for (let timer; (timer = this.#next()); seen = sent) {
+      const isBusy = sent > seen || [...requests].some((request) => !request.res?.complete) || process.getActiveResourcesInfo().some((name) => name.includes("Req"));
+      turns = isBusy ? 0 : turns + 1;
+      if (timer.isOver || turns > QUIET_TURNS) await this.#reach(timer), (turns = 0);
+      await pass(1);
+    }
+    this.#isWatching = false;
+  }
+  #next() {
+    const waiting = [...this.#timers.values()].filter((timer) => timer.isOver || timer.handle.hasRef());
+    waiting.sort((one, other) => one.at - other.at);
+    return waiting.find((timer) => timer.isOver) ?? waiting[0];
+  }
+  async #reach(/** @type {Timer} */ timer) {
+    if (timer.at > this.now) {
+      this.#isAdvancing = true;
+      const advanced = this.advance(timer.at - this.now).catch(() => (this.now = timer.at)); // of an ended sandbox: its next call fails
+      await (timer.isOver ? Promise.race([advanced, pass(PATIENCE_MS)]) : advanced); // it may wait for a receiver that waits for this timer
+      this.#isAdvancing = false;
+    }
+    await new Promise((resolve) => real.setImmediate(() => (resolve(undefined), this.#run(timer))));
+  }
+  #run(/** @type {Timer} */ timer) {
+    if (!this.#timers.has(Number(timer.handle))) return; // cleared while the clock was advanced
+    if (timer.repeats) timer.handle.refresh();
+    else this.#clear(timer.handle);
+    timer.run();
+  }
 }

@@ -127,9 +127,11 @@ def test_without_a_server_it_starts_one_and_a_failing_test_prints_the_report(fol
 
 
 def test_against_a_server_of_this_process_the_tests_of_the_page_pass(folder: Path) -> None:
-    (tests,) = (block for block in blocks(PAGE) if block.kind == "javascript" and block.is_run and not block.markers)
-    (folder / "page.test.mjs").write_text(tests.text, encoding="utf-8")
+    tests = [block for block in blocks(PAGE) if block.kind == "javascript" and block.is_run and not block.markers]
+    names = [f"page{number}.test.mjs" for number in range(len(tests))]
+    for name, block in zip(names, tests, strict=True):
+        (folder / name).write_text(block.text, encoding="utf-8")
     with MockServer() as server:
-        done = run(folder, "page.test.mjs", MOCKSERVER_SERVER=server.url)
+        done = run(folder, *names, MOCKSERVER_SERVER=server.url)
 
     assert 0 == done.returncode, done.stdout

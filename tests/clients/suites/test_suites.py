@@ -63,7 +63,7 @@ LANGUAGES = (
     Language("go", "mockserver.go", "mockserver/mockserver.go", 100, "go", "go test -v ./{}", "page/page_test.go", "^--- PASS"),
     Language("java", "Mockserver.java", "Mockserver.java", 100, "javac", JAVA, "PageTest.java", "^ok "),
     Language("ruby", "mockserver.rb", "mockserver.rb", 80, "ruby", "ruby -w {}_test.rb", "page_test.rb", r"[.](?=[.]*\n\nFinished)"),
-    Language("typescript", "mockserver.mjs", "mockserver.mjs", 80, "node", "node --test --test-reporter=tap {}.test.mjs", "page.test.mjs", "^ok "),
+    Language("typescript", "mockserver.mjs", "mockserver.mjs", 250, "node", "node --test --test-reporter=tap {}.test.mjs", "page.test.mjs", "^ok "),
 )
 # fmt: on
 KINDS = {"typescript": "javascript"}
