@@ -15,7 +15,7 @@ from mockserver.testing.runs.faults.findings import ExploreFinding, Findings
 from mockserver.testing.runs.faults.options import ANY, ExploreOptions
 from mockserver.testing.runs.faults.placements import Placement
 from mockserver.testing.runs.faults.tables import ACTS, FAULTS, NAMES, variant_of
-from mockserver.testing.runs.faults.verdicts import MEANINGS, NO_TIMEOUT, ORDER
+from mockserver.testing.runs.faults.verdicts import DEVIATES, MEANINGS, NO_TIMEOUT, ORDER
 from mockserver.testing.runs.findings import ReportOfFindings
 from mockserver.testing.runs.in_process import Sleep
 from mockserver.testing.runs.investigation import Investigation
@@ -436,7 +436,7 @@ def _finding_lines(finding: ExploreFinding, rules: Sequence[str]) -> Iterator[st
 
 
 def _matrix_lines(matrix: Mapping[tuple[str, str], Mapping[str, int]]) -> Iterator[str]:
-    """Yield one line per operation or event: the number of placements of each verdict, and the faults of all but `survived`."""
+    """Yield one line per operation or event: the number of placements of each verdict, and the faults of those that deviate."""
     rows: dict[str, dict[str, dict[str, int]]] = {}
     for (operation, fault), counts in matrix.items():
         for verdict, count in counts.items():
@@ -447,6 +447,6 @@ def _matrix_lines(matrix: Mapping[tuple[str, str], Mapping[str, int]]) -> Iterat
         parts = []
         for verdict in (name for name in ORDER if name in by_verdict):
             faults = by_verdict[verdict]
-            names = "" if verdict == "survived" else f" ({', '.join(faults)})"
+            names = "" if verdict not in DEVIATES else f" ({', '.join(faults)})"
             parts.append(f"{verdict} {sum(faults.values())}{names}")
         yield f"  {operation:<{width}}  {', '.join(parts)}"
