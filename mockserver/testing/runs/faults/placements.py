@@ -151,5 +151,10 @@ class Placement(tuple[ExploreStep, ...]):
         """Return True if a step is of one of these kinds."""
         return any(step.kind in kinds for step in self)
 
+    @property
+    def withholds(self) -> bool:
+        """True if a receiver gets less, or gets it at another time, than in the clean run."""
+        return any(step.kind == "delivery" and DELIVERY_FAULTS[step.name or ""].withholds for step in self)
+
     def __repr__(self) -> str:
         return f"<Placement {self.describe()}>"

@@ -44,7 +44,7 @@ MEANINGS: Mapping[str, str] = MappingProxyType(
         "crashed": "the test failed, or ended with an exception that it does not tolerate",
     }
 )
-DIFFERS, ENDLESS = "differs", "endless"
+ENDLESS = "endless"
 _SEVERE = 2
 _HOPELESS = "retry-hopeless"  # of which equal calls in parallel are no proof
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{5,}\b")  # of memory; a shorter number may be a byte
@@ -125,13 +125,13 @@ def read_run(
     requests = {call.number: call.request for call in trace.calls}
     return JudgedRun(
         findings=findings,
-        caused=caused(run),
+        caused=caused(run, trace),
         duplicates=_duplicates(run),
         requests=requests,
         ended=ended,
         raised=raised,
         base_url=hosted.base_url,
-        left=left_behind(run),
+        left=left_behind(trace, {row.id for _, row in run.records("campaign") if row.status == "canceled"}),
         unjudged=early.unjudged,
     )
 
@@ -170,10 +170,7 @@ def causes(
     """
     reasons = [*_damage(clean, run, placement)]
     if run.raised is None and run.ended is None and clean.is_repeatable:
-        texts = differences(clean.caused, run.caused, placement)
-        if texts:
-            message = f"the test passed, and its calls caused {'; '.join(texts)}"
-            reasons.insert(0, Cause("silent", DIFFERS, message))
+        reasons += differences(clean.caused, run.caused, placement)
     if run.raised is not None and run.ended is None:
         is_reported = isinstance(run.raised, tolerated) or any(step.lasts for step in placement)
         verdict = "reported" if is_reported else "crashed"
