@@ -250,6 +250,11 @@ def _is_read_after(trace: Trace, call: Exchange, campaign_id: str) -> bool:
     return any(read.was_received and read.params.get("id", campaign_id) == campaign_id for read in reads)
 
 
+def may_do_less(clean: Caused, run: Caused, placement: Placement) -> bool:
+    """Return True if the client received what let it stop, or did not receive an event in time."""
+    return run.is_informed(clean) or run.is_misled or placement.withholds
+
+
 def differences(clean: Caused, run: Caused, placement: Placement) -> Iterator[Cause]:
     """
     Yield a cause for each effect of the client's calls that differs from the clean run, and for each record that it left too early.
@@ -259,13 +264,12 @@ def differences(clean: Caused, run: Caused, placement: Placement) -> Iterator[Ca
         run: Of the run with this placement.
         placement: Where the run had its faults.
     """
-    may_do_less = run.is_informed(clean) or run.is_misled or placement.withholds
-    is_act = placement.has("act")
+    is_excused, is_act = may_do_less(clean, run, placement), placement.has("act")
     is_alike = True
     for what, operation in _OPERATION_OF.items():
         expected, actual = clean.numbers[what], run.numbers[what]
         instead = max(0, run.dead_sessions - clean.dead_sessions) if what == "sessions" else 0
-        is_less = actual < expected and (not may_do_less or operation in run.unresolved)
+        is_less = actual < expected and (not is_excused or operation in run.unresolved)
         # A client may well answer an act of another by another campaign.
         is_more = actual > expected + instead and not (is_act and what in _ON_CAMPAIGNS)
         if is_less or is_more:
@@ -274,7 +278,7 @@ def differences(clean: Caused, run: Caused, placement: Placement) -> Iterator[Ca
             yield _cause(
                 clean, run, effect, f"its calls caused {_counted(actual, what)} instead of {expected}", (what,)
             )
-    if is_alike and not may_do_less and not is_act:
+    if is_alike and not is_excused and not is_act:
         yield from _other_campaigns(clean, run)
     if not run.is_informed(clean):
         yield from _stopped(clean, run)

@@ -195,6 +195,9 @@ class Exploration:
             self._judge_clean(run, sandbox)
         elif self._clean is not None:
             reasons = causes(self._clean.run, run, placement, (*self._options.tolerated_types, *_own_answers()))
+            if not run.altered and not reasons:
+                self._coverage.part_of(placement).not_tried.append(placement)
+                return
             verdict = self._judge(placement, [*reasons, *waiting], sandbox)
             hosted.counts_faults = verdict not in _DEVIATES
             if verdict == "reported" and run.left not in ("", self._clean.run.left):
@@ -205,10 +208,9 @@ class Exploration:
     ) -> JudgedRun:
         """Return a run as it is judged, by what its and earlier runs show of the client's sleeps."""
         of_clean = {} if self._clean is None or not placement else self._clean.bursts
-        run = read_run(sandbox.local(NEED), watch.ended, raised, self._in_process, of_clean)
+        run = read_run(sandbox.local(NEED), watch.ended, raised, self._in_process, of_clean, placement)
         self._note_sleep(placement)
-        real_sleep = self._in_process.longest() if self._in_process is not None else None
-        return replace(run, waited=sandbox.clock.sleeps > 0 or real_sleep is not None)
+        return run
 
     def _keep(self, placement: Placement, sandbox: Sandbox, view: Run, watch: Watch, run: JudgedRun) -> None:
         """Keep what a run with faults shows other than its verdict, and what further runs begin with."""
@@ -409,8 +411,7 @@ class Exploration:
             reasons = self._alone.without(placement, reasons)
         if verdict in _DEVIATES and self._tolerated.allows(placement, verdict):
             verdict, reasons = "reported", []
-        part = self._coverage.pairs if len(placement) > 1 else self._coverage.singles
-        part.tried += 1
+        self._coverage.part_of(placement).tried += 1
         self._verdicts[verdict] += 1
         if len(placement) == 1:
             self._count_in_matrix(placement[0], verdict)

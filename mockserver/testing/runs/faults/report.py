@@ -64,18 +64,20 @@ class CleanRun(NamedTuple):
 
 @dataclass
 class Part:
-    """How many placements of a kind there are, how many of them are equal to others, and how many were tried."""
+    """How many placements of a kind there are, how many are equal to others, how many were tried, and which changed nothing."""
 
     placements: int = 0
     merged: int = 0
     tried: int = 0
+    not_tried: list[Placement] = field(default_factory=list)
 
     def as_json(self) -> JSON:
-        return {"placements": self.placements, "merged": self.merged, "tried": self.tried}
+        counts = {"placements": self.placements, "merged": self.merged, "tried": self.tried}
+        return {**counts, "notTried": len(self.not_tried)}
 
     @property
     def left(self) -> int:
-        return self.placements - self.merged - self.tried
+        return self.placements - self.merged - self.tried - len(self.not_tried)
 
 
 @dataclass
@@ -92,6 +94,10 @@ class TriedPlacements:
     over_budget: int = 0  # single placements beyond the budget of runs
     has_planned_pairs: bool = False
     possible: set[str] = field(default_factory=set)  # names of the faults and acts that have a call, record or delivery
+
+    def part_of(self, placement: Placement) -> Part:
+        """Return the part that counts a placement."""
+        return self.pairs if len(placement) > 1 else self.singles
 
 
 class Tolerated:
@@ -306,6 +312,9 @@ class ExploreReport(ReportOfFindings):
         if unbegun:
             end = "was left at the end" if not coverage.out_of_time else f"did not fit into {options.seconds:g} seconds"
             yield f"what {end}: {' and '.join(unbegun)}"
+        unaltered = [*coverage.singles.not_tried, *coverage.pairs.not_tried]
+        if unaltered:
+            yield f"{_of(len(unaltered), 'placement')} that changed nothing, such as {unaltered[0].describe()}"
         yield from self._excluded_by_options()
         if coverage.over_socket:
             yield f"{_SLOW} at calls over a socket, where they would take real time{self._on_timeout()}"

@@ -17,6 +17,7 @@ _TRUNCATE_BYTES = 20
 _CUT = "truncate"
 _HOLDS = "delay-after"
 HELD = "held"
+BEFORE_ANSWER = "before-answer"
 OUTDATED = "stale"  # the effect by which a read is answered as before the last change
 
 
@@ -149,7 +150,7 @@ _DELIVERIES = (
     DeliveryRow("delay",          {"delay": "30m"},           withholds=True),
     DeliveryRow("reorder",        {"reorder": True},          withholds=True),
     DeliveryRow("lose",           {"lose": True},             withholds=True),
-    DeliveryRow("before-answer",  {"before-answer": True},    withholds=True),
+    DeliveryRow(BEFORE_ANSWER,    {BEFORE_ANSWER: True},      withholds=True),
     *(DeliveryRow(f"forge-{forgery}", {"forge": forgery}) for forgery in FORGERIES),
     DeliveryRow("unknown-kind",   {"unknown-kind": "entrypoints.photoapp.renamed"}),
 )

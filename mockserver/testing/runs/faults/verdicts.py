@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from traceback import walk_tb
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -24,10 +25,11 @@ from mockserver.judge.client.judge import judge
 from mockserver.judge.client.polling import STALLED
 from mockserver.judge.client.rules import BLAMED, RULES
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
+from mockserver.testing.report.failures import is_of_test
 from mockserver.testing.runs.faults import waits
-from mockserver.testing.runs.faults.effects import Caused, caused, differences, left_behind
-from mockserver.testing.runs.faults.placements import Placement
-from mockserver.testing.runs.faults.tables import OUTDATED
+from mockserver.testing.runs.faults.effects import Caused, caused, differences, left_behind, may_do_less
+from mockserver.testing.runs.faults.placements import ExploreStep, Placement
+from mockserver.testing.runs.faults.tables import BEFORE_ANSWER, OUTDATED
 from mockserver.testing.runs.findings import Cause
 from mockserver.testing.runs.in_process import RunInProcess
 from mockserver.trace.of_sandbox import delay_of, trace_of
@@ -39,9 +41,9 @@ ORDER: Final = ("silent", "breach", "crashed", "reported", "survived", ADVICE)  
 # What the text of a report adds for each verdict that it has.
 MEANINGS: Mapping[str, str] = MappingProxyType(
     {
-        "silent": "the test passed, but the client's calls caused something else than in the clean run",
+        "silent": "the client reported nothing, but its calls caused something else than in the clean run, or an assertion of the test failed",
         "breach": "the client broke a rule for clients (`mockserver clauses --conduct` lists them), caused a duplicate, or never stopped",
-        "crashed": "the test failed, or ended with an exception that it does not tolerate",
+        "crashed": "the test ended with an exception that it does not tolerate",
     }
 )
 ENDLESS = "endless"
@@ -72,7 +74,8 @@ class JudgedRun:
         base_url: The address of its sandbox, which the next sandbox does not have.
         is_repeatable: Of a clean run: the second one caused the same, so that numbers can be compared.
         left: What calls created whose answers were lost, which the client cannot know; empty if there is nothing.
-        waited: The client slept, on the sandbox's clock or in real time.
+        waited: The client slept between its last calls, on the sandbox's clock or in real time.
+        altered: Each step of its placement has changed something.
         unjudged: Why its waits after a 429 are not judged; None if they are, or if there are none.
     """
 
@@ -86,6 +89,7 @@ class JudgedRun:
     is_repeatable: bool = True
     left: str = ""
     waited: bool = False
+    altered: bool = True
     unjudged: str | None = None
 
 
@@ -95,6 +99,7 @@ def read_run(
     raised: BaseException | None,
     in_process: RunInProcess | None,
     of_clean: waits.Bursts,
+    placement: Placement,
 ) -> JudgedRun:
     """
     Return a run as it is judged.
@@ -105,6 +110,7 @@ def read_run(
         raised: The exception with which the test ended.
         in_process: Its sleeps; None if it was in another process.
         of_clean: The equal calls that the clean run makes at one instant; empty for that run itself.
+        placement: Where it had its faults.
     """
     run = Run.of(hosted.sandbox)
     trace = trace_of(run)
@@ -132,8 +138,21 @@ def read_run(
         raised=raised,
         base_url=hosted.base_url,
         left=left_behind(trace, {row.id for _, row in run.records("campaign") if row.status == "canceled"}),
+        waited=waits.between_last_calls(trace, in_process),
+        altered=all(_has_altered(hosted, step) for step in placement),
         unjudged=early.unjudged,
     )
+
+
+def _has_altered(hosted: HostedSandbox, step: ExploreStep) -> bool:
+    """Return False if the rule of a step never fired, or sent no event before an answer as it should have."""
+    if not step.rules():
+        return True
+    rule_set, (source, *_) = hosted.sandbox.rule_set, step.rules()
+    if not any(rule_set.fired(rule) for rule in rule_set.rules.values() if rule.source == source):
+        return False
+    causes = (transition.cause for transition in hosted.sandbox.journal.transitions)
+    return step.name != BEFORE_ANSWER or any("beforeAnswer" in cause for cause in causes)
 
 
 def _is_misled(finding: Finding, trace: Trace) -> bool:
@@ -172,12 +191,26 @@ def causes(
     if run.raised is None and run.ended is None and clean.is_repeatable:
         reasons += differences(clean.caused, run.caused, placement)
     if run.raised is not None and run.ended is None:
-        is_reported = isinstance(run.raised, tolerated) or any(step.lasts for step in placement)
-        verdict = "reported" if is_reported else "crashed"
+        verdict = "silent" if _is_wrong_quietly(clean, run, placement) else "crashed"
+        if isinstance(run.raised, tolerated) or any(step.lasts for step in placement):
+            verdict = "reported"
         name = str(getattr(run.raised, "explore_cause", type(run.raised).__name__))
         reasons.append(Cause(verdict, name, describe(run.raised, run.base_url)))
         reasons += _of_option(run.raised, run.base_url, placement)
     return sorted(reasons, key=lambda cause: ORDER.index(cause.verdict))
+
+
+def _is_wrong_quietly(clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:
+    """
+    Return True if an assertion of the test itself failed: its client went on, and returned something else than in the clean run.
+
+    A test may compare what an option changes, or what its client reads of an act of another.
+    """
+    if not isinstance(run.raised, AssertionError) or placement.has("choice"):
+        return False
+    files = [frame.f_code.co_filename for frame, _ in walk_tb(run.raised.__traceback__)]
+    own = [file for file in files if is_of_test(file)]
+    return own[:1] == own[-1:] != [] and not may_do_less(clean.caused, run.caused, placement)
 
 
 def _of_option(raised: BaseException, base_url: str, placement: Placement) -> Iterator[Cause]:

@@ -29,6 +29,7 @@ from mockserver.trace.trace import Trace
 RULE = "ignore-retry-after"
 NO_SLEEP_SEEN = "no clock moved between the 429 and the next call, and no sleep was seen: the client may sleep by a function that moves none"
 CURED = (NO_SLEEP_SEEN, UNMEASURED)  # by a sleep on the sandbox's clock
+_LAST = 20  # calls of a run
 _WAITED = 500_000  # microseconds of real time between two calls while the sandbox's clock stays
 
 
@@ -132,6 +133,15 @@ def _ends(trace: Trace, cited: Sequence[int]) -> tuple[Exchange, Exchange]:
     first, *_, last = map(trace.by_number, cited)
     assert first is not None and last is not None, "a finding cites calls of its run"
     return first, last
+
+
+def between_last_calls(trace: Trace, in_process: RunInProcess | None) -> bool:
+    """Return True if the client slept between its last calls: one that repeats them without end either waits there, or nowhere."""
+    if not trace.calls:
+        return False
+    first, last = trace.calls[-_LAST:][0].number, trace.calls[-1].number
+    has_advanced = any(first <= before < last for before in trace.sandbox.advanced)
+    return has_advanced or (in_process is not None and in_process.slept(first, last) > 0)
 
 
 def real_wait(exchanges: Sequence[JournalEntry]) -> str | None:
