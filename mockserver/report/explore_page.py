@@ -44,6 +44,8 @@ def describe(placement: Sequence[JSON]) -> str:
             texts.append(f"{step['choice']}={step['option']}")
         elif step["kind"] == "delivery":
             texts.append(f"{step['name']} at delivery {step['delivery']} ({step['event']})")
+        elif step["kind"] == "process":
+            texts.append(step["name"])
         else:
             place = "before" if step["kind"] == "act" else "at"
             texts.append(f"{step['name']} {place} call {step['call']} ({step['operation']})")

@@ -10,13 +10,16 @@ from mockserver.contract.lifecycles import FINAL
 from mockserver.contract.text import json_value
 from mockserver.core.instants import DAY, SECOND, Duration, retry_after_date, to_datetime
 from mockserver.core.state.journal import JournalEntry
+from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1 import real_time
 from mockserver.testing.run_end import RunEnded, is_socket_thread, refuse_calls
 
 NEED = "a controlled run"  # what needs the sandbox in this process
+_DRAINED_MAX = 100  # steps of the clock
 READS_AFTER_FINAL = 20
 ROW_LONGER = 50
+OTHER_CLOCK = "the client may read the computer's clock, which does not move with the sandbox's"
 _READS = {"readCampaign": "id", "readExecution": "executionId", "readConnectionSession": "sessionId"}
 
 
@@ -62,6 +65,31 @@ def bounds_beyond(clean: Used) -> Bounds:
         row=clean.row + ROW_LONGER,
         after_final=clean.after_final + READS_AFTER_FINAL,
     )
+
+
+def drain(hosted: HostedSandbox) -> bool:
+    """
+    Deliver after the test's end what is under way, each event at its own instant; return True if there was any.
+
+    It ends at a request that gets no answer: the receiver has ended with the test, and nothing follows from what it misses.
+    """
+    has_drained = False
+    for _ in range(_DRAINED_MAX):
+        with hosted.sandbox.lock:
+            under_way = [row for row in hosted.sandbox.outbox.deliveries.values() if not row.has_ended]
+            is_missed = any(row.attempts and row.attempts[-1].status is None for row in under_way)
+        if not under_way or (has_drained and is_missed):
+            break
+        has_drained = True
+        try:
+            hosted.advance(to="next")
+        except (
+            ControlError,
+            RunEnded,
+            ValueError,
+        ):  # the loop of a receiver or the calendar has ended, or a bound is reached
+            break
+    return has_drained
 
 
 class Watch:
@@ -117,7 +145,8 @@ class Watch:
                 if is_socket:
                     self.by_socket.add(exchange.n)
                 self._count(exchange)
-            self.ended = self.ended or self._reached()
+            ended = self.ended or self._reached()
+            self.ended = None if ended is None else f"{ended}{self._on_clocks()}"
         if self.ended is not None:
             refuse_calls(self._hosted, self.ended)
             if not is_socket:
@@ -163,6 +192,12 @@ class Watch:
         is_repeated = key == self._last and not changes and not is_pending
         self._row, self._last = (self._row + 1 if is_repeated else 1), key
         self._longest = max(self._longest, self._row)
+
+    def _on_clocks(self) -> str:
+        """Return what may keep a client that waits from its end, as the rest of a sentence."""
+        waited = self._state.now - self._began_at
+        is_ahead = self._state.clock.frozen and waited > real_time.microseconds() - self._began
+        return f"; {OTHER_CLOCK}" if is_ahead else ""
 
     def _reached(self) -> str | None:
         calls, virtual = self._state.journal.last_exchange, self._state.now - self._began_at

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from mockserver.core.instants import Duration
 from mockserver.core.run import Run
-from mockserver.testing.runs.bounds import CLEAN, NEED, Used, Watch, bounds_beyond
+from mockserver.testing.runs.bounds import CLEAN, NEED, Used, Watch, bounds_beyond, drain
 from mockserver.testing.runs.faults import singles, waits
 from mockserver.testing.runs.faults.findings import EffectsAlone, Findings
 from mockserver.testing.runs.faults.options import ExploreOptions
@@ -151,7 +151,7 @@ class Exploration:
         self._watch = Watch(sandbox.local(NEED), bounds)
         if self._is_in_process:
             self._in_process = RunInProcess(sandbox)
-            self._in_process.start()
+            self._in_process.start(placement.time_zone)
 
     def stop(self) -> None:
         """End a run that is not recorded, or has been: what its process shares with other code is as it was before."""
@@ -171,12 +171,13 @@ class Exploration:
         assert watch is not None, "record() needs a prepared sandbox"
         if isinstance(raised, SystemExit) and not raised.code:
             raised = None  # the program has ended in order
+        is_drained = raised is None and self._is_in_process and drain(hosted)
         watch.stop()
         self.stop()
         self._runs += 1
         with hosted.sandbox.lock:
             view = Run.of(hosted.sandbox)
-            run = self._read(placement, sandbox, view, watch, raised)
+            run = self._read(placement, sandbox, watch, raised, is_drained=is_drained)
             if self._is_repeating:
                 first = self._repeated
                 assert first is not None, "a run is repeated only if there is one to repeat"
@@ -204,11 +205,19 @@ class Exploration:
                 self._left_behind.setdefault(run.left, []).append(placement)
 
     def _read(
-        self, placement: Placement, sandbox: Sandbox, view: Run, watch: Watch, raised: BaseException | None
+        self,
+        placement: Placement,
+        sandbox: Sandbox,
+        watch: Watch,
+        raised: BaseException | None,
+        *,
+        is_drained: bool,
     ) -> JudgedRun:
         """Return a run as it is judged, by what its and earlier runs show of the client's sleeps."""
         of_clean = {} if self._clean is None or not placement else self._clean.bursts
-        run = read_run(sandbox.local(NEED), watch.ended, raised, self._in_process, of_clean, placement)
+        run = read_run(
+            sandbox.local(NEED), watch.ended, raised, self._in_process, of_clean, placement, is_drained=is_drained
+        )
         self._note_sleep(placement)
         return run
 
@@ -364,6 +373,7 @@ class Exploration:
             *singles.at_calls(clean.calls, clean.around, options),
             *singles.at_deliveries(clean.delivered, options),
             *singles.of_choices(self._choices_read, clean.in_force, options),
+            *(singles.of_process(options) if self._is_in_process and clean.calls else ()),
         ]
         self._coverage.possible = {candidate.step.name for candidate in candidates if candidate.step.name}
         if options.prune:

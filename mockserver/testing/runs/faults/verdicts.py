@@ -100,6 +100,8 @@ def read_run(
     in_process: RunInProcess | None,
     of_clean: waits.Bursts,
     placement: Placement,
+    *,
+    is_drained: bool,
 ) -> JudgedRun:
     """
     Return a run as it is judged.
@@ -111,10 +113,11 @@ def read_run(
         in_process: Its sleeps; None if it was in another process.
         of_clean: The equal calls that the clean run makes at one instant; empty for that run itself.
         placement: Where it had its faults.
+        is_drained: Events were delivered after the test's end.
     """
     run = Run.of(hosted.sandbox)
     trace = trace_of(run)
-    has_ended_early = raised is not None or bool(trace.sandbox.under_way)
+    has_ended_early = raised is not None or is_drained or bool(trace.sandbox.under_way)
     conduct = judge(trace)
     early = waits.early_retries(trace, conduct, in_process, of_clean)
 
