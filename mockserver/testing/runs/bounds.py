@@ -20,7 +20,8 @@ _DRAINED_MAX = 100  # steps of the clock
 READS_AFTER_FINAL = 20
 ROW_LONGER = 50
 OTHER_CLOCK = "the client may read the computer's clock, which does not move with the sandbox's"
-_READS = {"readCampaign": "id", "readExecution": "executionId", "readConnectionSession": "sessionId"}
+# The operations by which a client polls, each with the parameter that names the record.
+POLLS = {"readCampaign": "id", "readExecution": "executionId", "readConnectionSession": "sessionId"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ class Watch:
         if exchange.limited_at is not None:
             date = retry_after_date(exchange.retry_after) or exchange.limited_at
             self._asked += max(0, date - exchange.limited_at)
-        record_id = exchange.call.params.get(_READS.get(exchange.operation or "", ""), "")
+        record_id = exchange.call.params.get(POLLS.get(exchange.operation or "", ""), "")
         if not record_id:
             return
         if record_id in self._final:

@@ -22,6 +22,7 @@ from typing import NamedTuple
 
 from mockserver.contract.lifecycles import CAMPAIGN, FINAL, SESSION
 from mockserver.core.run import Run
+from mockserver.testing.runs.bounds import POLLS
 from mockserver.testing.runs.faults.placements import Placement
 from mockserver.testing.runs.faults.tables import OUTDATED, READS
 from mockserver.testing.runs.findings import Cause
@@ -44,15 +45,6 @@ _CREATED: Mapping[str, str] = MappingProxyType(
 )
 _SHOW_CAMPAIGNS = ("listCampaigns", "readCampaign", "readExecution")
 _ON_CAMPAIGNS = frozenset(("campaigns", "executions", "cancels"))
-# The operations by which a client polls, each with the kind of record whose status it reads.
-_POLLS: Mapping[str, str] = MappingProxyType(
-    {
-        "listCampaigns": "campaign",
-        "readCampaign": "campaign",
-        "readExecution": "execution",
-        "readConnectionSession": "session",
-    }
-)
 _SHOWN = 6  # calls that differ from the clean run
 
 Effect = tuple[str, str]  # a key of `_OPERATION_OF`, and the id of the record; of an execution that of its campaign
@@ -60,9 +52,9 @@ Reason = tuple[object, ...]
 
 
 class LastRead(NamedTuple):
-    """The first end of a record that a client received, else the last state; the number of the call and that of the reads until then."""
+    """The end of a record that a client received, else its last read, None if that failed; the number of the last and of all."""
 
-    status: str
+    status: str | None
     call: int
     reads: int
 
@@ -75,7 +67,7 @@ class Caused:
     Attributes:
         effects: What was done, in the order of the calls.
         names: The names of the records, by id, for those that have one.
-        calls: What was sent and received, with its line for a report, in order.
+        calls: The calls, in order.
         reasons: What the client received that may let it stop: refusals, ends, states of templates, empty answers.
         is_misled: An answer was outdated.
         unresolved: The operations of failed calls of which the client did not find out what became of them.
@@ -85,7 +77,7 @@ class Caused:
 
     effects: Sequence[Effect]
     names: Mapping[str, str]
-    calls: Sequence[tuple[object, str]]
+    calls: Sequence[Exchange]
     reasons: frozenset[Reason]
     is_misled: bool
     unresolved: frozenset[str]
@@ -129,19 +121,13 @@ def caused(run: Run, trace: Trace) -> Caused:
     return Caused(
         effects=list(_effects(trace)),
         names={campaign.id: campaign.name for _, campaign in run.records("campaign")},
-        calls=[
-            ((call.request, call.status), f"#{call.number} {call.operation} -> {_got(call)}") for call in trace.calls
-        ],
+        calls=trace.calls,
         reasons=frozenset((*of_events, *of_answers)),
         is_misled=any(OUTDATED in call.fault for call in trace.calls),
         unresolved=frozenset(call.operation or "" for call in trace.calls if _is_unresolved(call, trace)),
-        polled=_polled(trace),
+        polled=dict(_polled(trace)),
         dead_sessions=sum(session.status in SESSION.final - {"completed"} for _, session in run.records("session")),
     )
-
-
-def _got(call: Exchange) -> str:
-    return str(call.status) if call.was_received else "no answer"
 
 
 def _effects(trace: Trace) -> Iterator[Effect]:
@@ -207,20 +193,12 @@ def _answers_for(call: Exchange, later: Exchange) -> bool:
     return (is_repetition and not later.has_to_be_retried) or not ended.isdisjoint(call.params.values())
 
 
-def _polled(trace: Trace) -> Mapping[str, LastRead]:
-    """Return the first read of each record's end, else its last one, by id; none if the last one failed or was refused."""
-    last: dict[str, LastRead] = {}
-    counts = Counter[str]()
-    for call in trace.of(*_POLLS):
-        if not call.succeeded:
-            for record_id in (*call.params.values(),) or tuple(last):
-                last.pop(record_id, None)
-        for row in sightings_of(call):
-            has_ended = row.id in last and last[row.id].status in FINAL
-            if row.kind == _POLLS[call.operation or ""] and row.status is not None and not has_ended:
-                counts[row.id] += 1
-                last[row.id] = LastRead(status=row.status, call=call.number, reads=counts[row.id])
-    return last
+def _polled(trace: Trace) -> Iterator[tuple[str, LastRead]]:
+    for operation, parameter in POLLS.items():
+        for record_id, reads in trace.grouped_by(parameter, operation):
+            statuses = [read.field("status") for read in reads]
+            status = next((status for status in statuses if status in FINAL), statuses[-1])
+            yield record_id, LastRead(status=status, call=reads[-1].number, reads=len(reads))
 
 
 def left_behind(trace: Trace, canceled: Collection[str]) -> str:
@@ -298,9 +276,9 @@ def _stopped(clean: Caused, run: Caused) -> Iterator[Cause]:
     started = {record_id for what, record_id in run.effects if what == "executions"}
     for record_id, read in run.polled.items():
         of_clean = clean.polled.get(record_id, read)
-        has_stopped = of_clean.status in FINAL and read.status not in FINAL and max(of_clean.reads, read.reads) > 1
+        is_answered = read.status is not None and max(of_clean.reads, read.reads) > 1
         is_draft = read.status == CAMPAIGN.initial and record_id not in started
-        if has_stopped and not is_draft:
+        if is_answered and not is_draft and of_clean.status in FINAL and read.status not in FINAL:
             what = _named(record_id, run.names)
             text = f"the client returned while {what} was still {read.status} at its last read (#{read.call})"
             yield _cause(clean, run, "stopped polling", text)
@@ -310,24 +288,24 @@ def _cause(clean: Caused, run: Caused, effect: str, text: str, changed: Sequence
     """Return the cause of an effect; it shows the records of what has changed, and calls that the clean run has not."""
     names = {**clean.names, **run.names}
     of_clean, of_run = Counter(clean.effects), Counter(run.effects)
-    extra = [f"{what}: {_named(record_id, names)}" for what, record_id in of_run - of_clean if what in changed]
-    missing = [f"no {what}: {_named(record_id, names)}" for what, record_id in of_clean - of_run if what in changed]
+    others = (("", of_run - of_clean), ("no ", of_clean - of_run))
+    records = [f"{no}{what}: {_named(id, names)}" for no, rows in others for what, id in rows if what in changed]
     calls = list(_other_calls(clean, run))
     return Cause(
         verdict="silent",
         name=DIFFERS,
         message=f"the test passed, and {text}",
         effect=effect,
-        shown=(*extra, *missing, *calls[:_SHOWN]),
+        shown=(*records, *calls[:_SHOWN]),
     )
 
 
 def _other_calls(clean: Caused, run: Caused) -> Iterator[str]:
-    left = Counter(key for key, _ in clean.calls)
-    for key, line in run.calls:
-        left[key] -= 1
-        if left[key] < 0:
-            yield line
+    left = Counter((call.request, call.status) for call in clean.calls)
+    for call in run.calls:
+        left[call.request, call.status] -= 1
+        if left[call.request, call.status] < 0:
+            yield f"#{call.number} {call.operation} -> {call.outcome.removeprefix('status ')}"
 
 
 def _named(record_id: str, names: Mapping[str, str]) -> str:

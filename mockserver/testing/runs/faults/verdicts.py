@@ -68,7 +68,6 @@ class JudgedRun:
         findings: On conduct, at the instant at which the test ended.
         caused: What the client's calls caused.
         duplicates: The numbers of the rows of the ledger's lists that should be empty.
-        requests: The request of each exchange, equal for equal bytes, by the exchange's number.
         ended: Why the run was ended at a bound; None if it was not.
         raised: The exception with which the test ended; None if it passed.
         base_url: The address of its sandbox, which the next sandbox does not have.
@@ -82,7 +81,6 @@ class JudgedRun:
     findings: Sequence[Finding]
     caused: Caused
     duplicates: Mapping[str, int]
-    requests: Mapping[int, Request]
     ended: str | None
     raised: BaseException | None
     base_url: str
@@ -131,12 +129,10 @@ def read_run(
 
     others = [row for row in conduct.findings if row.rule != waits.RULE]
     findings = list(filter(counts, [*others, *early.findings]))
-    requests = {call.number: call.request for call in trace.calls}
     return JudgedRun(
         findings=findings,
         caused=caused(run, trace),
         duplicates=_duplicates(run),
-        requests=requests,
         ended=ended,
         raised=raised,
         base_url=hosted.base_url,
@@ -281,9 +277,9 @@ def of_finding(finding: Finding) -> Cause:
 def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:
     """Return True for a finding that a correct client, or a test that does the same without a fault, could get."""
     rule = RULES[finding.rule]
-    cited = [run.requests[number] for number in finding.exchanges if number in run.requests]
+    cited = [call.request for call in run.caused.calls if call.number in finding.exchanges]
     # A test that never reads a session runs a receiver, and not the client's reads.
-    reads_sessions = any(operation == _READS_SESSION for operation, *_ in clean.requests.values())
+    reads_sessions = any(call.operation == _READS_SESSION for call in clean.caused.calls)
     if rule.of_end and not reads_sessions and any(operation == _CREATES_SESSION for operation, *_ in cited):
         return True
     if "deliveries" in rule.needs:
@@ -291,8 +287,8 @@ def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: P
         return placement.has("choice") and is_of_events
     # A test that makes the same calls in its clean run does not repeat them because of the fault.
     if _is_repetition(cited):
-        in_clean, in_run = (list(each.requests.values()).count(cited[-1]) for each in (clean, run))
-        return in_run <= in_clean
+        in_clean, in_run = ([call.request for call in each.caused.calls] for each in (clean, run))
+        return in_run.count(cited[-1]) <= in_clean.count(cited[-1])
     if rule.id in _COPIES:
         return not clean.is_repeatable or run.caused.numbers["campaigns"] <= clean.caused.numbers["campaigns"]
     return False

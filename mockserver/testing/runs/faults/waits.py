@@ -123,10 +123,14 @@ def is_of_burst(trace: Trace, cited: Sequence[int], of_clean: Bursts) -> bool:
 def _has_slept(trace: Trace, cited: Sequence[int]) -> bool:
     """Return True if a clock has measured a wait, or was advanced by a command between the calls, even by 0."""
     first, again = _ends(trace, cited)
-    if any(first.number <= before < again.number for before in trace.sandbox.advanced):
+    if _has_advanced(trace, first.number, again.number):
         return True
     least = 1 if trace.sandbox.is_frozen else SECOND  # a clock that follows the process's moves by itself
     return (gap(trace, first, again) or 0) >= least
+
+
+def _has_advanced(trace: Trace, first: int, last: int) -> bool:
+    return any(first <= before < last for before in trace.sandbox.advanced)
 
 
 def _ends(trace: Trace, cited: Sequence[int]) -> tuple[Exchange, Exchange]:
@@ -137,11 +141,9 @@ def _ends(trace: Trace, cited: Sequence[int]) -> tuple[Exchange, Exchange]:
 
 def between_last_calls(trace: Trace, in_process: RunInProcess | None) -> bool:
     """Return True if the client slept between its last calls: one that repeats them without end either waits there, or nowhere."""
-    if not trace.calls:
-        return False
-    first, last = trace.calls[-_LAST:][0].number, trace.calls[-1].number
-    has_advanced = any(first <= before < last for before in trace.sandbox.advanced)
-    return has_advanced or (in_process is not None and in_process.slept(first, last) > 0)
+    numbers = [call.number for call in trace.calls[-_LAST:]] or [0]
+    first, last = numbers[0], numbers[-1]
+    return _has_advanced(trace, first, last) or (in_process is not None and in_process.slept(first, last) > 0)
 
 
 def real_wait(exchanges: Sequence[JournalEntry]) -> str | None:
