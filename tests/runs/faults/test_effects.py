@@ -206,6 +206,28 @@ def test_a_refusal_that_follows_from_a_lost_start_excuses_no_missing_one(explore
     assert 2 == report.findings[0].count
 
 
+def test_a_name_that_the_clients_own_lost_create_has_taken_excuses_nothing(
+    explore: Callable[..., ExploreReport],
+) -> None:
+    def test(sandbox: Sandbox) -> None:
+        sandbox.apply(given=GIVEN)
+        api, campaign = Api(sandbox), None
+        for _ in range(2):
+            try:
+                campaign = api.created("Natal")
+                break
+            except LOST:
+                continue
+            except Refused:
+                break
+        if campaign is not None:
+            api.post(f"{campaign}/start")
+
+    report = explore(test, faults=("drop-after",), operations=("createCampaign",))
+
+    assert ["the test passed, and its calls caused 0 executions instead of 1"] == silent(report)
+
+
 def test_more_campaigns_and_fewer_executions_are_two_findings(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
         sandbox.apply(given=GIVEN)

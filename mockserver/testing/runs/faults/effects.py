@@ -7,7 +7,7 @@ What the calls of a client caused in one run, and the difference from the clean 
 3. A cancel counts if it took effect or was refused: the client asked for it.
 4. Less is no difference if the client received the reason: a refusal, an end, a paused template or an empty list that the
    clean run did not get, or an outdated answer. It is one if a call of that kind failed without an answer of the service, and
-   the client did not find out what became of it.
+   the client did not find out what became of it; and no reason is the refusal of a call whose first try took effect.
 5. More is a difference, but for campaigns after an act of another, and for a session in place of one that has ended without
    a connection.
 """
@@ -49,6 +49,7 @@ _SHOWN = 6  # calls that differ from the clean run
 
 Effect = tuple[str, str]  # a key of `_OPERATION_OF`, and the id of the record; of an execution that of its campaign
 Reason = tuple[object, ...]
+Asked = tuple[str | None, tuple[tuple[str, str], ...]]  # operation and parameters of the path
 
 
 class LastRead(NamedTuple):
@@ -117,14 +118,16 @@ def caused(run: Run, trace: Trace) -> Caused:
     """
     events = (event for event in trace.deliveries if event.is_genuine and not event.is_lost)
     of_events = (reason for event in events for reason in _ends(sightings_of(event)))
-    of_answers = (reason for call in trace.calls for reason in _reasons(call))
+    writes = [call for call in trace.calls if call.operation not in READS]
+    lost = [_asked(call) for call in writes if call.applied and call.has_to_be_retried]
+    of_answers = (reason for call in trace.calls for reason in _reasons(call, lost))
     return Caused(
         effects=list(_effects(trace)),
         names={campaign.id: campaign.name for _, campaign in run.records("campaign")},
         calls=trace.calls,
         reasons=frozenset((*of_events, *of_answers)),
         is_misled=any(OUTDATED in call.fault for call in trace.calls),
-        unresolved=frozenset(call.operation or "" for call in trace.calls if _is_unresolved(call, trace)),
+        unresolved=frozenset(call.operation or "" for call in writes if _is_unresolved(call, trace)),
         polled=dict(_polled(trace)),
         dead_sessions=sum(session.status in SESSION.final - {"completed"} for _, session in run.records("session")),
     )
@@ -160,9 +163,13 @@ def _is_refusal(call: Exchange) -> bool:
     return call.is_answered and 400 <= status < 500 and status != TOO_MANY
 
 
-def _reasons(call: Exchange) -> Iterator[Reason]:
-    """Yield what an answer shows that may let its client stop."""
-    if _is_refusal(call):
+def _asked(call: Exchange) -> Asked:
+    return call.operation, tuple(call.params.items())
+
+
+def _reasons(call: Exchange, lost: Collection[Asked]) -> Iterator[Reason]:
+    """Yield what an answer shows that may let its client stop; not that a call is refused which took effect, but whose answer was lost."""
+    if _is_refusal(call) and _asked(call) not in lost:
         yield call.operation, *call.params.values(), call.code
     if not call.succeeded:
         return
@@ -181,16 +188,14 @@ def _ends(rows: Iterable[Sighting]) -> Iterator[Reason]:
 
 
 def _is_unresolved(call: Exchange, trace: Trace) -> bool:
-    """Return True if a call that changes something failed, and neither a repetition nor the end of its record answers for it."""
-    if call.operation in READS or not call.has_to_be_retried:
-        return False
-    return not any(_answers_for(call, later) for later in sent_after(call, trace.calls))
+    """Return True if a call failed, and neither a repetition nor the end of its record answers for it."""
+    return call.has_to_be_retried and not any(_answers_for(call, later) for later in sent_after(call, trace.calls))
 
 
 def _answers_for(call: Exchange, later: Exchange) -> bool:
-    is_repetition = (later.operation, later.params) == (call.operation, call.params)
+    is_repetition = _asked(later) == _asked(call) and not later.has_to_be_retried
     ended = {row.id for row in sightings_of(later) if row.status in FINAL}
-    return (is_repetition and not later.has_to_be_retried) or not ended.isdisjoint(call.params.values())
+    return is_repetition or not ended.isdisjoint(call.params.values())
 
 
 def _polled(trace: Trace) -> Iterator[tuple[str, LastRead]]:
