@@ -250,6 +250,22 @@ def test_more_campaigns_and_fewer_executions_are_two_findings(explore: Callable[
     assert ["#2 startCampaign -> no answer", "#3 createCampaign -> 201"] == list(campaigns[1:])
 
 
+def test_a_cancel_of_another_campaign_is_a_difference(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
+        sandbox.apply(given=GIVEN)
+        api = Api(sandbox)
+        first, second = api.created("Natal"), api.created("Carnaval")
+        api.post(f"{first}/start")
+        answer = sandbox.call("GET", first, timeout=5)
+        api.post(f"{first if answer.status == 200 else second}/cancel")
+
+    report = explore(test, faults=("internal-error",), operations=("readCampaign",))
+
+    assert ["the test passed, and its calls were for other campaigns than in the clean run"] == silent(report)
+    shown = [line.partition(" (campaign_")[0] for line in report.findings[0].shown]
+    assert ["cancels: campaign 'Carnaval'", "no cancels: campaign 'Natal'"] == shown[:2]
+
+
 def ten_polls(sandbox: Sandbox) -> None:
     """Ten polls and done."""
     sandbox.apply(given=GIVEN)

@@ -229,8 +229,8 @@ def left_behind(trace: Trace, canceled: Collection[str]) -> str:
 
 def _is_read_after(trace: Trace, call: Exchange, campaign_id: str) -> bool:
     """Return True if the client received a read of the campaign, or of the list of them, after a call."""
-    reads = (read for read in trace.of(*_SHOW_CAMPAIGNS) if read.number > call.number)
-    return any(read.was_received and read.params.get("id", campaign_id) == campaign_id for read in reads)
+    reads = (read for read in trace.of(*_SHOW_CAMPAIGNS) if read.number > call.number and read.was_received)
+    return any(read.params.get("id", campaign_id) == campaign_id for read in reads)
 
 
 def may_do_less(clean: Caused, run: Caused, placement: Placement) -> bool:
@@ -261,19 +261,11 @@ def differences(clean: Caused, run: Caused, placement: Placement) -> Iterator[Ca
             yield _cause(
                 clean, run, effect, f"its calls caused {_counted(actual, what)} instead of {expected}", (what,)
             )
-    if is_alike and not is_excused and not is_act:
-        yield from _other_campaigns(clean, run)
+    if is_alike and not is_excused and not is_act and run.campaigns != clean.campaigns:
+        text = "its calls were for other campaigns than in the clean run"
+        yield _cause(clean, run, "other campaigns", text, _ON_CAMPAIGNS)
     if not run.is_informed(clean):
         yield from _stopped(clean, run)
-
-
-def _other_campaigns(clean: Caused, run: Caused) -> Iterator[Cause]:
-    """Yield a cause if equal numbers belong to other campaigns, such as a start to the one and a cancel to another."""
-    before, after = clean.campaigns, run.campaigns
-    changed = [shape for shape in sorted({*before, *after}) if before[shape] != after[shape]]
-    texts = [f"{_counted(after[shape], 'campaigns')} with {shape} instead of {before[shape]}" for shape in changed]
-    if texts:
-        yield _cause(clean, run, "other campaigns", f"its calls caused {'; '.join(texts)}", tuple(_ON_CAMPAIGNS))
 
 
 def _stopped(clean: Caused, run: Caused) -> Iterator[Cause]:
@@ -289,7 +281,7 @@ def _stopped(clean: Caused, run: Caused) -> Iterator[Cause]:
             yield _cause(clean, run, "stopped polling", text)
 
 
-def _cause(clean: Caused, run: Caused, effect: str, text: str, changed: Sequence[str] = ()) -> Cause:
+def _cause(clean: Caused, run: Caused, effect: str, text: str, changed: Collection[str] = ()) -> Cause:
     """Return the cause of an effect; it shows the records of what has changed, and calls that the clean run has not."""
     names = {**clean.names, **run.names}
     of_clean, of_run = Counter(clean.effects), Counter(run.effects)

@@ -208,7 +208,9 @@ def _is_wrong_quietly(clean: JudgedRun, run: JudgedRun, placement: Placement) ->
     if not isinstance(run.raised, AssertionError) or placement.has("choice"):
         return False
     files = [frame.f_code.co_filename for frame, _ in walk_tb(run.raised.__traceback__)]
-    own = [file for file in files if is_of_test(file)]
+    own = [
+        file for file in files if is_of_test(file) and not file.endswith("conftest.py")
+    ]  # whose hooks may be around it
     return own[:1] == own[-1:] != [] and not may_do_less(clean.caused, run.caused, placement)
 
 
@@ -236,10 +238,10 @@ def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[
 
 def _more_duplicates(clean: JudgedRun, run: JudgedRun) -> Iterator[Cause]:
     """Yield the ledger's lists that are longer than in the clean run, if the client's calls also caused more."""
-    is_more = {what: count > clean.caused.numbers[what] for what, count in run.caused.numbers.items()}
+    more = run.caused.numbers - clean.caused.numbers
     for name, count in run.duplicates.items():
         clean_count = clean.duplicates.get(name, 0)
-        if count > clean_count and is_more["campaigns" if name == "cloned-campaigns" else "executions"]:
+        if count > clean_count and more["campaigns" if name == "cloned-campaigns" else "executions"]:
             of_clean = clean_count or "none"
             message = f"the ledger's list of {name.replace('-', ' ')} has {count}, and in the clean run {of_clean}"
             yield Cause("breach", name, message)
