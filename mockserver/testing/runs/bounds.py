@@ -9,6 +9,7 @@ from typing import NamedTuple
 from mockserver.contract.lifecycles import FINAL
 from mockserver.contract.text import json_value
 from mockserver.core.instants import DAY, SECOND, Duration, retry_after_date, to_datetime
+from mockserver.core.scheduler import next_due
 from mockserver.core.state.journal import JournalEntry
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
@@ -70,18 +71,21 @@ def bounds_beyond(clean: Used) -> Bounds:
 
 def drain(hosted: HostedSandbox) -> bool:
     """
-    Deliver after the test's end what is under way, each event at its own instant; return True if there was any.
+    Let everything that is due after the test's end happen, if there is a receiver for it; return True if there was anything.
 
-    It ends at a request that gets no answer: the receiver has ended with the test, and nothing follows from what it misses.
+    Each event is delivered at its own instant. A request that gets no answer is the last one: its receiver has ended with the
+    test, and nothing follows from what it misses.
     """
-    has_drained = False
-    for _ in range(_DRAINED_MAX):
-        with hosted.sandbox.lock:
-            under_way = [row for row in hosted.sandbox.outbox.deliveries.values() if not row.has_ended]
-            is_missed = any(row.attempts and row.attempts[-1].status is None for row in under_way)
-        if not under_way or (has_drained and is_missed):
+    state, steps = hosted.sandbox, 0
+    while steps < _DRAINED_MAX:
+        with state.lock:
+            has_receivers = any(tenant.webhooks for tenant in state.tenants.values())
+            under_way = [row.attempts[-1:] for row in state.outbox.deliveries.values() if not row.has_ended]
+            is_missed = any(attempt.status is None for attempts in under_way for attempt in attempts)
+            is_idle = next_due(state) is None
+        if is_idle or not has_receivers or (steps and is_missed):
             break
-        has_drained = True
+        steps += 1
         try:
             hosted.advance(to="next")
         except (
@@ -90,7 +94,7 @@ def drain(hosted: HostedSandbox) -> bool:
             ValueError,
         ):  # the loop of a receiver or the calendar has ended, or a bound is reached
             break
-    return has_drained
+    return steps > 0
 
 
 class Watch:

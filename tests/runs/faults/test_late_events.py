@@ -72,6 +72,31 @@ def test_a_receiver_gets_a_delayed_event_before_its_run_is_judged(
     assert found == [row.message for row in report.findings], report.text()
 
 
+def test_what_a_receiver_does_in_each_run_once_the_test_has_ended_is_no_difference(
+    explore: Callable[..., ExploreReport],
+) -> None:
+    """The session that is pending at the end expires before the delayed event arrives, as it does after the clean run."""
+
+    def test(sandbox: Sandbox) -> None:
+        def on_event(request: Any) -> int:
+            if request.json()["data"].get("status") == "expired":
+                body = {"name": "Socorro", "platform": "chatapp", "templateId": "template_t", "cadence": 4}
+                sandbox.call("POST", "/v1/campaigns", json=body, timeout=5)
+            return 204
+
+        sandbox.apply(given={"templates": [{"id": "template_t"}], "chats": {"count": 3}})
+        sandbox.receive_webhooks(on_event)
+        for _ in range(2):
+            session = sandbox.call("POST", SESSIONS, json={}, timeout=5).json()["sessionId"]
+        sandbox.complete_session(session)
+        sandbox.advance("1m")
+
+    report = explore(test)
+
+    assert [] == report.findings, report.text()
+    assert (2, 2) == (report.clean.deliveries, report.verdicts["survived"])
+
+
 @contextmanager
 def served(received: list[bytes]) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
