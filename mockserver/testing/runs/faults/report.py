@@ -15,7 +15,7 @@ from mockserver.testing.runs.faults import waits
 from mockserver.testing.runs.faults.findings import ExploreFinding
 from mockserver.testing.runs.faults.options import ANY, ExploreOptions
 from mockserver.testing.runs.faults.placements import Placement
-from mockserver.testing.runs.faults.tables import ACTS, FAULTS, NAMES, variant_of
+from mockserver.testing.runs.faults.tables import ACTS, FAULTS, NAMES, TIME_ZONE, variant_of
 from mockserver.testing.runs.faults.verdicts import MEANINGS, NO_TIMEOUT, ORDER
 from mockserver.version import REPORT_VERSION
 
@@ -325,6 +325,8 @@ class ExploreReport(ReportOfFindings):
             yield f"{_PAIRS} ({self._option('pairs', 0)})"
         elif coverage.pairs.left > 0 and not unbegun:
             yield f"{_of(coverage.pairs.left, 'pair')} beyond the budget of {options.pairs} runs"
+        if self.of_command and options.has_fault(TIME_ZONE):
+            yield f"{TIME_ZONE}: the command has a process of its own"
         if self.clean.deliveries == 0:
             yield "faults of deliveries: the clean run delivered no event"
         absent = [name for name in ACTS if options.has_fault(name) and name not in coverage.possible]
