@@ -160,9 +160,8 @@ def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Name
                 return exploration.prepare(server._create_as_client(config, sandbox.now), placement)
 
             control, failed = runs.run(own, placement, create)
-            control.stop()
             with control.sandbox:
-                yield Outcome(control, failed)
+                yield Outcome.of(control, failed)
 
     with progress() as show, MockServer() as server:
         exploration.run(subject, show)

@@ -92,9 +92,8 @@ class ItemExploration:
         control, self._control = self._control, None
         if control is None:
             raise raised or ValueError(_OTHER_FIXTURE)
-        control.stop()
         with control.sandbox:
-            yield Outcome(control, raised)
+            yield Outcome.of(control, raised)
 
     def close(self) -> None:
         """End a run that was not judged, and close its sandbox."""

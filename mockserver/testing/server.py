@@ -6,7 +6,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 __tracebackhide__ = is_refusal
 _LATEST_MAX = 20
-_EXPLORED_AT = "2026-03-01T12:00:00Z"
+_INTERLEAVED_AT = "2026-03-01T12:00:00Z"
 _CLOSED_PORTS_MAX = 8  # a late call gets 410 there, and does not reach another sandbox at the same port
 
 
@@ -294,7 +294,7 @@ class MockServer:
 
         Args:
             function: The test: it takes a fresh sandbox, and raises if the client fails. Its clock is frozen.
-            settings: Arguments of `sandbox` for each run; without `now` each begins at 2026-03-01T12:00:00Z.
+            settings: Arguments of `sandbox` for each run; without `now` each begins at the present of the first one.
             test: The name in the report; by default that of the function.
             failures: A folder for the scenario documents of the findings; None writes none.
             **options: Fields of `ExploreOptions`, such as `faults=("drop-after",)` and `pairs=60`.
@@ -313,7 +313,7 @@ class MockServer:
         check_function("explore", function, "a function of a sandbox")
         own = ("settings", "test", "failures")
         check_names("explore", options, (*own, *names_of(ExploreOptions)))
-        values = _settings_of_runs("explore", settings)
+        values = _settings_of_runs("explore", settings, datetime.now(UTC))
         name = str(test or getattr(function, "__qualname__", type(function).__qualname__))
         report = explore(lambda: self.sandbox(**values), function, ExploreOptions(**options), name)
         if failures is not None:
@@ -361,7 +361,7 @@ class MockServer:
         for name, part in (("setup", setup), ("check", check)):
             if part is not None:
                 check_function(f"interleave: {name}", part, "a function of a sandbox")
-        values = _settings_of_runs("interleave", settings)
+        values = _settings_of_runs("interleave", settings, _INTERLEAVED_AT)
         search = Search(
             make_sandbox=lambda: self.sandbox(**values),
             setup=setup,
@@ -415,8 +415,8 @@ class MockServer:
         return f"<MockServer {self._host.origin}, {len(self._host.sandboxes)} sandboxes>"
 
 
-def _settings_of_runs(what: str, settings: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the settings of each run of a search; TypeError for what is no mapping."""
+def _settings_of_runs(what: str, settings: Mapping[str, Any] | None, now: datetime | str) -> dict[str, Any]:
+    """Return the settings of each run of a search, which begins at `now` unless they name another instant; TypeError for what is no mapping."""
     if settings is not None and not isinstance(settings, Mapping):
         raise TypeError(f"{what}: got settings={settings!r}; expected arguments of `sandbox` by their names")
-    return {"now": _EXPLORED_AT, **(settings or {})}
+    return {"now": now, **(settings or {})}

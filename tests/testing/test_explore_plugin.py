@@ -915,3 +915,28 @@ def test_what_the_clean_runs_show_is_below_the_line_of_a_test_that_passes(suite:
             "  the clean run made no call, so nothing was explored",
         ]
     )
+
+
+def test_a_failed_assertion_of_an_explored_test_is_silent_also_if_a_hook_of_a_conftest_is_around_it(
+    suite: Suite,
+) -> None:
+    suite.pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(wrapper=True)
+        def pytest_pyfunc_call(pyfuncitem):
+            return (yield)
+        """
+    )
+    result = suite.run(
+        CLIENT
+        + """
+    @pytest.mark.mockserver_explore(faults=("internal-error",), choices=())
+    def test_listing(mockserver):
+        assert 200 == list_campaigns(mockserver)
+"""
+    )
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*silent: AssertionError at 1 placement"])

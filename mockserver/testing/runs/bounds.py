@@ -9,15 +9,20 @@ from typing import NamedTuple
 from mockserver.contract.lifecycles import FINAL
 from mockserver.contract.text import json_value
 from mockserver.core.instants import DAY, SECOND, Duration, retry_after_date, to_datetime
+from mockserver.core.scheduler import next_due
 from mockserver.core.state.journal import JournalEntry
+from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1 import real_time
 from mockserver.testing.run_end import RunEnded, is_socket_thread, refuse_calls
 
 NEED = "a controlled run"  # what needs the sandbox in this process
+_DRAINED_MAX = 100  # steps of the clock
 READS_AFTER_FINAL = 20
 ROW_LONGER = 50
-_READS = {"readCampaign": "id", "readExecution": "executionId", "readConnectionSession": "sessionId"}
+OTHER_CLOCK = "the client may read the computer's clock, which does not move with the sandbox's"
+# The operations by which a client polls, each with the parameter that names the record.
+POLLS = {"readCampaign": "id", "readExecution": "executionId", "readConnectionSession": "sessionId"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,34 @@ def bounds_beyond(clean: Used) -> Bounds:
         row=clean.row + ROW_LONGER,
         after_final=clean.after_final + READS_AFTER_FINAL,
     )
+
+
+def drain(hosted: HostedSandbox) -> bool:
+    """
+    Let everything that is due after the test's end happen, if there is a receiver for it; return True if there was anything.
+
+    Each event is delivered at its own instant. A request that gets no answer is the last one: its receiver has ended with the
+    test, and nothing follows from what it misses.
+    """
+    state, steps = hosted.sandbox, 0
+    while steps < _DRAINED_MAX:
+        with state.lock:
+            has_receivers = any(tenant.webhooks for tenant in state.tenants.values())
+            under_way = [row.attempts[-1:] for row in state.outbox.deliveries.values() if not row.has_ended]
+            is_missed = any(attempt.status is None for attempts in under_way for attempt in attempts)
+            is_idle = next_due(state) is None
+        if is_idle or not has_receivers or (steps and is_missed):
+            break
+        steps += 1
+        try:
+            hosted.advance(to="next")
+        except (
+            ControlError,
+            RunEnded,
+            ValueError,
+        ):  # the loop of a receiver or the calendar has ended, or a bound is reached
+            break
+    return steps > 0
 
 
 class Watch:
@@ -117,7 +150,8 @@ class Watch:
                 if is_socket:
                     self.by_socket.add(exchange.n)
                 self._count(exchange)
-            self.ended = self.ended or self._reached()
+            ended = self.ended or self._reached()
+            self.ended = None if ended is None else f"{ended}{self._on_clocks()}"
         if self.ended is not None:
             refuse_calls(self._hosted, self.ended)
             if not is_socket:
@@ -138,7 +172,7 @@ class Watch:
         if exchange.limited_at is not None:
             date = retry_after_date(exchange.retry_after) or exchange.limited_at
             self._asked += max(0, date - exchange.limited_at)
-        record_id = exchange.call.params.get(_READS.get(exchange.operation or "", ""), "")
+        record_id = exchange.call.params.get(POLLS.get(exchange.operation or "", ""), "")
         if not record_id:
             return
         if record_id in self._final:
@@ -163,6 +197,12 @@ class Watch:
         is_repeated = key == self._last and not changes and not is_pending
         self._row, self._last = (self._row + 1 if is_repeated else 1), key
         self._longest = max(self._longest, self._row)
+
+    def _on_clocks(self) -> str:
+        """Return what may keep a client that waits from its end, as the rest of a sentence."""
+        waited = self._state.now - self._began_at
+        is_ahead = self._state.clock.frozen and waited > real_time.microseconds() - self._began
+        return f"; {OTHER_CLOCK}" if is_ahead else ""
 
     def _reached(self) -> str | None:
         calls, virtual = self._state.journal.last_exchange, self._state.now - self._began_at

@@ -142,7 +142,7 @@ class ReportOfFindings:
 
 def document_name(test: str, cause: Cause) -> str:
     """Return the name of the document of a finding, which a file has too."""
-    what = file_name(cause.name)
+    what = file_name(f"{cause.name} {cause.effect}".strip())
     if len(what) > _CAUSE_CHARS:
         what = f"{what[: _CAUSE_CHARS // 2]}-{what[-_CAUSE_CHARS // 2 :]}"
     return f"{file_name(test)}-{cause.verdict}-{what}"

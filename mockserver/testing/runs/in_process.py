@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import os
 import random
 import sys
 import threading
@@ -30,6 +31,7 @@ _LEAST_S = 0.05  # of a run: shorter ones are those of a loop that waits for ano
 # Packages whose sleeps are no client's: they wait for a process, a thread or the next turn of a server's loop.
 _OTHERS = ("mockserver", "threading", "subprocess", "concurrent", "multiprocessing", "asyncio", "uvicorn", "hypercorn")
 _SEED = 20_260_301
+_TZ = "TZ"
 
 
 class Sleep(NamedTuple):
@@ -67,8 +69,11 @@ class RunInProcess:
         self._standard: dict[str, Any] = {}
         self._restore: list[Callable[[], object]] = []
 
-    def start(self) -> None:
-        """Seed the random numbers, and record the sleeps from here on."""
+    def start(self, time_zone: str | None = None) -> None:
+        """Seed the random numbers, and record the sleeps from here on; let the process have another time zone, if one is given."""
+        if time_zone is not None:
+            self._restore.append(functools.partial(_set_time_zone, os.environ.get(_TZ)))
+            _set_time_zone(time_zone)
         self._restore.append(functools.partial(random.setstate, random.getstate()))
         random.seed(_SEED)
         numpy_random: Any = getattr(sys.modules.get("numpy"), "random", None)
@@ -122,6 +127,15 @@ class RunInProcess:
         for sleep in (time.sleep, asyncio.sleep):
             owner = getattr(sleep, "__self__", None)  # the sandbox, or its `aio`
             self.sleeps_by_sandbox |= getattr(owner, "sandbox", owner) is self._sandbox
+
+
+def _set_time_zone(name: str | None) -> None:
+    """Set the time zone of the process, None for that of the machine; not every platform can."""
+    if name is None:
+        del os.environ[_TZ]
+    else:
+        os.environ[_TZ] = name
+    time.tzset()
 
 
 def _recording_sleep(run: RunInProcess) -> Callable[[float], None]:

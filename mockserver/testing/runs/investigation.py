@@ -159,6 +159,7 @@ class ControlledRun:
         sandbox: A fresh one of this process.
         bounds: Those of the run.
         in_process: The client runs in this process, where its random numbers and its sleeps are known.
+        time_zone: The time zone of this process during the run; None for that of the machine.
 
     Attributes:
         sandbox: That of the run.
@@ -166,13 +167,15 @@ class ControlledRun:
         in_process: Its random numbers and sleeps; None for a client in another process.
     """
 
-    def __init__(self, sandbox: Sandbox, bounds: Bounds, *, in_process: bool = True) -> None:
+    def __init__(
+        self, sandbox: Sandbox, bounds: Bounds, *, in_process: bool = True, time_zone: str | None = None
+    ) -> None:
         sandbox.is_repeated = True
         self.sandbox = sandbox
         self.watch = Watch(self.hosted, bounds)
         self.in_process = RunInProcess(sandbox) if in_process else None
         if self.in_process is not None:
-            self.in_process.start()
+            self.in_process.start(time_zone)
 
     @property
     def hosted(self) -> HostedSandbox:

@@ -94,7 +94,8 @@ def test_a_write_has_every_fault_and_a_read_each_that_differs(mockserver_server:
         "createConnectionSession": [*writes, *barred],
         "listCampaigns": [*reads, *barred, *of_session],
     } == by_operation
-    assert (len(writes) + len(reads) + 2 * len(barred) + len(of_session), 3) == (
+    of_process = 1
+    assert (len(writes) + len(reads) + 2 * len(barred) + len(of_session) + of_process, 3) == (
         report.coverage.singles.tried,
         report.coverage.singles.merged,
     )
@@ -326,7 +327,9 @@ def test_a_second_run_that_makes_fewer_calls_of_each_operation_is_explored(mocks
 
     report = mockserver_server.explore(test, choices=(), faults=("internal-error",))
 
-    assert (False, False, 5) == (report.failed, report.deterministic, report.coverage.singles.tried)
+    singles = report.coverage.singles
+    assert (False, False, 4) == (report.failed, report.deterministic, singles.tried)
+    assert ["internal-error at call 4 (listCampaigns)"] == [each.describe() for each in singles.not_tried]
 
 
 def test_the_pairs_of_a_client_that_is_not_deterministic_are_counted_by_operation_and_none_is_left_out(
@@ -344,7 +347,7 @@ def test_the_pairs_of_a_client_that_is_not_deterministic_are_counted_by_operatio
     steps = [step for placement, _ in runs(mockserver_server, test, options) for step in placement]
 
     assert not report.deterministic
-    assert (6, 0, 6) == astuple(report.coverage.pairs)
+    assert (6, 0, 6, []) == astuple(report.coverage.pairs)
     assert all(step.call == step.nth for step in steps)
 
 
@@ -712,7 +715,7 @@ def test_a_variant_is_tried_once_for_each_operation(mockserver_server: MockServe
 
     report = mockserver_server.explore(test, faults=("rate-limit-date", "rate-limit-twice"), choices=())
 
-    assert {"placements": 8, "merged": 4, "tried": 4} == report.coverage.singles.as_json()
+    assert {"placements": 8, "merged": 4, "tried": 4, "notTried": 0} == report.coverage.singles.as_json()
 
 
 @pytest.mark.parametrize(("attempts", "found"), [(2, {"outage": "crashed"}), (4, {})])
@@ -767,7 +770,8 @@ def test_the_document_and_the_lines_of_a_variant_replay_it(mockserver_server: Mo
         answers.append(seen)
         assert {(200, None)} == {*seen}
 
-    report = mockserver_server.explore(test, faults=(name,), choices=())
+    settings = {"now": "2026-03-01T12:00:00Z"}
+    report = mockserver_server.explore(test, settings=settings, faults=(name,), choices=())
     explored, count = answers[2], len(answers)
     finding = next(iter(report.findings), None)  # a test that reports an outage for good has none
     step = Placement.of(ExploreStep("fault", "listCampaigns", 1, 1, name))
@@ -949,7 +953,7 @@ def test_beyond_the_budget_each_fault_is_tried_at_the_first_calls_of_each_operat
     first = "4 single placements are beyond the budget of 4 (`runs`): each fault is tried at the first calls of each operation"
     assert first == report.text().splitlines()[0]
     assert first == report.entry()["notes"][0]
-    assert {"placements": 8, "merged": 0, "tried": 4} == report.entry()["singles"]
+    assert {"placements": 8, "merged": 0, "tried": 4, "notTried": 0} == report.entry()["singles"]
     assert not report.failed
 
 
@@ -1172,7 +1176,8 @@ def _run(test: Any, sandbox: Sandbox) -> BaseException | None:
     try:
         test(sandbox)
     except BaseException as failure:  # noqa: BLE001 - a run may be ended at a bound
-        return failure
+        frames = failure.__traceback__
+        return failure.with_traceback(frames.tb_next if frames else None)  # as if the exploration itself had called it
     return None
 
 
@@ -1231,7 +1236,7 @@ def test_a_paused_template_is_equal_before_each_call_up_to_the_first_that_depend
 
     report = mockserver_server.explore(test, settings={"given": given}, faults=("template-paused",), choices=())
 
-    assert {"placements": 7, "merged": 4, "tried": 3} == report.coverage.singles.as_json()
+    assert {"placements": 7, "merged": 4, "tried": 3, "notTried": 0} == report.coverage.singles.as_json()
 
 
 def test_a_lost_answer_of_a_refused_call_is_equal_to_a_lost_call(mockserver_server: MockServer) -> None:
@@ -1240,4 +1245,4 @@ def test_a_lost_answer_of_a_refused_call_is_equal_to_a_lost_call(mockserver_serv
 
     report = mockserver_server.explore(test, faults=("drop-before", "drop-after"), choices=())
 
-    assert {"placements": 2, "merged": 1, "tried": 1} == report.coverage.singles.as_json()
+    assert {"placements": 2, "merged": 1, "tried": 1, "notTried": 0} == report.coverage.singles.as_json()

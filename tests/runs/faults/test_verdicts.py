@@ -518,7 +518,7 @@ def test_a_row_of_equal_calls_that_changes_nothing_is_endless(explore: Callable[
     report = explore(test, faults=("drop-before",), operations=("startCampaign",))
 
     assert {"endless"} == causes(report)
-    assert "52 equal calls in a row changed nothing" == report.findings[0].message
+    assert report.findings[0].message.startswith("52 equal calls in a row changed nothing; ")
 
 
 def test_sends_that_stall_go_on_after_twenty_reads(explore: Callable[..., ExploreReport]) -> None:
@@ -618,13 +618,125 @@ def test_a_test_that_causes_another_number_each_time_is_never_silent(explore: Ca
 
 def test_a_crash_fails_only_a_strict_exploration(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        assert sandbox.call("GET", "/v1/campaigns", timeout=5).status == 200
+        if sandbox.call("GET", "/v1/campaigns", timeout=5).status != 200:
+            raise KeyError("campaigns")
 
     lax, strict = (explore(test, faults=("internal-error",), strict=strict) for strict in (False, True))
 
-    assert [("crashed", "AssertionError", False), ("crashed", "AssertionError", True)] == [
+    assert [("crashed", "KeyError", False), ("crashed", "KeyError", True)] == [
         (report.findings[0].verdict, report.findings[0].cause, report.failed) for report in (lax, strict)
     ]
+
+
+def listed(sandbox: Sandbox) -> list[Any]:
+    """Return the campaigns; none if the read fails, which the client does not report."""
+    answer = sandbox.call("GET", "/v1/campaigns", timeout=5)
+    return list(answer.json()["campaigns"]) if answer.status == 200 else []
+
+
+def finds_its_campaign(sandbox: Sandbox) -> None:
+    prepared(sandbox)
+    campaign = create(sandbox)
+    assert campaign in [row["id"] for row in listed(sandbox)]
+
+
+def test_a_failed_assertion_of_the_test_is_silent(explore: Callable[..., ExploreReport]) -> None:
+    report = explore(finds_its_campaign, faults=("internal-error",), operations=("listCampaigns",))
+
+    assert [("silent", "AssertionError", True)] == [(row.verdict, row.cause, report.failed) for row in report.findings]
+
+
+@pytest.mark.parametrize(
+    "tolerates", [(AssertionError,), (("listCampaigns", "internal-error", "silent", "the list may be empty"),)]
+)
+def test_a_failed_assertion_is_tolerated_by_its_type_or_by_a_row(
+    explore: Callable[..., ExploreReport], tolerates: tuple[Any, ...]
+) -> None:
+    options: dict[str, Any] = {"faults": ("internal-error",), "operations": ("listCampaigns",)}
+
+    report = explore(finds_its_campaign, tolerates=tolerates, strict=True, **options)
+
+    assert (1, False) == (report.verdicts["reported"], report.failed)
+
+
+def test_a_failed_assertion_of_the_clients_own_module_is_its_crash(explore: Callable[..., ExploreReport]) -> None:
+    client: dict[str, Any] = {}
+    source = "def first(rows):\n    assert rows, 'no campaign'\n    return rows[0]\n"
+    exec(compile(source, "/srv/shop/client.py", "exec"), client)  # noqa: S102 - a module of its own
+
+    def test(sandbox: Sandbox) -> None:
+        prepared(sandbox)
+        create(sandbox)
+        client["first"](listed(sandbox))
+
+    report = explore(test, faults=("internal-error",), operations=("listCampaigns",))
+
+    assert [("crashed", "AssertionError", False)] == [
+        (row.verdict, row.cause, report.failed) for row in report.findings
+    ]
+
+
+def test_an_assertion_that_fails_for_what_another_did_is_a_crash(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
+        prepared(sandbox)
+        campaign = create(sandbox)
+        start(sandbox, campaign)
+        sandbox.sleep(600)
+        assert status(sandbox, campaign) == "completed"
+
+    report = explore(test, faults=("campaign-canceled",), operations=("readCampaign", "startCampaign"))
+
+    assert set() == causes(report)
+
+
+def test_only_a_sleep_between_the_last_calls_excuses_a_client_that_never_stops(
+    explore: Callable[..., ExploreReport],
+) -> None:
+    """A client may have a deadline by the computer's clock, which stands while it sleeps; a busy loop has none."""
+
+    def test(sandbox: Sandbox, pause_s: float) -> None:
+        prepared(sandbox)
+        sandbox.sleep(60)
+        while True:
+            try:
+                sandbox.call("GET", "/v1/campaigns", timeout=5)
+                return
+            except LOST:
+                sandbox.sleep(pause_s) if pause_s else None
+
+    waiting, busy = (
+        explore(partial(test, pause_s=pause_s), faults=("outage-for-good",), operations=("listCampaigns",))
+        for pause_s in (15, 0)
+    )
+
+    assert set() == causes(waiting)
+    assert {"endless"} == causes(busy, "breach")
+
+
+def test_a_placement_that_changes_nothing_is_not_tried(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
+        sandbox.receive_webhooks(lambda request: 204)
+        session = json.loads(sandbox.call("POST", SESSIONS, json={}, timeout=5).body)["sessionId"]
+        sandbox.complete_session(session)
+        sandbox.advance("1m")
+
+    report = explore(test, faults=("before-answer",))
+
+    assert (0, 1) == (report.verdicts["survived"], report.entry()["singles"]["notTried"])
+    assert "1 placement that changed nothing, such as before-answer at delivery 1" in report.text()
+
+
+def test_an_event_that_a_call_causes_comes_before_its_answer(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
+        sandbox.receive_webhooks(lambda request: 204)
+        sandbox.on("readEntrypoint").nth(1).complete_session()
+        sandbox.call("POST", SESSIONS, json={}, timeout=5)
+        sandbox.call("GET", "/v1/entrypoints/entrypoint_none", timeout=5)
+        sandbox.advance("1m")
+
+    report = explore(test, faults=("before-answer",))
+
+    assert (1, 0) == (report.verdicts["survived"], report.entry()["singles"]["notTried"])
 
 
 def restarting(sandbox: Sandbox, tries: int = 2) -> None:

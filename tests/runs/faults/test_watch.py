@@ -19,7 +19,10 @@ from mockserver.testing.runs.bounds import Bounds, Watch
     [
         (Bounds(calls=2), "the run made more than 2 calls"),
         (Bounds(row=2), "3 equal calls in a row changed nothing"),
-        (Bounds(virtual=DAY), "the run took more than 1 days of the sandbox's clock, until 2026-03-03T12:00:00+00:00"),
+        (
+            Bounds(virtual=DAY),
+            "the run took more than 1 days of the sandbox's clock, until 2026-03-03T12:00:00+00:00; the client may read the computer's clock, which does not move with the sandbox's",
+        ),
     ],
 )
 def test_a_run_ends_at_its_bound(mockserver_server: MockServer, bounds: Bounds, reason: str) -> None:

@@ -69,9 +69,11 @@ def by_socket(run: Run, watch: Watch) -> frozenset[int]:
 
 
 def _delivered(run: Run) -> list[Delivered]:
-    """Return the attempts to deliver that had no fault, in the order in which rules count them."""
+    """Return the attempts to deliver that had no fault and were answered, in the order in which rules count them."""
     attempts = []
     for delivery in run.deliveries.values():
         row = delivery.seq, delivery.event.kind, delivery.webhook_id
-        attempts += [(attempt.at, *row) for attempt in delivery.attempts if attempt.fault is None]
-    return [Delivered(n, kind, endpoint) for n, (_, _, kind, endpoint) in enumerate(sorted(attempts), start=1)]
+        genuine = [attempt for attempt in delivery.attempts if attempt.fault is None]
+        attempts += [(attempt.at, *row, attempt.status is not None) for attempt in genuine]
+    numbered = enumerate(sorted(attempts), start=1)
+    return [Delivered(n, kind, endpoint) for n, (_, _, kind, endpoint, is_answered) in numbered if is_answered]

@@ -1,29 +1,36 @@
 """
-What the calls of a client caused in one run, in numbers, and the difference from the clean run.
+What the calls of a client caused in one run, and the difference from the clean run.
 
 1. Only what a call of the API caused counts; what timers, rules or other people cause does not.
 2. A session or an upload counts if its answer reached the client: nothing lists those, so a client whose answer was lost
    cannot avoid the second one.
-3. A cancel counts if it took effect, or if it was refused because the campaign had ended: the client asked for it. A
-   campaign that has ended by itself, or by another, needs none; nor does a draft that another has canceled need a start.
-4. Less is no difference if the service refused a call, and the client received that: it cannot do what is refused.
+3. A cancel counts if it took effect or was refused: the client asked for it.
+4. Less is no difference if the client received the reason: a refusal, an end, a paused template or an empty list that the
+   clean run did not get, or an outdated answer. It is one if a call of that kind failed without an answer of the service, and
+   the client did not find out what became of it; and no reason is the refusal of a call whose first try took effect.
+5. More is a difference, but for campaigns after an act of another, and for a session in place of one that has ended without
+   a connection.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import NamedTuple
 
-from mockserver.contract.lifecycles import CAMPAIGN, SESSION
-from mockserver.contract.text import json_value
+from mockserver.contract.lifecycles import CAMPAIGN, FINAL, SESSION
 from mockserver.core.run import Run
-from mockserver.core.state.journal import JournalEntry
+from mockserver.testing.runs.bounds import POLLS
 from mockserver.testing.runs.faults.placements import Placement
-from mockserver.testing.runs.faults.tables import DELIVERY_FAULTS
+from mockserver.testing.runs.faults.tables import OUTDATED, READS
+from mockserver.testing.runs.findings import Cause
+from mockserver.trace.exchange import TOO_MANY, Exchange
+from mockserver.trace.sightings import Sighting, sightings_of
+from mockserver.trace.trace import Trace, sent_after
 
-_TOO_MANY = 429
+DIFFERS = "differs"
 _OPERATION_OF: Mapping[str, str] = MappingProxyType(
     {
         "campaigns": "createCampaign",
@@ -36,190 +43,272 @@ _OPERATION_OF: Mapping[str, str] = MappingProxyType(
 _CREATED: Mapping[str, str] = MappingProxyType(
     {"campaign": "campaigns", "execution": "executions", "session": "sessions"}
 )
-_SHOW_CAMPAIGNS = frozenset(("listCampaigns", "readCampaign", "readExecution"))
+_SHOW_CAMPAIGNS = ("listCampaigns", "readCampaign", "readExecution")
 _ON_CAMPAIGNS = frozenset(("campaigns", "executions", "cancels"))
+_SHOWN = 6  # calls that differ from the clean run
+
+Effect = tuple[str, str]  # a key of `_OPERATION_OF`, and the id of the record; of an execution that of its campaign
+Reason = tuple[object, ...]
+Asked = tuple[str | None, tuple[tuple[str, str], ...]]  # operation and parameters of the path
 
 
-class Caused(NamedTuple):
+class LastRead(NamedTuple):
+    """The end of a record that a client received, else its last read, None if that failed; the number of the last and of all."""
+
+    status: str | None
+    call: int
+    reads: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caused:
     """
-    What a client's calls caused.
+    What a client's calls caused, and what the client knew.
 
     Attributes:
-        numbers: Of `campaigns` created, `executions` started, `cancels`, `sessions` created and `uploads` stored.
-        campaigns: The campaigns that the client created, by what else it did to them: `created`, `created, started` and so on.
-        ended_campaigns: The campaigns of the client that ended by themselves or by another.
-        ended_drafts: Those of them that were never started.
-        dead_sessions: The sessions that ended without a connection.
-        refusals: The received refusals, by operation; not those that only ask to wait.
+        effects: What was done, in the order of the calls.
+        names: The names of the records, by id, for those that have one.
+        calls: The calls, in order.
+        reasons: What the client received that may let it stop: refusals, ends, states of templates, empty answers.
+        is_misled: An answer was outdated.
+        unresolved: The operations of failed calls of which the client did not find out what became of them.
+        polled: The last read of each record whose status the client polled, by its id.
+        dead_sessions: How many sessions ended without a connection.
     """
 
-    numbers: Mapping[str, int]
-    campaigns: Mapping[str, int]
-    ended_campaigns: int
-    ended_drafts: int
+    effects: Sequence[Effect]
+    names: Mapping[str, str]
+    calls: Sequence[Exchange]
+    reasons: frozenset[Reason]
+    is_misled: bool
+    unresolved: frozenset[str]
+    polled: Mapping[str, LastRead]
     dead_sessions: int
-    refusals: Mapping[str, int]
+
+    @property
+    def numbers(self) -> Counter[str]:
+        """The number of campaigns, executions, cancels, sessions and uploads."""
+        return Counter(what for what, _ in self.effects)
+
+    @property
+    def campaigns(self) -> Counter[str]:
+        """The number of campaigns that the client created, by what else it did to them: `campaigns, executions` and so on."""
+        done: dict[str, set[str]] = {}
+        for what, record_id in self.effects:
+            if what in _ON_CAMPAIGNS:
+                done.setdefault(record_id, set()).add(what)
+        return Counter(", ".join(sorted(each)) for each in done.values() if "campaigns" in each)
 
     def is_like(self, other: Caused) -> bool:
         """Return True if both have the same numbers, and the same was done to as many campaigns."""
         return (self.numbers, self.campaigns) == (other.numbers, other.campaigns)
 
+    def is_informed(self, clean: Caused) -> bool:
+        """Return True if the client received a reason to stop that the clean run has not."""
+        return not self.reasons <= clean.reasons
 
-def caused(run: Run) -> Caused:
+
+def caused(run: Run, trace: Trace) -> Caused:
     """
     Return what the client's calls caused.
 
     Args:
         run: The sandbox after the run. Lock: the caller holds it.
+        trace: That of the run.
     """
-    effects = list(_changes(run))
-    effects += _answered(run, effects)
-    numbers = Counter({**dict.fromkeys(_OPERATION_OF, 0), **Counter(what for what, _ in effects)})
-    done: dict[str, set[str]] = {}
-    for what, record_id in effects:
-        if what in _ON_CAMPAIGNS:
-            done.setdefault(record_id, set()).add(what)
-    shapes = Counter(", ".join(sorted(each)) for each in done.values() if "campaigns" in each)
-    dead = sum(session.status in SESSION.final - {"completed"} for _, session in run.records("session"))
-    final = [row for _, row in run.records("campaign") if row.id in done and row.status in CAMPAIGN.final]
-    ended = [done[row.id] for row in final if row.status != "canceled" or "cancels" not in done[row.id]]
-    drafts = sum("executions" not in each for each in ended)
+    events = (event for event in trace.deliveries if event.is_genuine and not event.is_lost)
+    of_events = (reason for event in events for reason in _ends(sightings_of(event)))
+    writes = [call for call in trace.calls if call.operation not in READS]
+    lost = [_asked(call) for call in writes if call.applied and call.has_to_be_retried]
+    of_answers = (reason for call in trace.calls for reason in _reasons(call, lost))
     return Caused(
-        numbers=numbers,
-        campaigns=shapes,
-        ended_campaigns=len(ended),
-        ended_drafts=drafts,
-        dead_sessions=dead,
-        refusals=_refusals(run),
+        effects=list(_effects(trace)),
+        names={campaign.id: campaign.name for _, campaign in run.records("campaign")},
+        calls=trace.calls,
+        reasons=frozenset((*of_events, *of_answers)),
+        is_misled=any(OUTDATED in call.fault for call in trace.calls),
+        unresolved=frozenset(call.operation or "" for call in writes if _is_unresolved(call, trace)),
+        polled=dict(_polled(trace)),
+        dead_sessions=sum(session.status in SESSION.final - {"completed"} for _, session in run.records("session")),
     )
 
 
-def _changes(run: Run) -> Iterator[tuple[str, str]]:
-    """Yield the id of each record that a call created or canceled, with what it counts as; for an execution its campaign."""
-    by_number = {exchange.n: exchange for exchange in run.exchanges}
-    for transition in run.transitions:
-        by = transition.cause.get("exchange")
-        exchange = by_number.get(by) if isinstance(by, int) else None
-        if exchange is None:
-            continue
-        what = _CREATED.get(transition.kind) if transition.source is None else None
-        if what == "executions":
-            yield what, exchange.call.params.get("id", "")
-        elif what is not None and (what != "sessions" or exchange.was_received):
-            yield what, transition.id
-        elif (transition.kind, transition.target) == ("campaign", "canceled"):
-            yield "cancels", transition.id
+def _effects(trace: Trace) -> Iterator[Effect]:
+    for kind, record_id, call in _created(trace):
+        if kind != "session" or call.was_received:
+            yield _CREATED[kind], call.params.get("id", record_id)
+    asked = (call.params["id"] for call in trace.of("cancelCampaign") if call.applied or _is_refusal(call))
+    yield from (("cancels", campaign_id) for campaign_id in dict.fromkeys(asked))
+    for call in trace.of("uploadMedia"):
+        if call.was_received and call.applied:
+            yield from [("uploads", "")] * _files(call)
 
 
-def _answered(run: Run, changes: Collection[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield what counts by its answer: each uploaded file, and for each campaign that had ended the first refused cancel."""
-    open_ids = {record_id for what, record_id in changes if what in _ON_CAMPAIGNS}
-    open_ids -= {record_id for what, record_id in changes if what == "cancels"}
-    for exchange in (each for each in run.exchanges if each.was_received):
-        if exchange.operation == "uploadMedia" and exchange.applied:
-            yield from [("uploads", "")] * _files(exchange)
-        if exchange.operation == "cancelCampaign" and exchange.call.params["id"] in open_ids:
-            campaign = run.find("campaign", exchange.call.params["id"])
-            if campaign is not None and campaign[1].status in CAMPAIGN.final:
-                open_ids.remove(campaign[1].id)
-                yield "cancels", campaign[1].id
+def _created(trace: Trace) -> Iterator[tuple[str, str, Exchange]]:
+    """Yield the kind and id of each record that a call created, and the call."""
+    for transition in trace.sandbox.transitions:
+        number = transition.cause.get("exchange")
+        call = trace.by_number(number) if isinstance(number, int) and transition.source is None else None
+        if call is not None and transition.kind in _CREATED:
+            yield transition.kind, transition.id, call
 
 
-def _files(exchange: JournalEntry) -> int:
-    answer = json_value(exchange.answer)
+def _files(call: Exchange) -> int:
+    answer = call.response_json
     return sum(isinstance(entry, dict) and "id" in entry for entry in answer) if isinstance(answer, list) else 1
 
 
-def _refusals(run: Run) -> Mapping[str, int]:
-    refused = Counter[str]()
-    for exchange in run.exchanges:
-        status = exchange.status or 0
-        if exchange.operation and 400 <= status < 500 and status != _TOO_MANY and exchange.was_received:
-            refused[exchange.operation] += 1
-    return refused
+def _is_refusal(call: Exchange) -> bool:
+    status = call.status or 0
+    return call.is_answered and 400 <= status < 500 and status != TOO_MANY
 
 
-def left_behind(run: Run) -> str:
+def _asked(call: Exchange) -> Asked:
+    return call.operation, tuple(call.params.items())
+
+
+def _reasons(call: Exchange, lost: Collection[Asked]) -> Iterator[Reason]:
+    """Yield what an answer shows that may let its client stop; not that a call is refused which took effect, but whose answer was lost."""
+    if _is_refusal(call) and _asked(call) not in lost:
+        yield call.operation, *call.params.values(), call.code
+    if not call.succeeded:
+        return
+    rows = list(sightings_of(call))
+    yield from _ends(rows)
+    for row in rows:
+        if row.kind == "template":
+            yield call.operation, row.id, row.shown.get("isOfficial"), row.shown.get("providerTemplateStatus") or None
+    body = call.response_json
+    if not rows and isinstance(body, dict) and any(value in ([], 0) for value in body.values()):
+        yield call.operation, "empty"
+
+
+def _ends(rows: Iterable[Sighting]) -> Iterator[Reason]:
+    return ((row.kind, row.id, row.status) for row in rows if row.status in FINAL)
+
+
+def _is_unresolved(call: Exchange, trace: Trace) -> bool:
+    """Return True if a call failed, and neither a repetition nor the end of its record answers for it."""
+    return call.has_to_be_retried and not any(_answers_for(call, later) for later in sent_after(call, trace.calls))
+
+
+def _answers_for(call: Exchange, later: Exchange) -> bool:
+    is_repetition = _asked(later) == _asked(call) and not later.has_to_be_retried
+    ended = {row.id for row in sightings_of(later) if row.status in FINAL}
+    return is_repetition or not ended.isdisjoint(call.params.values())
+
+
+def _polled(trace: Trace) -> Iterator[tuple[str, LastRead]]:
+    for operation, parameter in POLLS.items():
+        for record_id, reads in trace.grouped_by(parameter, operation):
+            statuses = [read.field("status") for read in reads]
+            status = next((status for status in statuses if status in FINAL), statuses[-1])
+            yield record_id, LastRead(status=status, call=reads[-1].number, reads=len(reads))
+
+
+def left_behind(trace: Trace, canceled: Collection[str]) -> str:
     """
     Return what calls created whose answers were lost, as text such as `1 campaign, 1 execution`; empty if there is nothing.
 
     What the client read later, it knows; a campaign that was canceled after all is not left behind, nor is its execution.
 
     Args:
-        run: The sandbox after the run. Lock: the caller holds it.
+        trace: That of the run.
+        canceled: The ids of the campaigns that were canceled.
     """
-    lost = {exchange.n: exchange for exchange in run.exchanges if exchange.operation and not exchange.was_received}
-    canceled = {row.id for _, row in run.records("campaign") if row.status == "canceled"}
-    counts = Counter(
-        _CREATED[kind]
-        for kind, exchange, campaign_id in _created(run, lost)
-        if campaign_id not in canceled and not _is_read_after(run, exchange.n, campaign_id)
-    )
-    counts["uploads"] = sum(_files(each) for each in lost.values() if each.operation == "uploadMedia" and each.applied)
+    counts = Counter[str]()
+    for kind, record_id, call in _created(trace):
+        campaign_id = call.params.get("id", record_id)
+        if not call.was_received and campaign_id not in canceled and not _is_read_after(trace, call, campaign_id):
+            counts[_CREATED[kind]] += 1
+    for call in trace.of("uploadMedia"):
+        if call.applied and not call.was_received:
+            counts["uploads"] += _files(call)
     return ", ".join(_counted(counts[what], what) for what in _OPERATION_OF if counts[what])
 
 
-def _created(run: Run, by: Mapping[int, JournalEntry]) -> Iterator[tuple[str, JournalEntry, str | None]]:
-    """Yield what these calls created: its kind, the call, and the campaign that it is or belongs to, if any."""
-    for transition in run.transitions:
-        number = transition.cause.get("exchange")
-        exchange = by.get(number) if isinstance(number, int) and transition.source is None else None
-        if exchange is not None and transition.kind in _CREATED:
-            is_campaign = transition.kind == "campaign"
-            yield transition.kind, exchange, transition.id if is_campaign else exchange.call.params.get("id")
-
-
-def _is_read_after(run: Run, number: int, campaign_id: str | None) -> bool:
+def _is_read_after(trace: Trace, call: Exchange, campaign_id: str) -> bool:
     """Return True if the client received a read of the campaign, or of the list of them, after a call."""
-    reads = (each for each in run.exchanges if each.n > number and each.operation in _SHOW_CAMPAIGNS)
-    return campaign_id is not None and any(
-        read.was_received and read.call.params.get("id", campaign_id) == campaign_id for read in reads
-    )
+    reads = (read for read in trace.of(*_SHOW_CAMPAIGNS) if read.number > call.number and read.was_received)
+    return any(read.params.get("id", campaign_id) == campaign_id for read in reads)
 
 
-def differences(clean: Caused, run: Caused, placement: Placement) -> list[str]:
+def may_do_less(clean: Caused, run: Caused, placement: Placement) -> bool:
+    """Return True if the client received what let it stop, or did not receive an event in time."""
+    return run.is_informed(clean) or run.is_misled or placement.withholds
+
+
+def differences(clean: Caused, run: Caused, placement: Placement) -> Iterator[Cause]:
     """
-    Return what the client's calls caused that differs from the clean run, as texts such as `2 campaigns instead of 1`.
+    Yield a cause for each effect of the client's calls that differs from the clean run, and for each record that it left too early.
 
     Args:
         clean: Of the clean run.
         run: Of the run with this placement.
         placement: Where the run had its faults.
     """
-    # A campaign that has ended by itself needs no cancel, and a draft no start; a session without a connection needs a new one.
-    may_lack = {
-        "cancels": run.ended_campaigns - clean.ended_campaigns,
-        "executions": run.ended_drafts - clean.ended_drafts,
-    }
-    may_add = {"sessions": run.dead_sessions - clean.dead_sessions}
-    texts = []
+    is_excused, is_act = may_do_less(clean, run, placement), placement.has("act")
+    is_alike = True
     for what, operation in _OPERATION_OF.items():
         expected, actual = clean.numbers[what], run.numbers[what]
-        is_less = actual < expected - max(0, may_lack.get(what, 0))
-        is_more = actual > expected + max(0, may_add.get(what, 0))
-        if is_less and not _may_cause_less(clean, run, placement, operation):
-            texts.append(f"{_counted(actual, what)} instead of {expected}")
+        instead = max(0, run.dead_sessions - clean.dead_sessions) if what == "sessions" else 0
+        is_less = actual < expected and (not is_excused or operation in run.unresolved)
         # A client may well answer an act of another by another campaign.
-        if is_more and not (what in _ON_CAMPAIGNS and placement.has("act")):
-            texts.append(f"{_counted(actual, what)} instead of {expected}")
-    is_like_clean = (run.refusals, run.ended_campaigns) == (clean.refusals, clean.ended_campaigns)
-    if not texts and not placement.has("choice", "act", "delivery") and is_like_clean:
-        shapes = sorted({*clean.campaigns, *run.campaigns})
-        changed = [shape for shape in shapes if clean.campaigns.get(shape, 0) != run.campaigns.get(shape, 0)]
-        texts += [
-            f"{_counted(run.campaigns.get(shape, 0), 'campaigns')} with {shape} instead of {clean.campaigns.get(shape, 0)}"
-            for shape in changed
-        ]
-    return texts
+        is_more = actual > expected + instead and not (is_act and what in _ON_CAMPAIGNS)
+        if is_less or is_more:
+            is_alike = False
+            effect = f"{'more' if is_more else 'fewer'} {what}"
+            yield _cause(
+                clean, run, effect, f"its calls caused {_counted(actual, what)} instead of {expected}", (what,)
+            )
+    if is_alike and not is_excused and not is_act and run.campaigns != clean.campaigns:
+        text = "its calls were for other campaigns than in the clean run"
+        yield _cause(clean, run, "other campaigns", text, _ON_CAMPAIGNS)
+    if not run.is_informed(clean):
+        yield from _stopped(clean, run)
+
+
+def _stopped(clean: Caused, run: Caused) -> Iterator[Cause]:
+    """Yield a cause for each polled record that the clean run read to its end, and this run only before it."""
+    started = {record_id for what, record_id in run.effects if what == "executions"}
+    for record_id, read in run.polled.items():
+        of_clean = clean.polled.get(record_id, read)
+        is_answered = read.status is not None and max(of_clean.reads, read.reads) > 1
+        is_draft = read.status == CAMPAIGN.initial and record_id not in started
+        if is_answered and not is_draft and of_clean.status in FINAL and read.status not in FINAL:
+            what = _named(record_id, run.names)
+            text = f"the client returned while {what} was still {read.status} at its last read (#{read.call})"
+            yield _cause(clean, run, "stopped polling", text)
+
+
+def _cause(clean: Caused, run: Caused, effect: str, text: str, changed: Collection[str] = ()) -> Cause:
+    """Return the cause of an effect; it shows the records of what has changed, and calls that the clean run has not."""
+    names = {**clean.names, **run.names}
+    of_clean, of_run = Counter(clean.effects), Counter(run.effects)
+    others = (("", of_run - of_clean), ("no ", of_clean - of_run))
+    records = [f"{no}{what}: {_named(id, names)}" for no, rows in others for what, id in rows if what in changed]
+    calls = list(_other_calls(clean, run))
+    return Cause(
+        verdict="silent",
+        name=DIFFERS,
+        message=f"the test passed, and {text}",
+        effect=effect,
+        shown=(*records, *calls[:_SHOWN]),
+    )
+
+
+def _other_calls(clean: Caused, run: Caused) -> Iterator[str]:
+    left = Counter((call.request, call.status) for call in clean.calls)
+    for call in run.calls:
+        left[call.request, call.status] -= 1
+        if left[call.request, call.status] < 0:
+            yield f"#{call.number} {call.operation} -> {call.outcome.removeprefix('status ')}"
+
+
+def _named(record_id: str, names: Mapping[str, str]) -> str:
+    name = names.get(record_id)
+    return record_id if name is None else f"campaign {name!r} ({record_id})"
 
 
 def _counted(count: int, what: str) -> str:
     return f"1 {what.removesuffix('s')}" if count == 1 else f"{count} {what}"
-
-
-def _may_cause_less(clean: Caused, run: Caused, placement: Placement, operation: str) -> bool:
-    refused = {name for name, count in run.refusals.items() if count > clean.refusals.get(name, 0)}
-    if operation in refused or (refused and placement.has("act", "choice")):
-        return True
-    withheld = (step for step in placement if step.kind == "delivery" and DELIVERY_FAULTS[step.name or ""].withholds)
-    return any(withheld)

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from mockserver.core.instants import Duration
 from mockserver.core.run import Run
-from mockserver.testing.runs.bounds import CLEAN, bounds_beyond
+from mockserver.testing.runs.bounds import CLEAN, bounds_beyond, drain
 from mockserver.testing.runs.faults import singles, waits
 from mockserver.testing.runs.faults.clean import Clean, by_socket, read_clean
 from mockserver.testing.runs.faults.findings import EffectsAlone, Findings
@@ -47,10 +47,27 @@ Show = Callable[[str], object]
 
 
 class Outcome(NamedTuple):
-    """A run that has ended, and the exception with which its test did; None if that passed."""
+    """
+    A run that has ended.
+
+    Attributes:
+        control: The run.
+        raised: The exception with which its test ended; None if it passed.
+        is_drained: Everything that was due has been delivered and done.
+    """
 
     control: ControlledRun
     raised: BaseException | None
+    is_drained: bool = False
+
+    @classmethod
+    def of(cls, control: ControlledRun, raised: BaseException | None) -> Outcome:
+        """End a run whose test has ended: in process its receivers get what is still due, if it has passed."""
+        if isinstance(raised, SystemExit) and not raised.code:
+            raised = None  # the program has ended in order
+        is_drained = raised is None and control.in_process is not None and drain(control.hosted)
+        control.stop()
+        return cls(control, raised, is_drained)
 
 
 class _Repeated(NamedTuple):
@@ -120,7 +137,7 @@ class Exploration:
         if not placement:
             sandbox.log.watch_choices(self.report.clean.choices_read)
         bounds = CLEAN if self._clean is None or not placement else bounds_beyond(self._clean.used)
-        control = ControlledRun(sandbox, bounds, in_process=self._is_in_process)
+        control = ControlledRun(sandbox, bounds, in_process=self._is_in_process, time_zone=placement.time_zone)
         control.hosted.counts_faults = not placement
         return control
 
@@ -193,14 +210,19 @@ class Exploration:
 
     def _read(self, placement: Placement, outcome: Outcome) -> JudgedRun:
         """Return a run as it is judged, and note its sleeps. Lock: the caller holds the sandbox's."""
-        control, raised = outcome
-        if isinstance(raised, SystemExit) and not raised.code:
-            raised = None  # the program has ended in order
+        control, raised, is_drained = outcome
+        if control.in_process is not None:
+            self._note_sleep(control.in_process.longest(), placement)
         of_clean = {} if self._clean is None or not placement else self._clean.bursts
-        run = read_run(control.hosted, control.watch.ended, raised, control.in_process, of_clean)
-        longest = control.in_process.longest() if control.in_process is not None else None
-        self._note_sleep(longest, placement)
-        return replace(run, waited=control.sandbox.clock.sleeps > 0 or longest is not None)
+        return read_run(
+            control.hosted,
+            control.watch.ended,
+            raised,
+            control.in_process,
+            of_clean,
+            placement,
+            is_drained=is_drained,
+        )
 
     def _note_sleep(self, longest: Sleep | None, placement: Placement) -> None:
         """Keep the longest sleep of the clean runs, or if they have none of the runs with faults."""
@@ -229,6 +251,7 @@ class Exploration:
             *singles.at_calls(clean.calls, clean.around, options),
             *singles.at_deliveries(clean.delivered, options),
             *singles.of_choices(self.report.clean.choices_read, clean.in_force, options),
+            *(singles.of_process(options) if self._is_in_process and clean.calls else ()),
         ]
         self.report.coverage.possible = {candidate.step.name for candidate in candidates if candidate.step.name}
         if options.prune:
@@ -278,7 +301,11 @@ class Exploration:
         if run.unjudged is not None:
             self.report.unjudged.setdefault(run.unjudged, []).append(placement)
         tolerated = (*self._options.tolerated_types, *_own_answers())
-        reasons = [*causes(clean.run, run, placement, tolerated), *waiting]
+        reasons = causes(clean.run, run, placement, tolerated)
+        if not run.altered and not reasons:
+            self.report.coverage.part_of(placement).not_tried.append(placement)
+            return
+        reasons += waiting
         verdict = self._count(placement, reasons, outcome.control.sandbox)
         hosted.counts_faults = verdict not in DEVIATES
         if verdict == "reported" and run.left not in ("", clean.run.left):
@@ -306,8 +333,7 @@ class Exploration:
             reasons = self._alone.without(placement, reasons)
         if verdict in DEVIATES and self.report.tolerated.allows(placement, verdict):
             verdict, reasons = "reported", []
-        part = self.report.coverage.pairs if len(placement) > 1 else self.report.coverage.singles
-        part.tried += 1
+        self.report.coverage.part_of(placement).tried += 1
         self.report.verdicts[verdict] += 1
         if len(placement) == 1:
             self._count_in_matrix(placement[0], verdict)
@@ -343,10 +369,10 @@ def explore(
         with make_sandbox() as sandbox:
             control = exploration.prepare(sandbox, placement)
             try:
-                raised = _raised_by(function, sandbox)
+                outcome = Outcome.of(control, _raised_by(function, sandbox))
             finally:
                 control.stop()
-            yield Outcome(control, raised)
+            yield outcome
 
     try:
         with muted_logs():

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mockserver._json import JSON
+from mockserver.testing.runs.faults.effects import DIFFERS
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.singles import Candidate
-from mockserver.testing.runs.faults.verdicts import ADVICE, DIFFERS, ORDER
+from mockserver.testing.runs.faults.verdicts import ADVICE, ORDER
 from mockserver.testing.runs.findings import Cause, RunFinding, document_name
 from mockserver.testing.sandbox import Sandbox
 

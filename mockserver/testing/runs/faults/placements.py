@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from mockserver._json import JSON
 from mockserver.testing.rules.builder import python_line
-from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS
+from mockserver.testing.runs.faults.tables import ACTS, AHEAD, DELIVERY_FAULTS, FAULTS
 
-Kind = Literal["fault", "act", "delivery", "choice"]
+Kind = Literal["fault", "act", "delivery", "choice", "process"]
+
+# The members of the JSON of a step.
+_MEMBERS: Final[Mapping[Kind, Sequence[str]]] = {
+    "fault": ("operation", "call", "name"),
+    "act": ("operation", "call", "name"),
+    "delivery": ("event", "delivery", "name"),
+    "choice": ("choice", "option"),
+    "process": ("name",),
+}
 
 
 @dataclass(frozen=True)
@@ -19,7 +28,7 @@ class ExploreStep:
     One deviation from the clean run.
 
     Attributes:
-        kind: `fault` of the wire, `act` of another, `delivery` or `choice`.
+        kind: `fault` of the wire, `act` of another, `delivery`, `choice`, or `process` for its time zone.
         operation: The operation of the call; None for a delivery and a choice.
         call: The number of the call in its run; of a client that is not deterministic, among the calls of its operation.
         nth: The number of the call among those of its operation, which the rule counts.
@@ -59,13 +68,13 @@ class ExploreStep:
         return self.kind == "act" or (self.kind == "fault" and FAULTS[self.name or ""].is_in_pairs)
 
     def as_json(self) -> JSON:
-        """Return the members of its kind: `operation`, `call` and `name`; `event`, `delivery` and `name`; or `choice` and `option`."""
-        members = {"choice": ("choice", "option"), "delivery": ("event", "delivery", "name")}
-        names = ("kind", *members.get(self.kind, ("operation", "call", "name")))
-        return {**{name: getattr(self, name) for name in names}, "text": self.describe()}
+        """Return `kind`, the members of its kind, and `text`."""
+        return {**{name: getattr(self, name) for name in ("kind", *_MEMBERS[self.kind])}, "text": self.describe()}
 
     def describe(self) -> str:
         """Return the step as text, such as `drop-after at call 2 (startCampaign)`."""
+        if self.kind == "process":
+            return str(self.name)
         if self.kind == "choice":
             return f"{self.choice}={self.option}"
         if self.kind == "delivery":
@@ -74,8 +83,8 @@ class ExploreStep:
         return f"{self.name} {place} call {self.call} ({self.operation})"
 
     def rules(self) -> list[JSON]:
-        """Return the rules of a scenario's script that cause it; none for a choice."""
-        if self.kind == "choice":
+        """Return the rules of a scenario's script that cause it; none for a choice and for the process."""
+        if self.kind in ("choice", "process"):
             return []
         name = self.name or ""
         if self.kind == "delivery":
@@ -101,6 +110,8 @@ class ExploreStep:
 
     def lines(self, *, is_first: bool = True) -> list[str]:
         """Return the lines of Python that put its rules in force, to paste into a test; all but the first may miss."""
+        if self.kind == "process":
+            return [f'monkeypatch.setenv("TZ", "{AHEAD}")', "time.tzset()"]
         chosen = [f'mockserver.choose({{"{choice}": "{option}"}})' for choice, option in self.choices.items()]
         if self.kind == "choice":
             return chosen
@@ -148,6 +159,16 @@ class Placement(tuple[ExploreStep, ...]):
     def has(self, *kinds: Kind) -> bool:
         """Return True if a step is of one of these kinds."""
         return any(step.kind in kinds for step in self)
+
+    @property
+    def time_zone(self) -> str | None:
+        """The time zone of the process, as the variable TZ has it; None if it stays as it is."""
+        return AHEAD if self.has("process") else None
+
+    @property
+    def withholds(self) -> bool:
+        """True if a receiver gets less, or gets it at another time, than in the clean run."""
+        return any(step.kind == "delivery" and DELIVERY_FAULTS[step.name or ""].withholds for step in self)
 
     def __repr__(self) -> str:
         return f"<Placement {self.describe()}>"

@@ -14,7 +14,7 @@ from mockserver.testing.runs.faults import waits
 from mockserver.testing.runs.faults.findings import ExploreFinding, Findings
 from mockserver.testing.runs.faults.options import ANY, ExploreOptions
 from mockserver.testing.runs.faults.placements import Placement
-from mockserver.testing.runs.faults.tables import ACTS, FAULTS, NAMES, variant_of
+from mockserver.testing.runs.faults.tables import ACTS, FAULTS, NAMES, TIME_ZONE, variant_of
 from mockserver.testing.runs.faults.verdicts import DEVIATES, MEANINGS, NO_TIMEOUT, ORDER
 from mockserver.testing.runs.findings import ReportOfFindings
 from mockserver.testing.runs.in_process import Sleep
@@ -70,18 +70,20 @@ class CleanRun:
 
 @dataclass
 class Part:
-    """How many placements of a kind there are, how many of them are equal to others, and how many were tried."""
+    """How many placements of a kind there are, how many are equal to others, how many were tried, and which changed nothing."""
 
     placements: int = 0
     merged: int = 0
     tried: int = 0
+    not_tried: list[Placement] = field(default_factory=list)
 
     def as_json(self) -> JSON:
-        return {"placements": self.placements, "merged": self.merged, "tried": self.tried}
+        counts = {"placements": self.placements, "merged": self.merged, "tried": self.tried}
+        return {**counts, "notTried": len(self.not_tried)}
 
     @property
     def left(self) -> int:
-        return self.placements - self.merged - self.tried
+        return self.placements - self.merged - self.tried - len(self.not_tried)
 
 
 @dataclass
@@ -97,6 +99,10 @@ class TriedPlacements:
     over_budget: int = 0  # single placements beyond the budget of runs
     has_planned_pairs: bool = False
     possible: set[str] = field(default_factory=set)  # names of the faults and acts that have a call, record or delivery
+
+    def part_of(self, placement: Placement) -> Part:
+        """Return the part that counts a placement."""
+        return self.pairs if len(placement) > 1 else self.singles
 
 
 class Tolerated:
@@ -353,6 +359,9 @@ class ExploreReport(ReportOfFindings):
                 else f"did not fit into {options.seconds:g} seconds"
             )
             yield f"what {end}: {' and '.join(unbegun)}"
+        unaltered = [*coverage.singles.not_tried, *coverage.pairs.not_tried]
+        if unaltered:
+            yield f"{_of(len(unaltered), 'placement')} that changed nothing, such as {unaltered[0].describe()}"
         yield from self._excluded_by_options()
         if coverage.over_socket:
             yield f"{_SLOW} at calls over a socket, where they would take real time{self._on_timeout()}"
@@ -363,6 +372,8 @@ class ExploreReport(ReportOfFindings):
             yield f"{_PAIRS} ({self._option('pairs', 0)})"
         elif coverage.pairs.left > 0 and not unbegun:
             yield f"{_of(coverage.pairs.left, 'pair')} beyond the budget of {options.pairs} runs"
+        if self.of_command and options.has_fault(TIME_ZONE):
+            yield f"{TIME_ZONE}: the command has a process of its own"
         if self.clean.deliveries == 0:
             yield "faults of deliveries: the clean run delivered no event"
         absent = [name for name in ACTS if options.has_fault(name) and name not in coverage.possible]

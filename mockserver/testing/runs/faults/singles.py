@@ -9,6 +9,7 @@ one that depends on templates.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from mockserver.testing.runs.faults.tables import (
     FAULTS,
     READS,
     STALL_ENDS_AFTER,
+    TIME_ZONE,
     ActRow,
     WireRow,
 )
@@ -259,6 +261,13 @@ def of_choices(read: Iterable[str], in_force: dict[str, object], options: Explor
                 if case.option != in_force.get(row.id, row.default):
                     step = ExploreStep("choice", choice=case.choice, option=case.option)
                     yield Candidate(step, step)
+
+
+def of_process(options: ExploreOptions) -> Iterator[Candidate]:
+    """Yield another time zone of this process, where the platform can change it."""
+    if options.has_fault(TIME_ZONE) and hasattr(time, "tzset"):
+        step = ExploreStep("process", name=TIME_ZONE)
+        yield Candidate(step, step)
 
 
 def within(placements: Sequence[Placement], runs: int) -> Sequence[Placement]:

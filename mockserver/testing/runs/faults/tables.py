@@ -17,6 +17,9 @@ _TRUNCATE_BYTES = 20
 _CUT = "truncate"
 _HOLDS = "delay-after"
 HELD = "held"
+BEFORE_ANSWER = "before-answer"
+TIME_ZONE = "time-zone"  # of the process of the client, for a whole run
+AHEAD = "<+13>-13"  # of UTC by 13 hours, as the variable TZ has it
 OUTDATED = "stale"  # the effect by which a read is answered as before the last change
 
 
@@ -149,7 +152,7 @@ _DELIVERIES = (
     DeliveryRow("delay",          {"delay": "30m"},           withholds=True),
     DeliveryRow("reorder",        {"reorder": True},          withholds=True),
     DeliveryRow("lose",           {"lose": True},             withholds=True),
-    DeliveryRow("before-answer",  {"before-answer": True},    withholds=True),
+    DeliveryRow(BEFORE_ANSWER,    {BEFORE_ANSWER: True},      withholds=True),
     *(DeliveryRow(f"forge-{forgery}", {"forge": forgery}) for forgery in FORGERIES),
     DeliveryRow("unknown-kind",   {"unknown-kind": "entrypoints.photoapp.renamed"}),
 )
@@ -158,7 +161,7 @@ _DELIVERIES = (
 FAULTS: Mapping[str, WireRow] = MappingProxyType({row.name: row for row in _WIRE})
 ACTS: Mapping[str, ActRow] = MappingProxyType({row.name: row for row in _ACTS})
 DELIVERY_FAULTS: Mapping[str, DeliveryRow] = MappingProxyType({row.name: row for row in _DELIVERIES})
-NAMES: tuple[str, ...] = (*FAULTS, *ACTS, *DELIVERY_FAULTS)
+NAMES: tuple[str, ...] = (*FAULTS, *ACTS, *DELIVERY_FAULTS, TIME_ZONE)
 
 
 def variant_of(name: str) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from traceback import walk_tb
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -24,10 +25,11 @@ from mockserver.judge.client.judge import judge
 from mockserver.judge.client.polling import STALLED
 from mockserver.judge.client.rules import BLAMED, RULES
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
+from mockserver.testing.report.failures import is_of_test
 from mockserver.testing.runs.faults import waits
-from mockserver.testing.runs.faults.effects import Caused, caused, differences, left_behind
-from mockserver.testing.runs.faults.placements import Placement
-from mockserver.testing.runs.faults.tables import OUTDATED
+from mockserver.testing.runs.faults.effects import Caused, caused, differences, left_behind, may_do_less
+from mockserver.testing.runs.faults.placements import ExploreStep, Placement
+from mockserver.testing.runs.faults.tables import BEFORE_ANSWER, OUTDATED
 from mockserver.testing.runs.findings import Cause
 from mockserver.testing.runs.in_process import RunInProcess
 from mockserver.trace.of_sandbox import delay_of, trace_of
@@ -40,12 +42,12 @@ DEVIATES: Final = ORDER[:3]
 # What the text of a report adds for each verdict that it has.
 MEANINGS: Mapping[str, str] = MappingProxyType(
     {
-        "silent": "the test passed, but the client's calls caused something else than in the clean run",
+        "silent": "the client reported nothing, but its calls caused something else than in the clean run, or an assertion of the test failed",
         "breach": "the client broke a rule for clients (`mockserver clauses --conduct` lists them), caused a duplicate, or never stopped",
-        "crashed": "the test failed, or ended with an exception that it does not tolerate",
+        "crashed": "the test ended with an exception that it does not tolerate",
     }
 )
-DIFFERS, ENDLESS = "differs", "endless"
+ENDLESS = "endless"
 _SEVERE = 2
 _HOPELESS = "retry-hopeless"  # of which equal calls in parallel are no proof
 _ADDRESS = re.compile(r"\b0x[0-9a-f]{5,}\b")  # of memory; a shorter number may be a byte
@@ -67,26 +69,26 @@ class JudgedRun:
         findings: On conduct, at the instant at which the test ended.
         caused: What the client's calls caused.
         duplicates: The numbers of the rows of the ledger's lists that should be empty.
-        requests: The request of each exchange, equal for equal bytes, by the exchange's number.
         ended: Why the run was ended at a bound; None if it was not.
         raised: The exception with which the test ended; None if it passed.
         base_url: The address of its sandbox, which the next sandbox does not have.
         is_repeatable: Of a clean run: the second one caused the same, so that numbers can be compared.
         left: What calls created whose answers were lost, which the client cannot know; empty if there is nothing.
-        waited: The client slept, on the sandbox's clock or in real time.
+        waited: The client slept between its last calls, on the sandbox's clock or in real time.
+        altered: Each step of its placement has changed something.
         unjudged: Why its waits after a 429 are not judged; None if they are, or if there are none.
     """
 
     findings: Sequence[Finding]
     caused: Caused
     duplicates: Mapping[str, int]
-    requests: Mapping[int, Request]
     ended: str | None
     raised: BaseException | None
     base_url: str
     is_repeatable: bool = True
     left: str = ""
     waited: bool = False
+    altered: bool = True
     unjudged: str | None = None
 
 
@@ -96,6 +98,9 @@ def read_run(
     raised: BaseException | None,
     in_process: RunInProcess | None,
     of_clean: waits.Bursts,
+    placement: Placement,
+    *,
+    is_drained: bool,
 ) -> JudgedRun:
     """
     Return a run as it is judged.
@@ -106,10 +111,12 @@ def read_run(
         raised: The exception with which the test ended.
         in_process: Its sleeps; None if it was in another process.
         of_clean: The equal calls that the clean run makes at one instant; empty for that run itself.
+        placement: Where it had its faults.
+        is_drained: Events were delivered after the test's end.
     """
     run = Run.of(hosted.sandbox)
     trace = trace_of(run)
-    has_ended_early = raised is not None or bool(trace.sandbox.under_way)
+    has_ended_early = raised is not None or is_drained or bool(trace.sandbox.under_way)
     conduct = judge(trace)
     early = waits.early_retries(trace, conduct, in_process, of_clean)
 
@@ -123,18 +130,29 @@ def read_run(
 
     others = [row for row in conduct.findings if row.rule != waits.RULE]
     findings = list(filter(counts, [*others, *early.findings]))
-    requests = {call.number: call.request for call in trace.calls}
     return JudgedRun(
         findings=findings,
-        caused=caused(run),
+        caused=caused(run, trace),
         duplicates=_duplicates(run),
-        requests=requests,
         ended=ended,
         raised=raised,
         base_url=hosted.base_url,
-        left=left_behind(run),
+        left=left_behind(trace, {row.id for _, row in run.records("campaign") if row.status == "canceled"}),
+        waited=waits.between_last_calls(trace, in_process),
+        altered=all(_has_altered(hosted, step) for step in placement),
         unjudged=early.unjudged,
     )
+
+
+def _has_altered(hosted: HostedSandbox, step: ExploreStep) -> bool:
+    """Return False if the rule of a step never fired, or sent no event before an answer as it should have."""
+    if not step.rules():
+        return True
+    rule_set, (source, *_) = hosted.sandbox.rule_set, step.rules()
+    if not any(rule_set.fired(rule) for rule in rule_set.rules.values() if rule.source == source):
+        return False
+    causes = (transition.cause for transition in hosted.sandbox.journal.transitions)
+    return step.name != BEFORE_ANSWER or any("beforeAnswer" in cause for cause in causes)
 
 
 def _is_misled(finding: Finding, trace: Trace) -> bool:
@@ -171,17 +189,30 @@ def causes(
     """
     reasons = [*_damage(clean, run, placement)]
     if run.raised is None and run.ended is None and clean.is_repeatable:
-        texts = differences(clean.caused, run.caused, placement)
-        if texts:
-            message = f"the test passed, and its calls caused {'; '.join(texts)}"
-            reasons.insert(0, Cause("silent", DIFFERS, message))
+        reasons += differences(clean.caused, run.caused, placement)
     if run.raised is not None and run.ended is None:
-        is_reported = isinstance(run.raised, tolerated) or any(step.lasts for step in placement)
-        verdict = "reported" if is_reported else "crashed"
+        verdict = "silent" if _is_wrong_quietly(clean, run, placement) else "crashed"
+        if isinstance(run.raised, tolerated) or any(step.lasts for step in placement):
+            verdict = "reported"
         name = str(getattr(run.raised, "explore_cause", type(run.raised).__name__))
         reasons.append(Cause(verdict, name, describe(run.raised, run.base_url)))
         reasons += _of_option(run.raised, run.base_url, placement)
     return sorted(reasons, key=lambda cause: ORDER.index(cause.verdict))
+
+
+def _is_wrong_quietly(clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:
+    """
+    Return True if an assertion of the test itself failed: its client went on, and returned something else than in the clean run.
+
+    A test may compare what an option changes, or what its client reads of an act of another.
+    """
+    if not isinstance(run.raised, AssertionError) or placement.has("choice"):
+        return False
+    files = [frame.f_code.co_filename for frame, _ in walk_tb(run.raised.__traceback__)]
+    own = [
+        file for file in files if is_of_test(file) and not file.endswith("conftest.py")
+    ]  # whose hooks may be around it
+    return own[:1] == own[-1:] != [] and not may_do_less(clean.caused, run.caused, placement)
 
 
 def _of_option(raised: BaseException, base_url: str, placement: Placement) -> Iterator[Cause]:
@@ -208,10 +239,10 @@ def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[
 
 def _more_duplicates(clean: JudgedRun, run: JudgedRun) -> Iterator[Cause]:
     """Yield the ledger's lists that are longer than in the clean run, if the client's calls also caused more."""
-    is_more = {what: count > clean.caused.numbers[what] for what, count in run.caused.numbers.items()}
+    more = run.caused.numbers - clean.caused.numbers
     for name, count in run.duplicates.items():
         clean_count = clean.duplicates.get(name, 0)
-        if count > clean_count and is_more["campaigns" if name == "cloned-campaigns" else "executions"]:
+        if count > clean_count and more["campaigns" if name == "cloned-campaigns" else "executions"]:
             of_clean = clean_count or "none"
             message = f"the ledger's list of {name.replace('-', ' ')} has {count}, and in the clean run {of_clean}"
             yield Cause("breach", name, message)
@@ -249,9 +280,9 @@ def of_finding(finding: Finding) -> Cause:
 def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:
     """Return True for a finding that a correct client, or a test that does the same without a fault, could get."""
     rule = RULES[finding.rule]
-    cited = [run.requests[number] for number in finding.exchanges if number in run.requests]
+    cited = [call.request for call in run.caused.calls if call.number in finding.exchanges]
     # A test that never reads a session runs a receiver, and not the client's reads.
-    reads_sessions = any(operation == _READS_SESSION for operation, *_ in clean.requests.values())
+    reads_sessions = any(call.operation == _READS_SESSION for call in clean.caused.calls)
     if rule.of_end and not reads_sessions and any(operation == _CREATES_SESSION for operation, *_ in cited):
         return True
     if "deliveries" in rule.needs:
@@ -259,8 +290,8 @@ def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: P
         return placement.has("choice") and is_of_events
     # A test that makes the same calls in its clean run does not repeat them because of the fault.
     if _is_repetition(cited):
-        in_clean, in_run = (list(each.requests.values()).count(cited[-1]) for each in (clean, run))
-        return in_run <= in_clean
+        in_clean, in_run = ([call.request for call in each.caused.calls] for each in (clean, run))
+        return in_run.count(cited[-1]) <= in_clean.count(cited[-1])
     if rule.id in _COPIES:
         return not clean.is_repeatable or run.caused.numbers["campaigns"] <= clean.caused.numbers["campaigns"]
     return False

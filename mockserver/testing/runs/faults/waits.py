@@ -29,6 +29,7 @@ from mockserver.trace.trace import Trace
 RULE = "ignore-retry-after"
 NO_SLEEP_SEEN = "no clock moved between the 429 and the next call, and no sleep was seen: the client may sleep by a function that moves none"
 CURED = (NO_SLEEP_SEEN, UNMEASURED)  # by a sleep on the sandbox's clock
+_LAST = 20  # calls of a run
 _WAITED = 500_000  # microseconds of real time between two calls while the sandbox's clock stays
 
 
@@ -122,16 +123,27 @@ def is_of_burst(trace: Trace, cited: Sequence[int], of_clean: Bursts) -> bool:
 def _has_slept(trace: Trace, cited: Sequence[int]) -> bool:
     """Return True if a clock has measured a wait, or was advanced by a command between the calls, even by 0."""
     first, again = _ends(trace, cited)
-    if any(first.number <= before < again.number for before in trace.sandbox.advanced):
+    if _has_advanced(trace, first.number, again.number):
         return True
     least = 1 if trace.sandbox.is_frozen else SECOND  # a clock that follows the process's moves by itself
     return (gap(trace, first, again) or 0) >= least
+
+
+def _has_advanced(trace: Trace, first: int, last: int) -> bool:
+    return any(first <= before < last for before in trace.sandbox.advanced)
 
 
 def _ends(trace: Trace, cited: Sequence[int]) -> tuple[Exchange, Exchange]:
     first, *_, last = map(trace.by_number, cited)
     assert first is not None and last is not None, "a finding cites calls of its run"
     return first, last
+
+
+def between_last_calls(trace: Trace, in_process: RunInProcess | None) -> bool:
+    """Return True if the client slept between its last calls: one that repeats them without end either waits there, or nowhere."""
+    numbers = [call.number for call in trace.calls[-_LAST:]] or [0]
+    first, last = numbers[0], numbers[-1]
+    return _has_advanced(trace, first, last) or (in_process is not None and in_process.slept(first, last) > 0)
 
 
 def real_wait(exchanges: Sequence[JournalEntry]) -> str | None:

@@ -1,0 +1,336 @@
+"""What differs from the clean run, and the careful clients that rightly do less: each in the style of another team."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Callable, Sequence
+from http.client import HTTPException
+from typing import Any
+
+import pytest
+
+from mockserver import MockServer, Sandbox
+from mockserver.testing.runs.faults import ExploreReport
+
+FINAL = ("completed", "failed", "canceled")
+SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+LOST = (OSError, HTTPException)
+TEMPLATE = {"id": "template_t", "isOfficial": True, "providerTemplateStatus": "APPROVED"}
+GIVEN: dict[str, Any] = {"templates": [TEMPLATE], "chats": {"count": 3}}
+OTHERS = (
+    "campaign-canceled", "campaign-fails", "template-paused", "key-revoked", "subscription-lapses", "session-expires",
+    "user-cancels", "number-in-use", "entrypoint-removed", "stale",
+)  # fmt: skip
+
+
+class Refused(Exception):
+    """The service refused a call."""
+
+
+class Api:
+    """A thin client: it repeats reads, and raises what is refused."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        self._sandbox = sandbox
+
+    def get(self, path: str) -> Any:
+        for _ in range(4):
+            try:
+                answer = self._sandbox.call("GET", path, timeout=5)
+            except LOST:
+                self._sandbox.sleep(5)
+                continue
+            return self._body(answer)
+        raise TimeoutError(path)
+
+    def post(self, path: str, body: Any = None) -> Any:
+        return self._body(self._sandbox.call("POST", path, json=body, timeout=5))
+
+    def created(self, name: str) -> str:
+        body = {"name": name, "platform": "chatapp", "templateId": "template_t", "cadence": 4}
+        return f"/v1/campaigns/{self.post('/v1/campaigns', body)['campaignId']}"
+
+    @staticmethod
+    def _body(answer: Any) -> Any:
+        if answer.status >= 400:
+            raise Refused(answer.status)
+        return answer.json() if answer.body else None
+
+
+def one_after_the_other(sandbox: Sandbox) -> None:
+    """Exceptions: the second campaign begins only after the first has completed; a refusal ends the work quietly."""
+    sandbox.apply(given=GIVEN)
+    api = Api(sandbox)
+    try:
+        for name in ("Natal", "Carnaval"):
+            campaign = api.created(name)
+            api.post(f"{campaign}/start")
+            status = "processing"
+            while status not in FINAL:
+                sandbox.sleep(15)
+                status = api.get(campaign)["status"]
+            if status != "completed":
+                return
+    except Refused:
+        return
+
+
+def by_return_values(sandbox: Sandbox) -> None:
+    """Return values: each step answers whether the next makes sense."""
+    sandbox.apply(given=GIVEN)
+
+    def is_usable() -> bool:
+        answer = sandbox.call("GET", "/v1/message-templates", timeout=5)
+        rows = answer.json()["templates"] if answer.status == 200 else []
+        return any(row["isOfficial"] for row in rows)
+
+    def launch() -> str | None:
+        body = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 4}
+        created = sandbox.call("POST", "/v1/campaigns", json=body, timeout=5)
+        return created.json()["campaignId"] if created.status < 300 else None
+
+    def run(campaign: str) -> str | None:
+        path = f"/v1/campaigns/{campaign}"
+        read = sandbox.call("GET", path, timeout=5)
+        if read.status != 200 or read.json()["status"] != "draft":
+            return None
+        started = sandbox.call("POST", f"{path}/start", timeout=5)
+        return path if started.status < 300 else None
+
+    campaign = launch() if is_usable() else None
+    path = run(campaign) if campaign is not None else None
+    if path is not None:
+        sandbox.sleep(5)
+        sandbox.call("POST", f"{path}/cancel", timeout=5)
+
+
+async def with_a_deadline(sandbox: Sandbox) -> None:
+    """Async: connect a number until a deadline, and welcome its chats only if it is connected."""
+    sandbox.apply(given=GIVEN)
+    sandbox.on("readConnectionSession").nth(2).complete_session()
+    created = await sandbox.aio.call("POST", SESSIONS, json={}, timeout=5)
+    if created.status >= 300:
+        return
+    session, deadline = created.json()["sessionId"], sandbox.now.timestamp() + 1800
+    connected = None
+    while connected is None and sandbox.now.timestamp() < deadline:
+        read = await sandbox.aio.call("GET", f"{SESSIONS}/{session}", timeout=5)
+        if read.status != 200 or read.json()["status"] in ("failed", "expired"):
+            return
+        connected = read.json().get("entrypoint")
+        await sandbox.aio.sleep(4)
+    channel = await sandbox.aio.call("GET", f"/v1/entrypoints/{connected['id']}", timeout=5) if connected else None
+    if channel is not None and channel.status == 200:
+        body = {"name": "Boas-vindas", "platform": "chatapp", "templateId": "template_t", "cadence": 4}
+        await sandbox.aio.call("POST", "/v1/campaigns", json=body, timeout=5)
+
+
+def by_events(sandbox: Sandbox) -> None:
+    """Callbacks: the event of a connected number creates a campaign, and that of a failure does nothing."""
+    sandbox.apply(given=GIVEN)
+    api, seen = Api(sandbox), set[str]()
+
+    def on_event(request: Any) -> int:
+        event = request.json()
+        session = event["data"]["sessionId"]
+        if event["event"].endswith(".connected") and session not in seen:
+            seen.add(session)
+            api.created("Boas-vindas")
+        return 204
+
+    sandbox.receive_webhooks(on_event)
+    session = api.post(SESSIONS, {})["sessionId"]
+    sandbox.on("readEntrypoint").nth(1).complete_session()
+    for _ in range(2):
+        sandbox.call("GET", "/v1/entrypoints/entrypoint_none", timeout=5)
+        sandbox.sleep(60)
+    assert session
+
+
+def over_the_list(sandbox: Sandbox) -> None:
+    """Cancel what the list shows as running."""
+    sandbox.apply(given=GIVEN)
+    api = Api(sandbox)
+    for name in ("Natal", "Carnaval"):
+        api.post(f"{api.created(name)}/start")
+    for row in api.get("/v1/campaigns")["campaigns"]:
+        if row["status"] == "processing":
+            api.post(f"/v1/campaigns/{row['id']}/cancel")
+
+
+CAREFUL = (one_after_the_other, by_return_values, with_a_deadline, by_events, over_the_list)
+
+
+@pytest.fixture
+def explore(mockserver_server: MockServer) -> Callable[..., ExploreReport]:
+    def run(test: Callable[[Sandbox], object], **options: Any) -> ExploreReport:
+        options = {"choices": (), "tolerates": (Refused, TimeoutError), **options}
+        return mockserver_server.explore(test, **options)
+
+    return run
+
+
+def silent(report: ExploreReport) -> Sequence[str]:
+    return [row.message for row in report.findings if row.verdict == "silent"]
+
+
+@pytest.mark.parametrize("client", CAREFUL)
+def test_a_client_that_reads_what_others_did_may_do_less(
+    explore: Callable[..., ExploreReport], client: Callable[[Sandbox], object]
+) -> None:
+    report = explore(client, faults=OTHERS)
+
+    assert [] == silent(report), report.text()
+    assert report.verdicts["survived"] > 0
+
+
+def unnoticed(sandbox: Sandbox) -> None:
+    """A start that fails is swallowed, and what the service refuses after that too."""
+    sandbox.apply(given=GIVEN)
+    campaign = Api(sandbox).created("Natal")
+    for call in ("start", "cancel"):
+        with contextlib.suppress(*LOST):
+            sandbox.call("POST", f"{campaign}/{call}", timeout=5)
+
+
+def test_a_refusal_that_follows_from_a_lost_start_excuses_no_missing_one(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
+        sandbox.choose({"cancel-draft": "unprocessable"})
+        unnoticed(sandbox)
+
+    report = explore(test, faults=("drop-before", "internal-error"), operations=("startCampaign",))
+
+    assert ["the test passed, and its calls caused 0 executions instead of 1"] == silent(report)
+    assert 2 == report.findings[0].count
+
+
+def test_a_name_that_the_clients_own_lost_create_has_taken_excuses_nothing(
+    explore: Callable[..., ExploreReport],
+) -> None:
+    def test(sandbox: Sandbox) -> None:
+        sandbox.apply(given=GIVEN)
+        api, campaign = Api(sandbox), None
+        for _ in range(2):
+            try:
+                campaign = api.created("Natal")
+                break
+            except LOST:
+                continue
+            except Refused:
+                break
+        if campaign is not None:
+            api.post(f"{campaign}/start")
+
+    report = explore(test, faults=("drop-after",), operations=("createCampaign",))
+
+    assert ["the test passed, and its calls caused 0 executions instead of 1"] == silent(report)
+
+
+def test_more_campaigns_and_fewer_executions_are_two_findings(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
+        sandbox.apply(given=GIVEN)
+        api = Api(sandbox)
+        campaign = api.created("Natal")
+        try:
+            api.post(f"{campaign}/start")
+        except LOST:
+            api.created("Natal (2)")
+
+    report = explore(test, faults=("drop-before",), operations=("startCampaign",))
+
+    assert [
+        "the test passed, and its calls caused 2 campaigns instead of 1",
+        "the test passed, and its calls caused 0 executions instead of 1",
+    ] == silent(report)
+    campaigns, executions = (row.shown for row in report.findings)
+    assert campaigns[0].startswith("campaigns: campaign 'Natal (2)' (campaign_")
+    assert executions[0].startswith("no executions: campaign 'Natal' (campaign_")
+    assert ["#2 startCampaign -> no answer", "#3 createCampaign -> 201"] == list(campaigns[1:])
+
+
+def test_a_cancel_of_another_campaign_is_a_difference(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
+        sandbox.apply(given=GIVEN)
+        api = Api(sandbox)
+        first, second = api.created("Natal"), api.created("Carnaval")
+        api.post(f"{first}/start")
+        answer = sandbox.call("GET", first, timeout=5)
+        api.post(f"{first if answer.status == 200 else second}/cancel")
+
+    report = explore(test, faults=("internal-error",), operations=("readCampaign",))
+
+    assert ["the test passed, and its calls were for other campaigns than in the clean run"] == silent(report)
+    shown = [line.partition(" (campaign_")[0] for line in report.findings[0].shown]
+    assert ["cancels: campaign 'Carnaval'", "no cancels: campaign 'Natal'"] == shown[:2]
+
+
+def ten_polls(sandbox: Sandbox) -> None:
+    """Ten polls and done."""
+    sandbox.apply(given=GIVEN)
+    api = Api(sandbox)
+    campaign = api.created("Natal")
+    api.post(f"{campaign}/start")
+    for _ in range(10):
+        if api.get(campaign)["status"] in FINAL:
+            return
+        sandbox.sleep(15)
+
+
+def while_processing(sandbox: Sandbox) -> None:
+    """Anything but `processing` is the end."""
+    sandbox.apply(given=GIVEN)
+    api = Api(sandbox)
+    campaign = api.created("Natal")
+    api.post(f"{campaign}/start")
+    sandbox.sleep(1)
+    while api.get(campaign)["status"] == "processing":
+        sandbox.sleep(15)
+
+
+def sessions_thrice(sandbox: Sandbox) -> None:
+    """Three reads of a session."""
+    sandbox.on("readConnectionSession").nth(3).complete_session()
+    session = json.loads(sandbox.call("POST", SESSIONS, json={}, timeout=5).body)["sessionId"]
+    for _ in range(3):
+        with contextlib.suppress(*LOST):
+            sandbox.call("GET", f"{SESSIONS}/{session}", timeout=5)
+        sandbox.sleep(5)
+
+
+def until_final(sandbox: Sandbox) -> None:
+    """Poll to the end, on a loop."""
+    sandbox.apply(given=GIVEN)
+    api = Api(sandbox)
+    campaign = api.created("Natal")
+    api.post(f"{campaign}/start")
+
+    async def poll() -> None:
+        while api.get(campaign)["status"] not in FINAL:
+            await sandbox.aio.sleep(15)
+
+    asyncio.run(poll())
+
+
+@pytest.mark.parametrize(
+    ("client", "fault", "at"), [(ten_polls, "sends-stall", "processing (#12)"), (while_processing, "stale", "draft")]
+)
+def test_a_client_that_stops_polling_before_an_end_is_silent(
+    explore: Callable[..., ExploreReport], client: Callable[[Sandbox], object], fault: str, at: str
+) -> None:
+    report = explore(client, faults=(fault,))
+
+    print(report.text())
+    (message,) = silent(report)
+    assert message.startswith("the test passed, and the client returned while campaign 'Natal' (campaign_")
+    assert f"was still {at}" in message.replace("at its last read ", "")
+
+
+@pytest.mark.parametrize("client", [until_final, sessions_thrice])
+def test_a_client_that_reads_an_end_or_gets_no_answer_has_not_stopped_too_early(
+    explore: Callable[..., ExploreReport], client: Callable[[Sandbox], object]
+) -> None:
+    report = explore(client, faults=("sends-stall", "stale", "drop-before"), operations=("readCampaign",))
+
+    assert [] == silent(report), report.text()
