@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
 
 ClientFunction = Callable[["Sandbox"], Any]
-Choose = Callable[[Sequence[Release], str | None], str]
+Choose = Callable[[Sequence[Release]], str]
 
 _RUN_S = 60.0  # real time
 _POLL_S = 0.001
@@ -125,8 +125,7 @@ class InterleavedRun:
         Run the clients to their ends, or to a bound.
 
         Args:
-            choose: Gets the options, of which the first is the serial one, and the actor that has just read in vain, and
-                returns the name of one of the options.
+            choose: Gets the options, of which the first is the serial one, and returns the name of one of them.
         """
         stuck: str | None = None
         self._in_process.start()
@@ -245,7 +244,7 @@ class InterleavedRun:
     def _release(self, situation: Situation, choose: Choose) -> str | None:
         """Release one step, and return why the run cannot go on after it."""
         ranked = schedules.options(situation)
-        name = choose(ranked, situation.last if situation.is_in_vain else None)
+        name = choose(ranked)
         chosen = next(option for option in ranked if option.name == name)
         self._decisions.append(Decision(ranked, chosen, situation.last is None))
         if len(ranked) > 1 or self._held:
