@@ -20,7 +20,6 @@ from mockserver.server.webhooks import event_loops
 from mockserver.testing.run_end import RunEnded
 from mockserver.testing.runs.orders.schedules import Waits
 
-IDLE: Instant = -1  # the end of a sleep that lasts until no timer is left
 # The delivery whose receiver runs: what it calls are steps of its own, through whichever handle.
 DELIVERING: ContextVar[str | None] = ContextVar("mockserver_delivering", default=None)
 
@@ -35,6 +34,7 @@ class Waiting:
         label: What it does, for steps that the journal does not name.
         order: Sorts the steps of one actor that wait at the same time.
         until: The end of a sleep.
+        is_relative: The end of the sleep follows from its beginning alone.
         fired: The timers that fire while it waits.
         thread: The thread that waits; None for a request over a socket.
         is_api_call: It is a call of the API, and not of the control plane.
@@ -48,10 +48,12 @@ class Waiting:
         order: tuple[Any, ...],
         until: Instant | None,
         thread: threading.Thread | None,
+        *,
+        is_relative: bool,
     ) -> None:
         self.actor, self.waits, self.label, self.order, self.until = actor, waits, label, order, until
         self.fired: list[JSON] = []
-        self.thread = thread
+        self.thread, self.is_relative = thread, is_relative
         self.is_api_call = waits == "call" and any(isinstance(part, str) and "/v1/" in part for part in order[1:2])
         self.resume: Callable[[], None] = lambda: None
 
@@ -90,6 +92,7 @@ class Gate:
         mail: What has arrived: waiting steps, ends of actors and answers over sockets; what the loop reports.
         ended: Why the run has ended; None while it runs.
         is_split: Answers are steps.
+        has_looked: A client has read the sandbox past its steps, such as its clock, since this was set to False.
         in_flight: Of each client the calls that it awaits on the loop.
         loop: The event loop of the clients that are coroutine functions, once there is one.
     """
@@ -99,7 +102,7 @@ class Gate:
         self.ended: str | None = None
         self.in_flight: dict[str, int] = {}
         self.loop: asyncio.AbstractEventLoop | None = None
-        self.is_split = split
+        self.is_split, self.has_looked = split, False
         self._open: set[Waiting] = set()
         self._lock = threading.Lock()
 
@@ -121,7 +124,14 @@ class Gate:
                 self.enter(actor, "answer", "answer", order)
 
     def enter(
-        self, actor: str, waits: Waits, label: str = "", order: tuple[Any, ...] = (), until: Instant | None = None
+        self,
+        actor: str,
+        waits: Waits,
+        label: str = "",
+        order: tuple[Any, ...] = (),
+        until: Instant | None = None,
+        *,
+        is_relative: bool = False,
     ) -> Waiting:
         """
         Wait in this thread until the step is released, and return it.
@@ -137,7 +147,7 @@ class Gate:
                 "`sandbox.aio.httpx_client()`, or `await sandbox.aio.run(function, ...)` for any other"
             )
         thread = threading.current_thread()
-        waiting = Waiting(actor=actor, waits=waits, label=label, order=order, until=until, thread=thread)
+        waiting = Waiting(actor, waits, label, order, until, thread, is_relative=is_relative)
         released = threading.Lock()
         released.acquire()
         waiting.resume = released.release
@@ -148,11 +158,18 @@ class Gate:
         return waiting
 
     async def enter_from_socket(
-        self, actor: str, waits: Waits, label: str, order: tuple[Any, ...], until: Instant | None = None
+        self,
+        actor: str,
+        waits: Waits,
+        label: str,
+        order: tuple[Any, ...],
+        until: Instant | None = None,
+        *,
+        is_relative: bool = False,
     ) -> Waiting:
         """Wait on the loop of a server; of a run that has ended it does not, since its sandbox is closed."""
         loop, released = asyncio.get_running_loop(), asyncio.Event()
-        waiting = Waiting(actor=actor, waits=waits, label=label, order=order, until=until, thread=None)
+        waiting = Waiting(actor, waits, label, order, until, None, is_relative=is_relative)
 
         def resume() -> None:
             with suppress(RuntimeError):  # the loop is closed

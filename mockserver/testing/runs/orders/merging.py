@@ -140,7 +140,7 @@ class RunOrders:
 
     def add(self, played: Played) -> None:
         """Add a run; one in which more than calls decides the order is equal to no other."""
-        if played.is_plain:
+        if played.is_plain and all(step.waits not in ("sleep", "time") for step in played.steps):
             self._root.equal.append(_Known(played, self._clients))
 
     def equal_to(self, prefix: Sequence[str]) -> Order | None:

@@ -15,6 +15,7 @@ from mockserver.server.socket_handler import SocketHandler, error_body
 from mockserver.testing.backend import LocalBackend
 from mockserver.testing.runs.orders.gate import Gate, SocketAnswered
 from mockserver.testing.runs.orders.handles import end_of_sleep
+from mockserver.testing.runs.orders.schedules import Waits
 
 _ADVANCE = "/_mock/clock/advance"
 
@@ -35,6 +36,7 @@ class _GatedHandler(SocketHandler):
 
     def respond(self, incoming: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
         if incoming.target.startswith("/_mock/") and incoming.method in ("GET", "HEAD", "OPTIONS"):
+            self._gate.has_looked = True
             return super().respond(incoming)
         return self._respond_once_released(incoming)
 
@@ -44,12 +46,13 @@ class _GatedHandler(SocketHandler):
             (incoming.method, incoming.target, body),
             f"{incoming.method} {incoming.target.partition('?')[0]}",
         )
-        until = None
-        if incoming.target == _ADVANCE:
-            arguments = json_value(body)
-            until = end_of_sleep(self._hosted, arguments) if isinstance(arguments, dict) else None
+        until, arguments = None, json_value(body) if incoming.target == _ADVANCE else None
+        if isinstance(arguments, dict):
+            until = end_of_sleep(self._hosted, arguments)
         waits = self._gate.enter_from_socket
-        waiting = await waits(self._actor, "call" if until is None else "sleep", label, order, until)
+        what: Waits = "call" if until is None else "sleep"
+        is_relative = isinstance(arguments, dict) and "by" in arguments
+        waiting = await waits(self._actor, what, label, order, until, is_relative=is_relative)
         if until is not None and self._gate.ended is None:  # the run has advanced the clock
             self._gate.mail.put(SocketAnswered(waiting.actor))
             advanced = {"now": self._backend.run("readClock")["now"], "fired": waiting.fired}
