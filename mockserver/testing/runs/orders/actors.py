@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Final
 
 from mockserver.core.instants import Instant
@@ -55,6 +55,11 @@ class VainReads:
         self._last: object = None
         self._reads = 0
         self._has_slept = False  # between these reads
+
+    @property
+    def state(self) -> Hashable:
+        """What is equal where the same reads will be in vain; what was read is left out, as it follows from the steps."""
+        return self._reader, self._reads, self._has_slept
 
     def note(self, name: str, waits: Waits, reads: Iterable[object]) -> None:
         """

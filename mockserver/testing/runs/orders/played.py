@@ -77,10 +77,19 @@ class Decision(NamedTuple):
 
 
 class Order(NamedTuple):
-    """An order of steps, by the names of their actors, and what else could have been released at each place."""
+    """
+    An order of steps.
+
+    Attributes:
+        names: The actors of its steps.
+        decisions: What else could have been released at each place.
+        states: For each place what is equal where the same can follow, such as after steps that have changed places; None if
+            that is not known.
+    """
 
     names: Sequence[str]
     decisions: Sequence[Decision]
+    states: Sequence[object]
 
 
 class Played(NamedTuple):
@@ -116,7 +125,7 @@ class Played(NamedTuple):
     @property
     def order(self) -> Order:
         """The order of its steps."""
-        return Order([step.actor for step in self.steps], self.decisions)
+        return Order([step.actor for step in self.steps], self.decisions, [None] * len(self.steps))
 
     @property
     def cost(self) -> int:

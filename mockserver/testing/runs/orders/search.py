@@ -79,9 +79,10 @@ class Search:
         self._subject = OrderSubject(make_sandbox, setup, clients, check, options)
         self._investigation = Investigation(options.seconds)
         self._serial = SerialRuns(self._clients)
-        self._orders = RunOrders(self._clients)
+        self._orders = RunOrders(self._clients, shows_lists=check is not None)
         self._queue: list[_Planned] = []
         self._number = count()
+        self._planned_from: dict[object, int] = {}  # by state, the preemptions up to there
         self._by_bound: dict[int, Bound] = {}
         self._findings = InterleaveFindings(self._test)
         self._difference: str | None = None
@@ -189,7 +190,7 @@ class Search:
                 outcome = yield plan
                 self._judge(plan, outcome, known)
                 self._orders.add(outcome.played)
-                order = outcome.played.order
+                order = (self._orders.equal_to(planned.prefix) if self._merges else None) or outcome.played.order
                 self._row_of(planned).run += 1
             heappop(self._queue)
             self._plan_after(order, planned.prefix)
@@ -203,7 +204,14 @@ class Search:
         return self._options.prune and not self._subject.shares_memory and self._difference is None
 
     def _plan_after(self, order: Order, prefix: tuple[str, ...]) -> None:
+        """Plan what leaves an order after its prefix, up to a state from which everything was planned before."""
+        cost = sum(row.chosen.cost for row in order.decisions[: len(prefix)])
         for place in range(len(prefix), len(order.decisions)):
+            state = order.states[place]
+            if state is not None and self._planned_from.get(state, cost + 1) <= cost:
+                return
+            self._planned_from[state] = cost
+            cost += order.decisions[place].chosen.cost
             for option in order.decisions[place].options[1:]:
                 self._plan(order, place, option)
 
