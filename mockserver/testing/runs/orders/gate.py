@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ from mockserver.testing.runs.orders.schedules import Waits
 DELIVERING: ContextVar[str | None] = ContextVar("mockserver_delivering", default=None)
 
 
+@dataclass(eq=False, kw_only=True)
 class Waiting:
     """
     A step that waits for its release.
@@ -37,25 +39,23 @@ class Waiting:
         is_relative: The end of the sleep follows from its beginning alone.
         fired: The timers that fire while it waits.
         thread: The thread that waits; None for a request over a socket.
-        is_api_call: It is a call of the API, and not of the control plane.
+        resume: Lets it go on.
     """
 
-    def __init__(
-        self,
-        actor: str,
-        waits: Waits,
-        label: str,
-        order: tuple[Any, ...],
-        until: Instant | None,
-        thread: threading.Thread | None,
-        *,
-        is_relative: bool,
-    ) -> None:
-        self.actor, self.waits, self.label, self.order, self.until = actor, waits, label, order, until
-        self.fired: list[JSON] = []
-        self.thread, self.is_relative = thread, is_relative
-        self.is_api_call = waits == "call" and any(isinstance(part, str) and "/v1/" in part for part in order[1:2])
-        self.resume: Callable[[], None] = lambda: None
+    actor: str
+    waits: Waits
+    label: str = ""
+    order: tuple[Any, ...] = ()
+    until: Instant | None = None
+    is_relative: bool = False
+    fired: list[JSON] = field(default_factory=list)
+    thread: threading.Thread | None = None
+    resume: Callable[[], None] = lambda: None
+
+    @property
+    def is_api_call(self) -> bool:
+        """It is a call of the API, and not of the control plane."""
+        return self.waits == "call" and any(isinstance(part, str) and "/v1/" in part for part in self.order[1:2])
 
 
 class ActorEnd(NamedTuple):
@@ -116,60 +116,39 @@ class Gate:
             label: What it does, if the journal does not name it.
             order: Sorts the calls of one actor that wait at the same time.
         """
-        self.enter(actor, "call", label, order)
+        self.enter(Waiting(actor=actor, waits="call", label=label, order=order))
         try:
             return call()
         finally:
             if self.is_split and self.ended is None:
-                self.enter(actor, "answer", "answer", order)
+                self.enter(Waiting(actor=actor, waits="answer", label="answer", order=order))
 
-    def enter(
-        self,
-        actor: str,
-        waits: Waits,
-        label: str = "",
-        order: tuple[Any, ...] = (),
-        until: Instant | None = None,
-        *,
-        is_relative: bool = False,
-    ) -> Waiting:
+    def enter(self, waiting: Waiting) -> None:
         """
-        Wait in this thread until the step is released, and return it.
+        Wait in this thread until the step is released.
 
         Raises:
             RunEnded: The run has ended.
             RuntimeError: The thread runs the loop of the clients, who would all wait.
         """
-        actor = DELIVERING.get() or actor
+        waiting.actor = DELIVERING.get() or waiting.actor
         if self.loop is not None and event_loops.running() is self.loop:
             raise RuntimeError(
-                f"got a call of {actor} that blocks the event loop of the clients; await it: `await sandbox.aio.call(...)`, "
-                "`sandbox.aio.httpx_client()`, or `await sandbox.aio.run(function, ...)` for any other"
+                f"got a call of {waiting.actor} that blocks the event loop of the clients; await it: "
+                "`await sandbox.aio.call(...)`, `sandbox.aio.httpx_client()`, or `await sandbox.aio.run(function, ...)` "
+                "for any other"
             )
-        thread = threading.current_thread()
-        waiting = Waiting(actor, waits, label, order, until, thread, is_relative=is_relative)
         released = threading.Lock()
         released.acquire()
-        waiting.resume = released.release
+        waiting.thread, waiting.resume = threading.current_thread(), released.release
         self._put(waiting)
         released.acquire()
         if self.ended is not None:
             raise RunEnded(self.ended)
-        return waiting
 
-    async def enter_from_socket(
-        self,
-        actor: str,
-        waits: Waits,
-        label: str,
-        order: tuple[Any, ...],
-        until: Instant | None = None,
-        *,
-        is_relative: bool = False,
-    ) -> Waiting:
+    async def enter_from_socket(self, waiting: Waiting) -> None:
         """Wait on the loop of a server; of a run that has ended it does not, since its sandbox is closed."""
         loop, released = asyncio.get_running_loop(), asyncio.Event()
-        waiting = Waiting(actor, waits, label, order, until, None, is_relative=is_relative)
 
         def resume() -> None:
             with suppress(RuntimeError):  # the loop is closed
@@ -178,7 +157,6 @@ class Gate:
         waiting.resume = resume
         self._put(waiting)
         await released.wait()
-        return waiting
 
     async def in_thread(self, actor: str, function: Callable[[], Any]) -> Any:
         """Run a function that calls, in a thread, for a client on the loop."""

@@ -13,7 +13,7 @@ from mockserver.core.scheduler import next_due
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.server.webhooks.local_receivers import ReceiverTarget
 from mockserver.testing.backend import LocalBackend, RegisteredReceiver, is_recorded
-from mockserver.testing.runs.orders.gate import Gate
+from mockserver.testing.runs.orders.gate import Gate, Waiting
 from mockserver.testing.runs.orders.schedules import IDLE
 from mockserver.testing.sandbox import Aio, Sandbox
 from mockserver.testing.settings import Settings
@@ -99,7 +99,8 @@ class _ActorBackend(LocalBackend):
         self.run("advanceClock", by=seconds)
 
     def _sleep(self, until: Instant, *, is_relative: bool) -> JSON:
-        waiting = self.gate.enter(self.actor, "sleep", "sleep", until=until, is_relative=is_relative)
+        waiting = Waiting(actor=self.actor, waits="sleep", label="sleep", until=until, is_relative=is_relative)
+        self.gate.enter(waiting)
         return {"now": super().run("readClock")["now"], "fired": waiting.fired}
 
     def apply(self, document: Mapping[str, Any]) -> JSON:

@@ -126,6 +126,8 @@ class StepRecorder:
         """Return True for a call whose effect or answer depends on how long a campaign has been sent."""
         if entry.operation == "cancelCampaign":
             return True
+        if entry.operation == "startCampaign":
+            return self._state.choices["size-limit-base"] == "moving-day"
         if entry.operation not in _SHOWS_PROGRESS or entry.tenant_id is None:
             return False
         live = {timer.id for timer in self._live.values()}

@@ -8,9 +8,7 @@ schedules of further runs, the ones with fewer preemptions first.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field, replace
-from heapq import heappop, heappush
-from itertools import count
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mockserver.testing.runs.bounds import bounds_beyond
@@ -21,10 +19,10 @@ from mockserver.testing.runs.orders.findings import InterleaveFindings
 from mockserver.testing.runs.orders.merging import RunOrders
 from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.placed_fault import PlacedFault
+from mockserver.testing.runs.orders.planned import PlannedOrders
 from mockserver.testing.runs.orders.played import Order
 from mockserver.testing.runs.orders.report import Bound, FaultRuns, InterleaveReport
 from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, ClientFunction
-from mockserver.testing.runs.orders.schedules import Release
 from mockserver.testing.runs.orders.serial import SerialOrder, SerialRuns, difference
 from mockserver.testing.runs.orders.subject import OrderOutcome, OrderPlan, OrderSubject
 from mockserver.testing.runs.orders.verdicts import SerialEnds
@@ -38,14 +36,6 @@ Running = Generator[OrderPlan, OrderOutcome, T]  # it yields the plan of a run, 
 _SERIAL_MAX: Final = 24  # orders of whole clients
 _KEPT: Final = "equal runs differ, and the clients change memory that they share; make it anew in `setup`"
 _UNFINISHED: Final = "it ended before the last serial run"
-
-
-@dataclass(order=True)
-class _Planned:
-    """A schedule to run: `key` sorts by preemptions, then by deviations from the serial order."""
-
-    key: tuple[int, int, int]
-    prefix: tuple[str, ...] = field(compare=False)
 
 
 class Search:
@@ -80,9 +70,7 @@ class Search:
         self._investigation = Investigation(options.seconds)
         self._serial = SerialRuns(self._clients)
         self._orders = RunOrders(self._clients, shows_lists=check is not None)
-        self._queue: list[_Planned] = []
-        self._number = count()
-        self._planned_from: dict[object, int] = {}  # by state, the preemptions up to there
+        self._planned = PlannedOrders(options.bound)
         self._by_bound: dict[int, Bound] = {}
         self._findings = InterleaveFindings(self._test)
         self._difference: str | None = None
@@ -133,7 +121,7 @@ class Search:
             unplayed=self._unplayed,
             shares_memory=self._subject.shares_memory,
             fault_runs=self._fault_runs,
-            left=len(self._queue) if self._options.schedule is None else 0,
+            left=len(self._planned) if self._options.schedule is None else 0,
             not_interleaved=list(self._serial.not_interleaved()),
             ended=self._investigation.ended,
         )
@@ -162,7 +150,7 @@ class Search:
                 if decision.is_free and option.cost == 0 and option.name in self._clients:
                     serial.append((*order.names[:place], option.name))
                 else:
-                    self._plan(order, place, option)
+                    self._planned.plan(order, place, option)
         return serial
 
     def _compare_equal(self, again: SerialOrder) -> None:
@@ -180,47 +168,28 @@ class Search:
     def _all_orders(self) -> Running[None]:
         """Run the planned orders that are equal to no other one, the ones with the fewest preemptions first."""
         known = SerialEnds(self._serial.ends, self._clients)
-        while self._queue and self._investigation.runs < self._options.runs:
-            planned = self._queue[0]
-            order = self._orders.equal_to(planned.prefix) if self._merges else None
-            if order is not None:
-                self._row_of(planned).merged += 1
-            else:
+        while self._planned and self._investigation.runs < self._options.runs:
+            planned = self._planned.first()
+            order = self._equal_to(planned.prefix)
+            is_merged = order is not None
+            if order is None:
                 plan = OrderPlan(planned.prefix)
                 outcome = yield plan
                 self._judge(plan, outcome, known)
                 self._orders.add(outcome.played)
-                order = (self._orders.equal_to(planned.prefix) if self._merges else None) or outcome.played.order
-                self._row_of(planned).run += 1
-            heappop(self._queue)
-            self._plan_after(order, planned.prefix)
+                order = self._equal_to(planned.prefix) or outcome.played.order
+            cost = max(planned.preemptions, 1) if self._options.bound else 0
+            row = self._by_bound.setdefault(cost, Bound(cost))
+            row.run += not is_merged
+            row.merged += is_merged
+            self._planned.remove_first()
+            self._planned.plan_after(order, planned.prefix)
 
-    def _row_of(self, planned: _Planned) -> Bound:
-        cost = max(planned.key[0], 1) if self._options.bound else 0
-        return self._by_bound.setdefault(cost, Bound(cost))
-
-    @property
-    def _merges(self) -> bool:
-        return self._options.prune and not self._subject.shares_memory and self._difference is None
-
-    def _plan_after(self, order: Order, prefix: tuple[str, ...]) -> None:
-        """Plan what leaves an order after its prefix, up to a state from which everything was planned before."""
-        cost = sum(row.chosen.cost for row in order.decisions[: len(prefix)])
-        for place in range(len(prefix), len(order.decisions)):
-            state = order.states[place]
-            if state is not None and self._planned_from.get(state, cost + 1) <= cost:
-                return
-            self._planned_from[state] = cost
-            cost += order.decisions[place].chosen.cost
-            for option in order.decisions[place].options[1:]:
-                self._plan(order, place, option)
-
-    def _plan(self, order: Order, place: int, option: Release) -> None:
-        cost = sum(row.chosen.cost for row in order.decisions[:place]) + option.cost
-        if cost <= self._options.bound:
-            deviations = sum(not row.is_serial for row in order.decisions[:place])
-            prefix = (*order.names[:place], option.name)
-            heappush(self._queue, _Planned((cost, deviations, next(self._number)), prefix))
+    def _equal_to(self, prefix: tuple[str, ...]) -> Order | None:
+        """Return the whole order that begins with a prefix if a run is equal to it; None if that is not known."""
+        if not self._options.prune or self._subject.shares_memory or self._difference is not None:
+            return None
+        return self._orders.equal_to(prefix)
 
     # Faults
 
