@@ -64,6 +64,7 @@ class _KnownRun:
         self.timers = {timer.number: timer for timer in played.timers}
         self.length = sum(step.waits != "time" for step in played.steps)
         self._moves = any(step.waits in ("sleep", "time") for step in played.steps)
+        self._delivers = any(step.due for step in played.steps)
         self._paced = {step.actor for step in played.steps if step.is_paced}
         footprints = [step.footprint for step in played.steps]
         reads = {part for footprint in footprints if footprint is not None for part in footprint.reads}
@@ -76,16 +77,12 @@ class _KnownRun:
     @property
     def is_comparable(self) -> bool:
         """False if more than the parts of footprints decides what happens in it."""
-        return not self._moves or (
-            all(timer.part is not None for timer in self.timers.values())
-            and all(
-                known.step.slept is not None
-                for rows in self.steps.values()
-                for known in rows
-                if known.step.waits == "sleep"
-            )
-            and not any(known.step.waits == "time" for known in self.steps.get(TIMERS, ()))
-        )
+        if not self._moves:
+            return True
+        steps = [known.step for rows in self.steps.values() for known in rows]
+        has_lengths = all(step.slept is not None for step in steps if step.waits == "sleep")
+        has_parts = all(timer.part is not None for timer in self.timers.values())
+        return has_lengths and has_parts and TIMERS not in self.steps
 
     def _singles(self, step: ReleasedStep) -> Iterator[ReleasedStep]:
         """Yield a step, or the timers that have fired in it one by one, each under a name of its own."""
@@ -93,19 +90,22 @@ class _KnownRun:
             yield step
             return
         for number in sorted(step.gone):
-            part = self.timers[number].part
-            parts = frozenset({part} if part is not None else ())
-            footprint = None if part is None else Footprint(parts, parts)
-            yield step._replace(actor=timer_name(number), footprint=footprint)
+            yield step._replace(actor=timer_name(number), footprint=self._footprint_of(self.timers[number]))
+
+    def _footprint_of(self, timer: NewTimer) -> Footprint | None:
+        """Return what a timer reads and writes; where events are delivered, their order depends on it too."""
+        if timer.part is None or self._delivers:
+            return None
+        parts = frozenset({timer.part})
+        return Footprint(parts, parts)
 
     def _add(self, step: ReleasedStep) -> None:
-        writes = step.footprint.writes if step.footprint is not None else frozenset()
         if step.footprint is not None and not self._orders_list:
-            step = step._replace(footprint=step.footprint._replace(writes=writes - {_LIST}))
-        needs = [_Place(actor, count) for actor in self.steps if (count := self._needed(actor, step))]
+            step = step._replace(footprint=step.footprint._replace(writes=step.footprint.writes - {_LIST}))
+        needs = [_Place(actor, self._needed(actor, step)) for actor in self.steps if actor != step.actor]
         ages = [(place, step.at - self.step(place).at) for place in self._timed_by(step)] if self._moves else []
         rows = self.steps.setdefault(step.actor, [])
-        rows.append(_KnownStep(step, needs, ages))
+        rows.append(_KnownStep(step, [place for place in needs if place.number], ages))
         for name in sorted(step.due):
             self.due_from.setdefault(name, []).append(_Place(step.actor, len(rows)))
 
@@ -115,7 +115,7 @@ class _KnownRun:
 
     def _needed(self, actor: str, step: ReleasedStep) -> int:
         """Return how many of the earlier steps of another actor have to come before a step."""
-        earlier = self.steps[actor] if actor != step.actor else []
+        earlier = self.steps[actor]
         count = len(earlier)
         while count and not _may_not_change_places(earlier[count - 1].step.footprint, step.footprint):
             count -= 1
