@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.testing.runs.orders import InterleaveReport, subject
+from mockserver.testing.runs.orders import InterleaveReport, search, subject
+from mockserver.testing.runs.orders.merging import RunOrders
+from mockserver.testing.runs.orders.played import Played
 from mockserver.testing.runs.orders.verdicts import RunEnd, read_end
 from mockserver.testing.sandbox import Sandbox
 from tests.runs.orders.pairs import BODY, GIVEN, SESSIONS, TWO_DRAFTS, call, campaigns, create, start
 
 Client = Callable[[Sandbox], Any]
-PAIRS, PAIRS_DEEP = 2, 60
+PAIRS, PAIRS_DEEP = 2, 25
 IDS = ("campaign_spring", "campaign_autumn")
 # The most runs with one preemption, by the polls of each of two workers, if their campaigns are sent within a minute.
 MOST_RUNS = {0: 6, 2: 20, 4: 40, 7: 80}
@@ -161,3 +163,27 @@ def test_orders_that_are_left_out_end_as_one_that_was_run(
         runs[False] += all_runs
 
     assert runs[True] < runs[False] / 2
+
+
+@pytest.mark.parametrize("pairs", [PAIRS, pytest.param(PAIRS_DEEP, marks=pytest.mark.deep)])
+def test_a_run_compared_with_itself_is_equal_at_each_place(
+    server: MockServer, monkeypatch: pytest.MonkeyPatch, pairs: int
+) -> None:
+    """Without that an order could be merged by a clock, a timer or a read in vain that no run has."""
+    compared: list[tuple[Any, Any]] = []
+
+    class Orders(RunOrders):
+        def add(self, played: Played) -> None:
+            super().add(played)
+            alone = RunOrders(("one", "two"), shows_lists=False)
+            alone.add(played)
+            order = alone.equal_to(played.order.names)
+            compared.append((order and (order.names, order.decisions), (played.order.names, played.order.decisions)))
+
+    monkeypatch.setattr(search, "RunOrders", Orders)
+    for seed in range(pairs):
+        clients = {name: client_of_chance(f"{seed} {name}") for name in ("one", "two")}
+        server.interleave(clients=clients, settings={"given": TWO_DRAFTS}, bound=1, tolerates=(Exception,))
+
+    assert compared
+    assert [run for _, run in compared] == [order for order, _ in compared]
