@@ -317,9 +317,9 @@ class InterleaveOptions:
 class InterleaveReport(ReportOfFindings):
     blocked: Mapping[str, int]
     bounds: Sequence[Bound]
-    chance: ChanceRuns | None
     clients: Sequence[str]
     difference: str | None
+    ended: str | None
     failed: bool
     failed_serial: str | None
     fault_runs: FaultRuns | None

@@ -2,8 +2,8 @@
 The cost of a search for races: `python -m tests.benchmarks.interleaving [CALLS]`.
 
 Two clients of 22 calls each are interleaved with at most two preemptions, in process. The figures are processor time. Readers
-have nothing in conflict, so that most orders are merged; rivals change one list by every call, so that no two orders are equal;
-senders are as a working day is: they list, create, start, read progress and cancel.
+have nothing in conflict, and rivals create what none of them lists, so that most of their orders are merged; senders are as a
+working day is: they list, create, start, read progress and cancel.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def readers(sandbox: Sandbox, name: str, calls: int) -> None:
 
 
 def rivals(sandbox: Sandbox, name: str, calls: int) -> None:
-    """Create campaigns by every call: each two of them exchange places in the list."""
+    """Create campaigns by every call: each two of them exchange places in a list that nobody reads."""
     for number in range(calls):
         sandbox.call("POST", "/v1/campaigns", json={**BODY, "name": f"{name} {number}"})
 

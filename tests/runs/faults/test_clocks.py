@@ -123,4 +123,4 @@ def test_the_lines_of_a_time_zone_set_it(mockserver_server: MockServer) -> None:
 
     (finding,) = report.findings
     assert ['monkeypatch.setenv("TZ", "<+13>-13")', "time.tzset()"] == finding.lines
-    assert [[{"kind": "process", "name": "time-zone"}]] == finding.as_json()["placements"]
+    assert [[{"kind": "process", "name": "time-zone", "text": "time-zone"}]] == finding.as_json()["placements"]

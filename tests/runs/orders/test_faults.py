@@ -140,3 +140,30 @@ def test_faults_are_tried_at_writes_first_and_equal_ones_once() -> None:
 
     assert [2] * 6 + [1] * 5 == [row.call for row in rows]
     assert PlacedFault("drop-after", "worker", 2) == parse("drop-after worker 2", ["worker"])
+
+
+def test_a_fault_that_lets_whole_clients_start_a_campaign_twice_is_a_finding_without_a_preemption(
+    server: MockServer,
+) -> None:
+    def launch_again(sandbox: Sandbox, name: str) -> None:
+        try:
+            start(sandbox, create(sandbox, name))
+        except OSError:
+            start(sandbox, create(sandbox, f"{name} (2)"))
+
+    clients: Mapping[str, Client] = {
+        name: lambda sandbox, name=name: launch_again(sandbox, name) for name in ("a", "b")
+    }
+    report = server.interleave(clients=clients, settings={"given": GIVEN}, bound=1, tolerates=(OSError,), faults=60)
+
+    finding = next(row for row in report.findings if row.fault is not None)
+    assert ("duplicate", 0) == (finding.verdict, finding.preemptions)
+    assert finding.fault is not None and finding.fault.name.endswith("after")
+    again = server.interleave(
+        clients=clients,
+        settings={"given": GIVEN},
+        tolerates=(OSError,),
+        schedule=finding.schedule,
+        fault=str(finding.fault),
+    )
+    assert [(finding.verdict, finding.cause)] == [(row.verdict, row.cause) for row in again.findings]

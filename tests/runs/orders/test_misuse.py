@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 
 from mockserver import MockServer
 from mockserver.testing.sandbox import Sandbox
-from tests.runs.orders.pairs import GIVEN, campaigns, create
+from tests.runs.orders.pairs import GIVEN, campaigns, create, list_then_create
 
 HANDLE = "call with the sandbox that the client gets"
 
@@ -143,8 +144,29 @@ def test_a_crash_names_the_refused_call_that_the_client_made_last(server: MockSe
 
 
 def test_a_budget_of_seconds_is_the_one_that_the_report_names(server: MockServer) -> None:
+    """It ends no serial run, since what further runs are compared with would be unknown."""
     report = server.interleave(clients={"worker": read, "cron": read}, seconds=1e-9, bound=3, prune=False)
 
+    assert (3, False) == (report.runs, report.failed)
     assert report.left
     (line,) = (line for line in report.text().splitlines() if line.startswith("  not run: "))
-    assert line.endswith(" beyond the budget of 1e-09 s of processor time, and none with more than 0 preemptions")
+    assert line.endswith(" beyond the budget of 1e-09 s, and none with more than 0 preemptions")
+
+
+def test_ctrl_c_ends_a_search_with_what_was_found_before(server: MockServer) -> None:
+    runs: list[Sandbox] = []
+
+    def setup(sandbox: Sandbox) -> None:
+        sandbox.apply(given=GIVEN)
+        runs.append(sandbox)
+        if len(runs) == 6:
+            raise KeyboardInterrupt
+
+    clients = {name: partial(list_then_create, name=name) for name in ("worker", "cron")}
+    with pytest.raises(KeyboardInterrupt) as caught:
+        server.interleave(setup=setup, clients=clients, bound=1, prune=False)
+
+    (text,) = caught.value.__notes__
+    assert "  ended early, by Ctrl-C; the report has what was found before" in text.splitlines()
+    assert "duplicate: the ledger has 1 duplicate execution" in text
+    assert "0 sandboxes" in repr(server)

@@ -1,15 +1,20 @@
-"""What one run notes about an actor, and what all runs of a search learn about threads."""
+"""What one run notes about an actor and its reads, and what all runs of a search learn about threads."""
 
 from __future__ import annotations
 
 import random
 import threading
-from typing import Any
+from collections.abc import Hashable, Iterable
+from typing import Final
 
+from mockserver.core.instants import Instant
 from mockserver.testing.runs.orders.gate import Waiting
+from mockserver.testing.runs.orders.schedules import Ready, Waits
 
-_VAIN_READS = 3  # equal reads with equal answers and a sleep between them, after which a client waits for another
-_VAIN_READS_WITHOUT_SLEEP = 10
+_VAIN_READS: Final = (
+    3  # equal reads with equal answers and a sleep between them, after which a client waits for another
+)
+_VAIN_READS_WITHOUT_SLEEP: Final = 10
 
 
 class Actor:
@@ -23,20 +28,60 @@ class Actor:
         self.blocked_at: str | None = None
         self.random = random.Random(f"{seed} {name}").getstate()
         self.unanswered = 0  # released requests over sockets
-        self.last_read: Any = None
-        self.reads = 0
-        self.has_slept = False  # between these reads
 
     @property
     def is_running(self) -> bool:
         return self.is_begun and not self.is_over
 
     @property
-    def reads_in_vain(self) -> bool:
-        return self.reads >= (_VAIN_READS if self.has_slept else _VAIN_READS_WITHOUT_SLEEP)
+    def sleeps_until(self) -> Instant | None:
+        return self.next_waiting().until if self.waiting else None
 
     def next_waiting(self) -> Waiting:
         return self.waiting[0] if len(self.waiting) == 1 else min(self.waiting, key=lambda waiting: waiting.order)
+
+    def ready(self) -> list[Ready]:
+        """Return the step with which it waits; empty if it has none."""
+        if not self.is_begun:
+            return [Ready(self.name, "start")]
+        return [Ready(self.name, self.next_waiting().waits)] if self.waiting else []
+
+
+class VainReads:
+    """Counts equal reads of one actor with equal answers, while no other actor has a step."""
+
+    def __init__(self) -> None:
+        self._reader: str | None = None
+        self._last: object = None
+        self._reads = 0
+        self._has_slept = False  # between these reads
+
+    @property
+    def state(self) -> Hashable:
+        """What is equal where the same reads will be in vain; what was read is left out, as it follows from the steps."""
+        return self._reader, self._reads, self._has_slept
+
+    def note(self, name: str, waits: Waits, reads: Iterable[object]) -> None:
+        """
+        Count a step.
+
+        Args:
+            name: Whose step it is.
+            waits: What it is.
+            reads: What is equal for equal reads with equal answers, for each call in it; None for a call that is no read.
+        """
+        if name != self._reader:
+            self._reader, self._last, self._reads, self._has_slept = name, None, 0, False
+        self._has_slept |= waits == "sleep"
+        for read in reads if waits == "call" else ():
+            if read is None or read != self._last:
+                self._reads, self._has_slept = 0, False
+            self._reads += read is not None
+            self._last = read
+
+    def are_of(self, name: str | None) -> bool:
+        """Return True if an actor reads in vain."""
+        return name == self._reader and self._reads >= (_VAIN_READS if self._has_slept else _VAIN_READS_WITHOUT_SLEEP)
 
 
 class KnownThreads:

@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
+from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
@@ -20,11 +21,11 @@ from mockserver.server.webhooks import event_loops
 from mockserver.testing.run_end import RunEnded
 from mockserver.testing.runs.orders.schedules import Waits
 
-IDLE: Instant = -1  # the end of a sleep that lasts until no timer is left
 # The delivery whose receiver runs: what it calls are steps of its own, through whichever handle.
 DELIVERING: ContextVar[str | None] = ContextVar("mockserver_delivering", default=None)
 
 
+@dataclass(eq=False, kw_only=True)
 class Waiting:
     """
     A step that waits for its release.
@@ -35,25 +36,26 @@ class Waiting:
         label: What it does, for steps that the journal does not name.
         order: Sorts the steps of one actor that wait at the same time.
         until: The end of a sleep.
+        is_relative: The end of the sleep follows from its beginning alone.
         fired: The timers that fire while it waits.
         thread: The thread that waits; None for a request over a socket.
-        is_api_call: It is a call of the API, and not of the control plane.
+        resume: Lets it go on.
     """
 
-    def __init__(
-        self,
-        actor: str,
-        waits: Waits,
-        label: str,
-        order: tuple[Any, ...],
-        until: Instant | None,
-        thread: threading.Thread | None,
-    ) -> None:
-        self.actor, self.waits, self.label, self.order, self.until = actor, waits, label, order, until
-        self.fired: list[JSON] = []
-        self.thread = thread
-        self.is_api_call = waits == "call" and any(isinstance(part, str) and "/v1/" in part for part in order[1:2])
-        self.resume: Callable[[], None] = lambda: None
+    actor: str
+    waits: Waits
+    label: str = ""
+    order: tuple[Any, ...] = ()
+    until: Instant | None = None
+    is_relative: bool = False
+    fired: list[JSON] = field(default_factory=list)
+    thread: threading.Thread | None = None
+    resume: Callable[[], None] = lambda: None
+
+    @property
+    def is_api_call(self) -> bool:
+        """It is a call of the API, and not of the control plane."""
+        return self.waits == "call" and any(isinstance(part, str) and "/v1/" in part for part in self.order[1:2])
 
 
 class ActorEnd(NamedTuple):
@@ -90,6 +92,7 @@ class Gate:
         mail: What has arrived: waiting steps, ends of actors and answers over sockets; what the loop reports.
         ended: Why the run has ended; None while it runs.
         is_split: Answers are steps.
+        has_looked: A client has read the sandbox past its steps, such as its clock, since this was set to False.
         in_flight: Of each client the calls that it awaits on the loop.
         loop: The event loop of the clients that are coroutine functions, once there is one.
     """
@@ -99,7 +102,7 @@ class Gate:
         self.ended: str | None = None
         self.in_flight: dict[str, int] = {}
         self.loop: asyncio.AbstractEventLoop | None = None
-        self.is_split = split
+        self.is_split, self.has_looked = split, False
         self._open: set[Waiting] = set()
         self._lock = threading.Lock()
 
@@ -113,46 +116,39 @@ class Gate:
             label: What it does, if the journal does not name it.
             order: Sorts the calls of one actor that wait at the same time.
         """
-        self.enter(actor, "call", label, order)
+        self.enter(Waiting(actor=actor, waits="call", label=label, order=order))
         try:
             return call()
         finally:
             if self.is_split and self.ended is None:
-                self.enter(actor, "answer", "answer", order)
+                self.enter(Waiting(actor=actor, waits="answer", label="answer", order=order))
 
-    def enter(
-        self, actor: str, waits: Waits, label: str = "", order: tuple[Any, ...] = (), until: Instant | None = None
-    ) -> Waiting:
+    def enter(self, waiting: Waiting) -> None:
         """
-        Wait in this thread until the step is released, and return it.
+        Wait in this thread until the step is released.
 
         Raises:
             RunEnded: The run has ended.
             RuntimeError: The thread runs the loop of the clients, who would all wait.
         """
-        actor = DELIVERING.get() or actor
+        waiting.actor = DELIVERING.get() or waiting.actor
         if self.loop is not None and event_loops.running() is self.loop:
             raise RuntimeError(
-                f"got a call of {actor} that blocks the event loop of the clients; await it: `await sandbox.aio.call(...)`, "
-                "`sandbox.aio.httpx_client()`, or `await sandbox.aio.run(function, ...)` for any other"
+                f"got a call of {waiting.actor} that blocks the event loop of the clients; await it: "
+                "`await sandbox.aio.call(...)`, `sandbox.aio.httpx_client()`, or `await sandbox.aio.run(function, ...)` "
+                "for any other"
             )
-        thread = threading.current_thread()
-        waiting = Waiting(actor=actor, waits=waits, label=label, order=order, until=until, thread=thread)
         released = threading.Lock()
         released.acquire()
-        waiting.resume = released.release
+        waiting.thread, waiting.resume = threading.current_thread(), released.release
         self._put(waiting)
         released.acquire()
         if self.ended is not None:
             raise RunEnded(self.ended)
-        return waiting
 
-    async def enter_from_socket(
-        self, actor: str, waits: Waits, label: str, order: tuple[Any, ...], until: Instant | None = None
-    ) -> Waiting:
+    async def enter_from_socket(self, waiting: Waiting) -> None:
         """Wait on the loop of a server; of a run that has ended it does not, since its sandbox is closed."""
         loop, released = asyncio.get_running_loop(), asyncio.Event()
-        waiting = Waiting(actor=actor, waits=waits, label=label, order=order, until=until, thread=None)
 
         def resume() -> None:
             with suppress(RuntimeError):  # the loop is closed
@@ -161,7 +157,6 @@ class Gate:
         waiting.resume = resume
         self._put(waiting)
         await released.wait()
-        return waiting
 
     async def in_thread(self, actor: str, function: Callable[[], Any]) -> Any:
         """Run a function that calls, in a thread, for a client on the loop."""

@@ -13,7 +13,8 @@ from mockserver.core.scheduler import next_due
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.server.webhooks.local_receivers import ReceiverTarget
 from mockserver.testing.backend import LocalBackend, RegisteredReceiver, is_recorded
-from mockserver.testing.runs.orders.gate import IDLE, Gate
+from mockserver.testing.runs.orders.gate import Gate, Waiting
+from mockserver.testing.runs.orders.schedules import IDLE
 from mockserver.testing.sandbox import Aio, Sandbox
 from mockserver.testing.settings import Settings
 from mockserver.testing.transports.in_process import ClientRoute, Response
@@ -87,8 +88,9 @@ class _ActorBackend(LocalBackend):
         call = partial(super().run, command, **arguments)
         if command == "advanceClock":
             until = end_of_sleep(self.hosted, arguments)
-            return self._sleep(until) if until is not None else call()
+            return self._sleep(until, is_relative="by" in arguments) if until is not None else call()
         if not is_recorded(command):
+            self.gate.has_looked = True
             return call()
         view: JSON = self._step(call, command, (command, repr(arguments)))
         return view
@@ -96,8 +98,9 @@ class _ActorBackend(LocalBackend):
     def sleep(self, seconds: float) -> None:
         self.run("advanceClock", by=seconds)
 
-    def _sleep(self, until: Instant) -> JSON:
-        waiting = self.gate.enter(self.actor, "sleep", "sleep", until=until)
+    def _sleep(self, until: Instant, *, is_relative: bool) -> JSON:
+        waiting = Waiting(actor=self.actor, waits="sleep", label="sleep", until=until, is_relative=is_relative)
+        self.gate.enter(waiting)
         return {"now": super().run("readClock")["now"], "fired": waiting.fired}
 
     def apply(self, document: Mapping[str, Any]) -> JSON:

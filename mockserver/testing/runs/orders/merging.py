@@ -1,18 +1,329 @@
 """
-Orders that are equal to one that was run: they only exchange steps that have no part of the sandbox's state in common.
+Orders that are equal to one that was run: every client gets the same answers in both, and the end is the same.
 
-An order is compared with a run step by step, as the run's steps would be released by it. If each step comes after all those
-that it depends on, and no other step that it depends on comes before it, every client gets the same answers in both.
+1. Two steps may change places if none of them writes a part of the sandbox's state that the other one reads or writes.
+2. A timer is a step too: it changes the record for which it was scheduled. A sleep changes nothing but the clock.
+3. Instants are no difference, as they are none between two ends. What depends on how long something has lasted is equal only
+   at the same distance: the progress of a campaign that is sent, and calls by whose pace a client's conduct is judged.
+
+An order is compared with a run step by step, as the run's steps would be released by it, on a clock of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
+from typing import NamedTuple
 
+from mockserver.core.instants import Duration, Instant
 from mockserver.core.operations.footprints import Footprint
 from mockserver.testing.runs.orders import schedules
-from mockserver.testing.runs.orders.played import Decision, Order, Played, ReleasedStep
-from mockserver.testing.runs.orders.schedules import Ready, Situation
+from mockserver.testing.runs.orders.actors import VainReads
+from mockserver.testing.runs.orders.played import Decision, NewTimer, Order, Played, ReleasedStep
+from mockserver.testing.runs.orders.schedules import TIMERS, Ready, Situation
+
+_LIST = "campaigns"  # whose order alone two creations decide
+
+
+class _Place(NamedTuple):
+    """The place of a step among those of its actor."""
+
+    actor: str
+    number: int
+
+
+class _KnownStep(NamedTuple):
+    """
+    A step of a run, or one timer that has fired in it.
+
+    Attributes:
+        step: The step.
+        needs: Of each other actor the last of its steps that has to come before, if there is one.
+        ages: Steps from which its distance in time has to be the same, with this distance.
+    """
+
+    step: ReleasedStep
+    needs: Sequence[_Place]
+    ages: Sequence[tuple[_Place, Duration]]
+
+
+class _KnownRun:
+    """
+    A run, with what each of its steps depends on.
+
+    Args:
+        played: The run.
+        clients: The names of the clients.
+        shows_lists: The user's check may read lists of records.
+    """
+
+    def __init__(self, played: Played, clients: Sequence[str], *, shows_lists: bool) -> None:
+        self.clients, self.began, self.first_timers = clients, played.began, played.timers
+        self.steps: dict[str, list[_KnownStep]] = {}
+        self.due_from: dict[str, list[_Place]] = {}  # by delivery: after which step of whom it is due
+        self.timers = {timer.number: timer for timer in played.timers}
+        self.length = sum(step.waits != "time" for step in played.steps)
+        self._moves = any(step.waits in ("sleep", "time") for step in played.steps)
+        self._delivers = any(step.due for step in played.steps)
+        self._paced = {step.actor for step in played.steps if step.is_paced}
+        footprints = [step.footprint for step in played.steps]
+        reads = {part for footprint in footprints if footprint is not None for part in footprint.reads}
+        self._orders_list = shows_lists or _LIST in reads or None in footprints
+        for step in played.steps:
+            self.timers.update((timer.number, timer) for timer in step.timers)
+            for single in self._singles(step):
+                self._add(single)
+
+    @property
+    def is_comparable(self) -> bool:
+        """False if more than the parts of footprints decides what happens in it."""
+        if not self._moves:
+            return True
+        steps = [known.step for rows in self.steps.values() for known in rows]
+        has_lengths = all(step.slept is not None for step in steps if step.waits == "sleep")
+        has_parts = all(timer.part is not None for timer in self.timers.values())
+        return has_lengths and has_parts and TIMERS not in self.steps
+
+    def _singles(self, step: ReleasedStep) -> Iterator[ReleasedStep]:
+        """Yield a step, or the timers that have fired in it one by one, each under a name of its own."""
+        if step.waits != "time" or (len(step.gone) > 1 and (step.timers or step.due)):
+            yield step
+            return
+        for number in sorted(step.gone):
+            yield step._replace(actor=timer_name(number), footprint=self._footprint_of(self.timers[number]))
+
+    def _footprint_of(self, timer: NewTimer) -> Footprint | None:
+        """Return what a timer reads and writes; where events are delivered, their order depends on it too."""
+        if timer.part is None or self._delivers:
+            return None
+        parts = frozenset({timer.part})
+        return Footprint(parts, parts)
+
+    def _add(self, step: ReleasedStep) -> None:
+        if step.footprint is not None and not self._orders_list:
+            step = step._replace(footprint=step.footprint._replace(writes=step.footprint.writes - {_LIST}))
+        needs = [_Place(actor, self._needed(actor, step)) for actor in self.steps if actor != step.actor]
+        ages = [(place, step.at - self.step(place).at) for place in self._timed_by(step)] if self._moves else []
+        rows = self.steps.setdefault(step.actor, [])
+        rows.append(_KnownStep(step, [place for place in needs if place.number], ages))
+        for name in sorted(step.due):
+            self.due_from.setdefault(name, []).append(_Place(step.actor, len(rows)))
+
+    def step(self, place: _Place) -> ReleasedStep:
+        """Return the step of a place."""
+        return self.steps[place.actor][place.number - 1].step
+
+    def _needed(self, actor: str, step: ReleasedStep) -> int:
+        """Return how many of the earlier steps of another actor have to come before a step."""
+        earlier = self.steps[actor]
+        count = len(earlier)
+        while count and not _may_not_change_places(earlier[count - 1].step.footprint, step.footprint):
+            count -= 1
+        return count
+
+    def _timed_by(self, step: ReleasedStep) -> Iterator[_Place]:
+        """Yield the earlier steps from which the distance of a step in time has to be the same."""
+        for actor, rows in self.steps.items():
+            for count, known in enumerate(rows, start=1):
+                is_own = actor == step.actor and actor in self._paced and count == len(rows)
+                if is_own or _times(known.step, step):
+                    yield _Place(actor, count)
+
+
+class _Replay:
+    """The steps of a run in another order, as far as they have been released."""
+
+    def __init__(self, run: _KnownRun) -> None:
+        self.run, self.now = run, run.began
+        self.names: list[str] = []
+        self.decisions: list[Decision] = []
+        self.done = dict.fromkeys(run.steps, 0)
+        self.last: str | None = None
+        self.held: frozenset[str] = frozenset()
+        self.vain_reads = VainReads()
+        self.at: dict[_Place, Instant] = {}
+        self.pending: dict[int, Instant] = {}
+        self._schedule(run.first_timers)
+
+    def after(self, name: str | None) -> _Replay | None:
+        """Return what follows once an actor is released, by default the serial one; None if that breaks a dependence."""
+        situation = self._situation()
+        ranked = schedules.options(situation)
+        chosen = next((option for option in ranked if name in (None, option.name)), None)
+        if chosen is None:
+            return None
+        later = copy(self)
+        later.names, later.decisions = (
+            [*self.names, chosen.name],
+            [*self.decisions, Decision(ranked, chosen, self.last is None)],
+        )
+        later.done, later.at, later.pending = dict(self.done), dict(self.at), dict(self.pending)
+        later.vain_reads = copy(self.vain_reads)
+        later.held = (self.held | schedules.passed_over(situation, chosen.name)) - {chosen.name}
+        is_equal = later._fire_timers() if chosen.name == TIMERS else later._release(chosen.name)
+        return later if is_equal else None
+
+    def whole(self) -> Order | None:
+        """Return the whole order that goes on serially; None if it breaks a dependence."""
+        replay: _Replay | None = self
+        states: list[object] = [None] * len(self.names)
+        while replay is not None and not replay._is_over():
+            states.append(replay._state())
+            replay = replay.after(None)
+        if replay is None or not replay._ends_alike():
+            return None
+        return Order(replay.names, replay.decisions, states)
+
+    def _is_over(self) -> bool:
+        return sum(name != TIMERS for name in self.names) == self.run.length
+
+    def _state(self) -> object:
+        """Return what is equal where the same can follow: the steps so far, and how long ago those were that later ones depend on."""
+        times = {number: due - self.now for number, due in self.pending.items()}
+        ages = {place: self.now - self.at[place] for place in self._needed_instants()}
+        return (
+            id(self.run),
+            tuple(self.done.items()),
+            self.last,
+            self.held,
+            self.vain_reads.state if self.last is not None else None,
+            frozenset(times.items()),
+            frozenset(ages.items()),
+        )
+
+    def _needed_instants(self) -> Iterator[_Place]:
+        for name, rows in self.run.steps.items():
+            done = self.done[name]
+            if done and done < len(rows) and rows[done].step.waits == "sleep":
+                yield _Place(name, done)
+            for known in rows[done:]:
+                yield from (place for place, _ in known.ages if place in self.at)
+
+    def _situation(self) -> Situation:
+        rows = [self._ready(name) for name in self.run.clients if self._has_step(name)]
+        deliveries = sorted(name for name in self.run.steps if schedules.is_endpoint(name))
+        rows += [Ready(name, "delivery") for name in deliveries if self._has_step(name) and self._is_due(name)]
+        sleeps = {row.name: self._end_of_sleep(row.name) for row in rows if row.waits == "sleep"}
+        if sleeps:
+            ending, timers = schedules.next_in_time(sleeps, min(self.pending.values(), default=None))
+            rows = [row for row in rows if row.waits != "sleep" or row.name in ending]
+            rows += [Ready(TIMERS, "time")] if timers else []
+        return Situation(rows, self.last, self.held, self.vain_reads.are_of(self.last))
+
+    def _has_step(self, name: str) -> bool:
+        return name in self.run.steps and self.done[name] < len(self.run.steps[name])
+
+    def _ready(self, name: str) -> Ready:
+        return Ready(name, self.run.steps[name][self.done[name]].step.waits)
+
+    def _is_due(self, name: str) -> bool:
+        """Return True if the step has happened in which the next delivery of an endpoint fell due."""
+        causes = self.run.due_from.get(name, [])
+        if self.done[name] >= len(causes):
+            return bool(causes)
+        actor, count = causes[self.done[name]]
+        return self.done[actor] >= count
+
+    def _end_of_sleep(self, name: str) -> Instant:
+        slept = self.run.steps[name][self.done[name]].step.slept
+        return self.at[_Place(name, self.done[name])] + (slept or 0)
+
+    def _release(self, name: str) -> bool:
+        """Let the next step of an actor happen, and return True if it is the same as in the run."""
+        if not self._has_step(name):
+            return False
+        known = self.run.steps[name][self.done[name]]
+        if known.step.waits == "sleep":
+            self.now = max(self.now, self._end_of_sleep(name))
+        if not self._happens(name, known) or not self.pending.keys() >= known.step.gone:
+            return False
+        for number in known.step.gone:
+            del self.pending[number]
+        self._schedule(known.step.timers)
+        self.vain_reads.note(name, known.step.waits, known.step.reads)
+        if name in self.run.clients:
+            self.last = name if self._has_step(name) else None
+        return True
+
+    def _fire_timers(self) -> bool:
+        """Fire the timers of the next instant, and return True if each has fired in the run too, in the same state."""
+        due = min(self.pending.values())
+        self.now = max(self.now, due)
+        for number in [number for number, at in self.pending.items() if at == due]:
+            name = timer_name(number)
+            if not self._has_step(name) or not self._happens(name, self.run.steps[name][0]):
+                return False
+            del self.pending[number]
+            self._schedule(self.run.steps[name][0].step.timers)
+        self.vain_reads.note(TIMERS, "time", ())
+        return True
+
+    def _happens(self, name: str, known: _KnownStep) -> bool:
+        """Note that a step happens now, and return True if everything that it depends on is as in the run."""
+        if any(self.done[actor] < count for actor, count in known.needs):
+            return False
+        if any(self.now - self.at.get(place, self.now) != age for place, age in known.ages):
+            return False
+        self.done[name] += 1
+        self.at[_Place(name, self.done[name])] = self.now
+        return True
+
+    def _schedule(self, timers: Sequence[NewTimer]) -> None:
+        self.pending.update((timer.number, self.now + timer.after) for timer in timers)
+
+    def _ends_alike(self) -> bool:
+        """Return True if the same timers have fired as in the run: the user's check may see what they have changed."""
+        return all(self.done[name] == len(rows) for name, rows in self.run.steps.items())
+
+
+class _Beginning:
+    """The runs that are equal to one beginning of an order so far, and the beginnings that are one step longer."""
+
+    __slots__ = ("equal", "longer", "seen")
+
+    def __init__(self) -> None:
+        self.equal: list[_Replay] = []
+        self.longer: dict[str, _Beginning] = {}
+        self.seen = 0  # runs of the beginning that is one step shorter which were compared
+
+
+class RunOrders:
+    """
+    The orders that were run.
+
+    Lifetime: one search.
+
+    Args:
+        clients: The names of the clients in their order.
+        shows_lists: The user's check may read lists of records.
+    """
+
+    def __init__(self, clients: Sequence[str], *, shows_lists: bool) -> None:
+        self._clients, self._shows_lists = clients, shows_lists
+        self._root = _Beginning()
+
+    def add(self, played: Played) -> None:
+        """Add a run; one in which more than its steps decides the order is equal to no other."""
+        known = _KnownRun(played, self._clients, shows_lists=self._shows_lists)
+        if played.is_plain and known.is_comparable:
+            self._root.equal.append(_Replay(known))
+
+    def equal_to(self, prefix: Sequence[str]) -> Order | None:
+        """Return the whole order that begins with a prefix if a run is equal to it, else None."""
+        beginning = self._root
+        for name in prefix:
+            longer = beginning.longer.setdefault(name, _Beginning())
+            replays = (replay.after(name) for replay in beginning.equal[longer.seen :])
+            longer.equal += [replay for replay in replays if replay is not None]
+            longer.seen = len(beginning.equal)
+            beginning = longer
+        orders = (replay.whole() for replay in reversed(beginning.equal))
+        return next((order for order in orders if order is not None), None)
+
+
+def timer_name(number: int) -> str:
+    """Return the name under which a timer is an actor of one step."""
+    return f"{TIMERS} {number}"
 
 
 def _may_not_change_places(one: Footprint | None, other: Footprint | None) -> bool:
@@ -26,131 +337,12 @@ def _may_not_change_places(one: Footprint | None, other: Footprint | None) -> bo
     )
 
 
-class _Known:
-    """A run, with what each of its steps depends on."""
-
-    def __init__(self, played: Played, clients: Sequence[str]) -> None:
-        self.clients = clients
-        self.steps: dict[str, list[ReleasedStep]] = {}
-        # By actor and place: how many steps of others come before, at least one.
-        self._needs: dict[str, list[list[tuple[str, int]]]] = {}
-        self._due_from: dict[str, list[tuple[str, int]]] = {}  # by delivery: after which step of whom it is due
-        for step in played.steps:
-            needs = list[tuple[str, int]]()
-            for other, earlier in self.steps.items():
-                count = len(earlier) if other != step.actor else 0
-                while count and not _may_not_change_places(earlier[count - 1].footprint, step.footprint):
-                    count -= 1
-                if count:
-                    needs.append((other, count))
-            self.steps.setdefault(step.actor, []).append(step)
-            self._needs.setdefault(step.actor, []).append(needs)
-            for name in sorted(step.due):
-                self._due_from.setdefault(name, []).append((step.actor, len(self.steps[step.actor])))
-
-    def may_step(self, name: str, done: Mapping[str, int]) -> bool:
-        """Return True if the next step of an actor breaks no dependence, after so many steps of each actor."""
-        place, needs = done.get(name, 0), self._needs.get(name, ())
-        return place < len(needs) and all(done.get(other, 0) >= count for other, count in needs[place])
-
-    def order(self, prefix: Sequence[str]) -> Order | None:
-        """Return the whole order that begins with a prefix and goes on serially; None if it breaks a dependence."""
-        if not self._may_go_on(prefix):
-            return None
-        done = dict.fromkeys(self.steps, 0)
-        names, decisions = list[str](), list[Decision]()
-        last: str | None = None
-        held = frozenset[str]()
-        total = sum(map(len, self.steps.values()))
-        while len(names) < total:
-            situation = Situation(self._ready(done), last, held)
-            if not situation.ready:
-                return None
-            ranked = schedules.options(situation)
-            name = prefix[len(names)] if len(names) < len(prefix) else ranked[0].name
-            chosen = next((option for option in ranked if option.name == name), None)
-            if chosen is None or not self.may_step(name, done):
-                return None
-            held = (held | schedules.passed_over(situation, name)) - ({name} if name not in self.clients else set())
-            done[name] += 1
-            names.append(name)
-            decisions.append(Decision(ranked, chosen, last is None))
-            if name in self.clients:
-                last = name if done[name] < len(self.steps[name]) else None
-        return Order(names, decisions)
-
-    def _may_go_on(self, prefix: Sequence[str]) -> bool:
-        """Return False if the serial steps after a prefix break a dependence; of deliveries that is not known beforehand."""
-        if not prefix or len(self.steps) > sum(name in self.steps for name in self.clients):
-            return True
-        done = {name: prefix.count(name) for name in self.steps}
-        for name in (prefix[-1], *self.clients):
-            while done.get(name, 0) < len(self.steps.get(name, ())):
-                if not self.may_step(name, done):
-                    return False
-                done[name] += 1
+def _times(earlier: ReleasedStep, step: ReleasedStep) -> bool:
+    """Return True if what a step does depends on how long ago an earlier one was."""
+    if step.footprint is None:
         return True
-
-    def _ready(self, done: Mapping[str, int]) -> list[Ready]:
-        clients = [
-            Ready(name, self.steps[name][done[name]].waits)
-            for name in self.clients
-            if name in self.steps and done[name] < len(self.steps[name])
-        ]
-        deliveries = [
-            Ready(name, "delivery")
-            for name in sorted(set(self.steps) - set(self.clients))
-            if done[name] < len(self.steps[name]) and self._is_due(name, done)
-        ]
-        return clients + deliveries
-
-    def _is_due(self, name: str, done: Mapping[str, int]) -> bool:
-        """Return True if the step has happened in which the next delivery of an endpoint fell due."""
-        causes = self._due_from.get(name, [])
-        if done[name] >= len(causes):
-            return bool(causes)
-        actor, count = causes[done[name]]
-        return done[actor] >= count
-
-
-class _Beginning:
-    """The runs that are equal to one beginning of an order so far, and the beginnings that are one step longer."""
-
-    __slots__ = ("equal", "longer", "seen")
-
-    def __init__(self) -> None:
-        self.equal: list[_Known] = []
-        self.longer: dict[str, _Beginning] = {}
-        self.seen = 0  # runs of the beginning that is one step shorter which were compared
-
-
-class RunOrders:
-    """
-    The orders that were run.
-
-    Lifetime: one search.
-
-    Args:
-        clients: The names of the clients in their order.
-    """
-
-    def __init__(self, clients: Sequence[str]) -> None:
-        self._clients = clients
-        self._root = _Beginning()
-
-    def add(self, played: Played) -> None:
-        """Add a run; one in which more than calls decides the order is equal to no other."""
-        if played.is_plain:
-            self._root.equal.append(_Known(played, self._clients))
-
-    def equal_to(self, prefix: Sequence[str]) -> Order | None:
-        """Return the whole order that begins with a prefix if a run is equal to it, else None."""
-        beginning, done = self._root, dict[str, int]()
-        for name in prefix:
-            longer = beginning.longer.get(name) or beginning.longer.setdefault(name, _Beginning())
-            longer.equal += [known for known in beginning.equal[longer.seen :] if known.may_step(name, done)]
-            longer.seen = len(beginning.equal)
-            done[name] = done.get(name, 0) + 1
-            beginning = longer
-        orders = (known.order(prefix) for known in reversed(beginning.equal))
-        return next((order for order in orders if order is not None), None)
+    if earlier.footprint is None:
+        return step.is_timed
+    # A campaign is sent from the step on that schedules its timers; how long ago it was created makes no difference.
+    is_of_timers = bool(earlier.timers or earlier.gone)
+    return step.is_timed and is_of_timers and not earlier.footprint.writes.isdisjoint(step.footprint.reads)

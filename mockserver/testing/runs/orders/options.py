@@ -20,9 +20,9 @@ class InterleaveOptions:
     Attributes:
         bound: The most preemptions of an order.
         tolerates: Types of exceptions with which a client may end.
-        runs: The most runs, serial ones and those of the random search included.
-        seconds: Processor seconds after which no further run begins; None for no limit.
-        seed: The random search and the random numbers of the clients follow from it.
+        runs: The most runs, serial ones included.
+        seconds: Real seconds after which no further run begins; None for no limit.
+        seed: The random numbers of the clients follow from it.
         schedule: One order to run, such as `worker*2 cron`, instead of a search.
         split: Split a call into its effect and its answer, so that an event or another client's call may come between them.
         prune: Leave out orders that only exchange steps which have nothing in common in the sandbox.

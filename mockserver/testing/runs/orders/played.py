@@ -5,11 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from mockserver.core.instants import Duration, Instant
 from mockserver.core.operations.footprints import Footprint
 from mockserver.testing.runs.bounds import Used
 from mockserver.testing.runs.in_process import Sleep
 from mockserver.testing.runs.orders import schedules
 from mockserver.testing.runs.orders.schedules import Release, Waits
+
+
+class NewTimer(NamedTuple):
+    """
+    A timer that a step has scheduled.
+
+    Attributes:
+        number: Of no other timer of the run.
+        after: How long after the step it is due.
+        part: What it changes, as in a footprint; None if it may change anything.
+    """
+
+    number: int
+    after: Duration
+    part: str | None
 
 
 class ReleasedStep(NamedTuple):
@@ -23,14 +39,28 @@ class ReleasedStep(NamedTuple):
         exchanges: The numbers of the calls in it.
         footprint: What it has read and written; None if it may depend on anything, or anything on it.
         due: The deliveries that fell due in it.
+        at: The instant at which it happened.
+        slept: Of a sleep, its length; None if that follows from more than its beginning.
+        reads: For each call what is equal for equal reads with equal answers; None for a call that is no read.
+        timers: Those that it has scheduled.
+        gone: The numbers of the timers that have fired in it, or will not fire since it.
+        is_timed: What it has answered or done depends on how long ago others have written what it reads.
+        is_paced: The conduct of its client is judged by the time between its calls.
     """
 
     actor: str
     waits: Waits
     label: str
-    exchanges: tuple[int, ...]
+    exchanges: tuple[int, ...] = ()
     footprint: Footprint | None = None
     due: frozenset[str] = frozenset()
+    at: Instant = 0
+    slept: Duration | None = None
+    reads: tuple[object, ...] = ()
+    timers: tuple[NewTimer, ...] = ()
+    gone: frozenset[int] = frozenset()
+    is_timed: bool = False
+    is_paced: bool = False
 
 
 class Decision(NamedTuple):
@@ -47,10 +77,19 @@ class Decision(NamedTuple):
 
 
 class Order(NamedTuple):
-    """An order of steps, by the names of their actors, and what else could have been released at each place."""
+    """
+    An order of steps.
+
+    Attributes:
+        names: The actors of its steps.
+        decisions: What else could have been released at each place.
+        states: For each place what is equal where the same can follow, such as after steps that have changed places; None if
+            that is not known.
+    """
 
     names: Sequence[str]
     decisions: Sequence[Decision]
+    states: Sequence[object]
 
 
 class Played(NamedTuple):
@@ -65,8 +104,10 @@ class Played(NamedTuple):
         blocked: Where clients waited outside of calls, such as `cron at locks.py:12`.
         used: What the run took.
         sleep: The longest sleep in real time; None if there was none worth a word.
-        is_plain: No client has slept, read in vain or been blocked, and no receiver has called: the order is that of calls alone.
+        is_plain: No client was blocked, and no receiver has called: the order is that of calls, sleeps and timers alone.
         calls: The number of calls that each client has sent.
+        began: The sandbox's clock at its beginning.
+        timers: Those that were scheduled before its first step.
     """
 
     steps: Sequence[ReleasedStep]
@@ -76,13 +117,15 @@ class Played(NamedTuple):
     blocked: Sequence[str]
     used: Used
     sleep: Sleep | None
-    is_plain: bool = False
-    calls: Mapping[str, int] = {}
+    is_plain: bool
+    calls: Mapping[str, int]
+    began: Instant
+    timers: Sequence[NewTimer]
 
     @property
     def order(self) -> Order:
         """The order of its steps."""
-        return Order([step.actor for step in self.steps], self.decisions)
+        return Order([step.actor for step in self.steps], self.decisions, [None] * len(self.steps))
 
     @property
     def cost(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
@@ -12,7 +12,6 @@ from mockserver.contract.text import printable
 from mockserver.testing.runs.faults.report import CURE
 from mockserver.testing.runs.findings import ReportOfFindings
 from mockserver.testing.runs.in_process import Sleep
-from mockserver.testing.runs.orders.chance import DEPTH
 from mockserver.testing.runs.orders.findings import InterleaveFinding
 from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.played import Played
@@ -37,7 +36,7 @@ class SerialRun(NamedTuple):
     errors: Mapping[str, str]
 
     @classmethod
-    def of(cls, played: Played, clients: Mapping[str, object], end: RunEnd) -> SerialRun:
+    def of(cls, played: Played, clients: Collection[str], end: RunEnd) -> SerialRun:
         """Return the row of a run."""
         order = [name for name, _ in groupby(step.actor for step in played.steps if step.actor in clients)]
         calls = dict.fromkeys(order, 0)
@@ -54,26 +53,6 @@ class Bound:
     preemptions: int
     run: int = 0
     merged: int = 0
-
-
-class ChanceRuns(NamedTuple):
-    """
-    The orders that were run by chance.
-
-    Attributes:
-        runs: Their number.
-        actors: Clients, endpoints and timers.
-        steps: Of the longest serial run.
-        probability: The least one to meet a race of the depth that `chance.DEPTH` is.
-    """
-
-    runs: int
-    actors: int
-    steps: int
-    probability: float
-
-    def as_json(self) -> JSON:
-        return {"runs": self.runs, "actors": self.actors, "steps": self.steps, "probability": self.probability}
 
 
 class FaultRuns(NamedTuple):
@@ -113,10 +92,10 @@ class InterleaveReport(ReportOfFindings):
         failed_serial: Why the serial runs allow no comparison; None if they do.
         unplayed: Why the schedule was not played as it is; None if it was.
         shares_memory: The clients change memory that they share, so that no order is left out as equal.
-        chance: The orders by chance beyond the budget; None if there were none.
         fault_runs: The runs with a fault in addition; None if there were none.
         left: The number of orders within the bound that were found and not run.
         not_interleaved: Sentences about clients whose calls are no steps.
+        ended: Why it ended before its last run, as the end of a sentence; None if it did not.
         unwritten: Why documents of the findings were not written.
     """
 
@@ -133,10 +112,10 @@ class InterleaveReport(ReportOfFindings):
     failed_serial: str | None
     unplayed: str | None
     shares_memory: bool
-    chance: ChanceRuns | None
     fault_runs: FaultRuns | None
     left: int
     not_interleaved: Sequence[str]
+    ended: str | None = None
     unwritten: list[str] = field(default_factory=list)
 
     @property
@@ -162,7 +141,6 @@ class InterleaveReport(ReportOfFindings):
             "bounds": [{"preemptions": row.preemptions, "run": row.run, "merged": row.merged} for row in self.bounds],
             "left": self.left,
             "faults": None if self.fault_runs is None else self.fault_runs.as_json(),
-            "chance": None if self.chance is None else self.chance.as_json(),
             "runs": self.runs,
             "seed": self.options.seed,
             "deterministic": self.difference is None and not self.blocked,
@@ -208,19 +186,16 @@ class InterleaveReport(ReportOfFindings):
 
     def _notes(self) -> Iterator[str]:
         """Yield what limits the report."""
+        if self.ended is not None:
+            yield f"ended early, {self.ended}; the report has what was found before"
         if self.unplayed is not None:
             yield f"the schedule was not played: {self.unplayed}"
-        if self.chance is not None:
-            yield (
-                f"by chance: {self.chance.runs} orders (seed {self.options.seed}), which meet a race of depth {DEPTH} with a "
-                f"probability of at least {100 * self.chance.probability:.2g} %"
-            )
         if self.fault_runs is not None:
             row = self.fault_runs
             yield f"with a fault: {row.tried} of {row.placements} faults at calls, each with every order of one preemption, in {row.runs} runs"
-        if self.left and self.failed_serial is None:
+        if self.left and self.failed_serial is None and self.ended is None:
             seconds = None if self.runs >= self.options.runs else self.options.seconds
-            budget = f"{self.options.runs} runs" if seconds is None else f"{seconds:g} s of processor time"
+            budget = f"{self.options.runs} runs" if seconds is None else f"{seconds:g} s"
             last = self.bounds[-1].preemptions
             rest = f", and none with more than {_count(last, 'preemption')}" if last < self.options.bound else ""
             yield f"not run: {_count(self.left, 'order')} beyond the budget of {budget}{rest}"

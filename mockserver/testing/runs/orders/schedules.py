@@ -12,13 +12,15 @@ Schedules: the order in which the steps of actors are released, as text, and wha
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple
 
 from mockserver.contract.text import closest_match_hint, whole_number
+from mockserver.core.instants import Instant
 
 TIMERS = "timers"
+IDLE: Instant = -1  # the end of a sleep that lasts until no timer is left
 EVENTS = "events"  # of the first endpoint; the second one is events-2
 _ENTRY = re.compile(r"(?P<name>[^\s*]+)(\*(?P<times>[1-9]\d{0,5}))?")
 
@@ -76,6 +78,20 @@ def passed_over(situation: Situation, name: str) -> frozenset[str]:
     chosen = next(ready for ready in situation.ready if ready.name == name)
     is_answer = chosen.waits == "answer" and name == situation.last
     return frozenset() if is_answer or chosen.waits == "delivery" else _prompt(situation)
+
+
+def next_in_time(sleeps: Mapping[str, Instant], due: Instant | None) -> tuple[Collection[str], bool]:
+    """
+    Return whose sleeps can end next, and whether timers can fire instead; the clock passes nothing that is due.
+
+    Args:
+        sleeps: The ends of sleeps by actor, at least one.
+        due: The instant of the next timer; None if there is none.
+    """
+    first = min((until for until in sleeps.values() if until != IDLE), default=None)
+    if due is not None and (first is None or due <= first):
+        return (), True
+    return [name for name, until in sleeps.items() if until == (IDLE if first is None else first)], False
 
 
 def _prompt(situation: Situation) -> frozenset[str]:

@@ -13,7 +13,7 @@ from mockserver.server.http1.messages import Request, Response, ResponseOrDiscon
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler, error_body
 from mockserver.testing.backend import LocalBackend
-from mockserver.testing.runs.orders.gate import Gate, SocketAnswered
+from mockserver.testing.runs.orders.gate import Gate, SocketAnswered, Waiting
 from mockserver.testing.runs.orders.handles import end_of_sleep
 
 _ADVANCE = "/_mock/clock/advance"
@@ -35,22 +35,14 @@ class _GatedHandler(SocketHandler):
 
     def respond(self, incoming: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
         if incoming.target.startswith("/_mock/") and incoming.method in ("GET", "HEAD", "OPTIONS"):
+            self._gate.has_looked = True
             return super().respond(incoming)
         return self._respond_once_released(incoming)
 
     async def _respond_once_released(self, incoming: Request) -> ResponseOrDisconnect:
-        body = b"" if incoming.is_spooled else incoming.body() or b""
-        order, label = (
-            (incoming.method, incoming.target, body),
-            f"{incoming.method} {incoming.target.partition('?')[0]}",
-        )
-        until = None
-        if incoming.target == _ADVANCE:
-            arguments = json_value(body)
-            until = end_of_sleep(self._hosted, arguments) if isinstance(arguments, dict) else None
-        waits = self._gate.enter_from_socket
-        waiting = await waits(self._actor, "call" if until is None else "sleep", label, order, until)
-        if until is not None and self._gate.ended is None:  # the run has advanced the clock
+        waiting = self._waiting(incoming)
+        await self._gate.enter_from_socket(waiting)
+        if waiting.until is not None and self._gate.ended is None:  # the run has advanced the clock
             self._gate.mail.put(SocketAnswered(waiting.actor))
             advanced = {"now": self._backend.run("readClock")["now"], "fired": waiting.fired}
             return Response(200, (("Content-Type", "application/json"),), json.dumps(advanced).encode())
@@ -60,5 +52,20 @@ class _GatedHandler(SocketHandler):
         finally:
             self._gate.mail.put(SocketAnswered(waiting.actor))
         if self._gate.is_split and self._gate.ended is None:
-            await waits(waiting.actor, "answer", "answer", order)
+            answered = Waiting(actor=waiting.actor, waits="answer", label="answer", order=waiting.order)
+            await self._gate.enter_from_socket(answered)
         return response
+
+    def _waiting(self, incoming: Request) -> Waiting:
+        """Return the step of a request: a call, or the sleep that an advance of the clock is."""
+        body = b"" if incoming.is_spooled else incoming.body() or b""
+        arguments: Any = json_value(body) if incoming.target == _ADVANCE else None
+        until = end_of_sleep(self._hosted, arguments) if isinstance(arguments, dict) else None
+        return Waiting(
+            actor=self._actor,
+            waits="call" if until is None else "sleep",
+            label=f"{incoming.method} {incoming.target.partition('?')[0]}",
+            order=(incoming.method, incoming.target, body),
+            until=until,
+            is_relative=until is not None and "by" in arguments,
+        )

@@ -1,0 +1,111 @@
+"""The serial runs of a search: what they show of the clients, and why they may allow no comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from mockserver.testing.runs.orders.played import Played
+from mockserver.testing.runs.orders.report import SerialRun
+from mockserver.testing.runs.orders.verdicts import RunEnd
+
+_CURE = "call with the sandbox that the client gets"
+
+
+class SerialOrder(NamedTuple):
+    """
+    A run of whole clients, one after the other.
+
+    Attributes:
+        names: The actors of its first steps, which decide the order.
+        played: The run.
+        end: What it ends with.
+    """
+
+    names: Sequence[str]
+    played: Played
+    end: RunEnd
+
+    @property
+    def texts(self) -> list[str]:
+        """Its steps."""
+        return [f"{step.actor} {step.label}" for step in self.played.steps]
+
+
+class SerialRuns:
+    """
+    The serial runs.
+
+    Lifetime: one search.
+
+    Args:
+        clients: The names of the clients.
+
+    Attributes:
+        runs: In the order in which they were made.
+    """
+
+    def __init__(self, clients: Sequence[str]) -> None:
+        self.runs: list[SerialOrder] = []
+        self._clients = clients
+
+    @property
+    def ends(self) -> list[RunEnd]:
+        """What they end with."""
+        return [run.end for run in self.runs]
+
+    def rows(self) -> list[SerialRun]:
+        """Return them as rows of the report."""
+        return [SerialRun.of(run.played, self._clients, run.end) for run in self.runs]
+
+    def operations(self) -> Mapping[str, Sequence[str]]:
+        """Return the operations that each client calls in the first run, in order."""
+        made: dict[str, list[str]] = {name: [] for name in self._clients}
+        for step in self.runs[0].played.steps:
+            if step.waits == "call" and step.actor in made and step.exchanges:
+                made[step.actor].append(step.label.partition(" ")[0])
+        return made
+
+    def failure(self, tolerates: tuple[type[BaseException], ...]) -> str | None:
+        """Return why nothing can be compared with them: all of them fail in one way, or a client has no step; else None."""
+        ends = self.ends
+        for name in self._clients:
+            if self._past_handle(name) and not self._has_steps(name):
+                return f"every call of {name} is past its handle"
+        for name in self._clients:
+            failures = [end.raised.get(name) for end in ends]
+            if None not in failures and not all(isinstance(each, tolerates) for each in failures):
+                return f"{name} fails in every serial run: {ends[0].errors[name]}"
+        if all(end.stuck is not None for end in ends):
+            return f"no serial run ends: {ends[0].stuck}"
+        return f"the check fails in every serial run: {ends[0].check}" if all(end.check for end in ends) else None
+
+    def not_interleaved(self) -> Iterator[str]:
+        """Yield a sentence about each client whose calls are no steps."""
+        for name in self._clients if self.runs else ():
+            if self._past_handle(name):
+                yield f"{name} calls past its handle, so that these calls are no steps; {_CURE}"
+            elif not self._has_steps(name):
+                yield f"{name} has no step but its start, so that nothing of it is interleaved; {_CURE}"
+
+    def _past_handle(self, name: str) -> bool:
+        """Return True if a client has made calls that are no steps: more than one in a step that is a call."""
+        steps = (step for run in self.runs for step in run.played.steps if step.actor == name)
+        return any(len(step.exchanges) > (step.waits == "call") for step in steps if step.waits in ("start", "call"))
+
+    def _has_steps(self, name: str) -> bool:
+        return any(step.actor == name and step.waits != "start" for run in self.runs for step in run.played.steps)
+
+
+def difference(one: SerialOrder, other: SerialOrder) -> str | None:
+    """Return what two equal runs do differently; None if they are equal."""
+    for place, (step, again) in enumerate(zip(one.texts, other.texts, strict=False), start=1):
+        if step != again:
+            return f"step {place} is {step} in one run, and {again} in an equal one"
+    if len(one.texts) != len(other.texts):
+        return f"equal serial runs have {len(one.texts)} and {len(other.texts)} steps"
+    if one.end.records == other.end.records:
+        return None
+    first = next(iter(one.end.records), "nothing")
+    differing = next((row for row in one.end.records if row not in other.end.records), first)
+    return f"equal serial runs end with other records, such as {differing}"
