@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -145,7 +146,7 @@ def test_faults_are_tried_at_writes_first_and_equal_ones_once() -> None:
 def test_a_fault_that_lets_whole_clients_start_a_campaign_twice_is_a_finding_without_a_preemption(
     server: MockServer,
 ) -> None:
-    def launch_again(sandbox: Sandbox, name: str) -> None:
+    def launch_again(sandbox: Sandbox, *, name: str) -> None:
         try:
             start(sandbox, create(sandbox, name))
         except OSError:
