@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mockserver.core.instants import Duration
 from mockserver.core.run import Run
 from mockserver.testing.runs.bounds import Used, Watch
 from mockserver.testing.runs.faults import waits
@@ -28,7 +27,6 @@ class Clean:
         around: What it had, other than calls.
         used: What it took.
         in_force: The options of the choices.
-        waits: The waits before its calls, on the sandbox's clock; None if nothing shows them.
         bursts: Its equal calls at one instant.
         real_wait: A wait in real time between two calls, as text; None if there is none.
     """
@@ -39,7 +37,6 @@ class Clean:
     around: Surroundings
     used: Used
     in_force: dict[str, object]
-    waits: Sequence[Duration] | None
     bursts: Bursts
     real_wait: str | None
 
@@ -56,7 +53,6 @@ def read_clean(run: JudgedRun, view: Run, watch: Watch) -> Clean:
         around=Surroundings(templates, entrypoints, by_socket(view, watch)),
         used=watch.used(),
         in_force=dict(view.choices),
-        waits=waits.before_calls(view),
         bursts=waits.bursts(trace_of(view)),
         real_wait=waits.real_wait(view.exchanges),
     )

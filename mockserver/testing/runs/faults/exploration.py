@@ -10,15 +10,14 @@ import asyncio
 import inspect
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from mockserver.core.instants import Duration
 from mockserver.core.run import Run
 from mockserver.testing.runs.bounds import CLEAN, bounds_beyond, drain
-from mockserver.testing.runs.faults import singles, waits
+from mockserver.testing.runs.faults import singles
 from mockserver.testing.runs.faults.clean import Clean, by_socket, read_clean
 from mockserver.testing.runs.faults.findings import EffectsAlone, Findings
 from mockserver.testing.runs.faults.options import ExploreOptions
@@ -39,7 +38,7 @@ from mockserver.testing.runs.faults.verdicts import (
 from mockserver.testing.runs.findings import Cause
 from mockserver.testing.runs.in_process import Sleep
 from mockserver.testing.runs.investigation import ControlledRun, Investigation, Plans, muted_logs
-from mockserver.testing.runs.traced_calls import TracedCall, first_difference, lacks_calls, trace
+from mockserver.testing.runs.traced_calls import first_difference, lacks_calls, trace
 from mockserver.testing.sandbox import Sandbox
 
 Explored = Callable[[Sandbox], Any]
@@ -68,14 +67,6 @@ class Outcome(NamedTuple):
         is_drained = raised is None and control.in_process is not None and drain(control.hosted)
         control.stop()
         return cls(control, raised, is_drained)
-
-
-class _Repeated(NamedTuple):
-    """The run that is made once more, to see whether equal runs are equal."""
-
-    placement: Placement
-    calls: Sequence[TracedCall]
-    waits: Sequence[Duration] | None
 
 
 class Exploration:
@@ -107,7 +98,6 @@ class Exploration:
         self._clean: Clean | None = None
         self._alone = EffectsAlone()
         self._firsts: list[First] = []
-        self._repeated: _Repeated | None = None
 
     def run(self, subject: Callable[[Placement], AbstractContextManager[Outcome]], show: Show = lambda _: None) -> None:
         """
@@ -150,8 +140,6 @@ class Exploration:
         self.report.investigation.has_baseline = True
         for placement in self._singles(clean):
             self._judge(clean, placement, (yield placement))
-        if self._repeated is not None:
-            yield from self._run_again(self._repeated)
         if self._options.pairs:
             for placement in self._pairs(clean):
                 self._judge(clean, placement, (yield placement))
@@ -199,14 +187,12 @@ class Exploration:
             seen.difference = seen.difference or f"the second run ended with {type(second.run.raised).__name__}"
         elif lacks_calls(first.calls, second.calls):
             seen.unexplored = f"run 2 did not make the calls of run 1: {seen.difference}"
-        other = waits.first_other_wait(first.waits, second.waits)
-        seen.unequal = other and f"two clean runs differ: {other}"
         seen.is_repeatable = first.run.caused.is_like(second.run.caused)
         # A busy machine may delay one of two runs; a client that sleeps does so in both.
         seen.real_wait = first.real_wait if second.real_wait is not None else None
         self._clean = replace(first, run=replace(first.run, is_repeatable=seen.is_repeatable))
 
-    # Sleeps, and runs that should be equal
+    # Sleeps
 
     def _read(self, placement: Placement, outcome: Outcome) -> JudgedRun:
         """Return a run as it is judged, and note its sleeps. Lock: the caller holds the sandbox's."""
@@ -231,17 +217,6 @@ class Exploration:
             return
         if known is None or longest.seconds > known[0].seconds:
             self.report.longest = longest, placement
-
-    def _run_again(self, first: _Repeated) -> Plans[Placement, Outcome]:
-        """Run a placement once more: equal runs should be equal."""
-        outcome = yield first.placement
-        state = outcome.control.hosted.sandbox
-        with state.lock:
-            view = Run.of(state)
-            again = _Repeated(first.placement, trace(view), waits.before_calls(view))
-        other = first_difference(first.calls, again.calls) or waits.first_other_wait(first.waits, again.waits)
-        if other is not None and self.report.clean.unequal is None:
-            self.report.clean.unequal = f"two runs with {first.placement.describe()} differ: {other}"
 
     # Single placements
 
@@ -297,7 +272,7 @@ class Exploration:
             view = Run.of(hosted.sandbox)
             run = self._read(placement, outcome)
             waiting = list(waiting_for_ever(view, outcome.control.watch.by_socket, is_strict=self._options.strict))
-            self._keep(clean, placement, outcome.control, view)
+            self._keep(placement, outcome.control, view)
         if run.unjudged is not None:
             self.report.unjudged.setdefault(run.unjudged, []).append(placement)
         tolerated = (*self._options.tolerated_types, *_own_answers())
@@ -311,12 +286,8 @@ class Exploration:
         if verdict == "reported" and run.left not in ("", clean.run.left):
             self.report.left_behind.setdefault(run.left, []).append(placement)
 
-    def _keep(self, clean: Clean, placement: Placement, control: ControlledRun, view: Run) -> None:
+    def _keep(self, placement: Placement, control: ControlledRun, view: Run) -> None:
         """Keep what a run shows other than its verdict."""
-        longer = control.sandbox.clock.sleeps and sum(waits.before_calls(view) or ()) > sum(clean.waits or ())
-        if self._repeated is None and placement.has("fault") and longer:
-            # The wait may be one that no seed decides.
-            self._repeated = _Repeated(placement, trace(view), waits.before_calls(view))
         if len(placement) == 1:
             (step,) = placement
             if step.held is not None:

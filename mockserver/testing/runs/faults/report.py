@@ -47,7 +47,6 @@ class CleanRun:
         difference: The first difference of the second clean run; None if they are equal.
         failure: The exception with which it ended; None if it passed.
         is_repeatable: True if the calls of the second one caused the same.
-        unequal: What two runs of equal calls do differently, such as a wait after the same fault; None if nothing is known.
         unexplored: Why nothing was explored although both clean runs passed; None if it was.
         real_wait: A wait in real time between two calls of both clean runs; None if there is none.
     """
@@ -58,7 +57,6 @@ class CleanRun:
     difference: str | None = None
     failure: str | None = None
     is_repeatable: bool = True
-    unequal: str | None = None
     unexplored: str | None = None
     real_wait: str | None = None
 
@@ -217,8 +215,8 @@ class ExploreReport(ReportOfFindings):
 
     @property
     def deterministic(self) -> bool:
-        """True if runs that should be equal were: the clean ones, and two with one fault after which the client waits."""
-        return self.clean.difference is None and self.clean.unequal is None
+        """True if the clean runs made the same calls."""
+        return self.clean.difference is None
 
     def as_json(self) -> JSON:
         """Return the document of a report file, with this test alone: `{"version": 1, "tests": [entry]}`."""
@@ -322,8 +320,6 @@ class ExploreReport(ReportOfFindings):
         elif clean.difference is not None:
             yield f"the clean runs differ: {clean.difference}"
             yield "so calls are counted by operation, and no placement is left out as equal to another"
-        if clean.unequal is not None:
-            yield f"{clean.unequal}: what the client does is not decided by the seed of `random` alone"
         if not clean.is_repeatable:
             yield "what its calls cause differs too, so no placement is silent, and no list of the ledger is compared"
 

@@ -14,9 +14,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from mockserver.contract.durations import duration_text
-from mockserver.core.instants import SECOND, Duration
-from mockserver.core.run import Run
+from mockserver.core.instants import SECOND
 from mockserver.core.state.journal import JournalEntry
 from mockserver.judge.check import Finding, NotAssessable, Proof
 from mockserver.judge.client.evidence import elapsed, gap
@@ -159,17 +157,3 @@ def real_wait(exchanges: Sequence[JournalEntry]) -> str | None:
     ]
     wait, before, after = max(between, default=(0, 0, 0))
     return f"{wait / SECOND:.1f} s between calls {before} and {after}" if wait >= _WAITED else None
-
-
-def before_calls(run: Run) -> list[Duration] | None:
-    """Return the time on the sandbox's clock before each call after the first; None for a clock that is not frozen."""
-    return [second.at - first.at for first, second in pairwise(run.exchanges)] if run.clock.frozen else None
-
-
-def first_other_wait(one: Sequence[Duration] | None, other: Sequence[Duration] | None) -> str | None:
-    """Return the first difference in what `before_calls` has of two runs as text; None if there is none, or none is known."""
-    for number, (first, second) in enumerate(zip(one or (), other or (), strict=False), start=2):
-        if first != second:
-            times = f"{duration_text(first)} in one run, and {duration_text(second)} in the other"
-            return f"the wait before call {number} is {times}"
-    return None
