@@ -995,7 +995,7 @@ def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer) -
     assert ["version", "tests"] == list(document)
     (view,) = document["tests"]
     assert [
-        "test", "clean", "deterministic", "notes", "singles", "pairs", "runs", "verdicts", "leftBehind", "findings", "matrix",
+        "test", "clean", "deterministic", "notes", "singles", "pairs", "runs", "verdicts", "findings", "matrix",
         "seconds", "wallSeconds",
     ] == list(view)  # fmt: skip
     assert ["calls", "choicesRead", "deliveries"] == list(view["clean"])

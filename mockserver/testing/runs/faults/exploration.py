@@ -283,8 +283,6 @@ class Exploration:
         reasons += waiting
         verdict = self._count(placement, reasons, outcome.control.sandbox)
         hosted.counts_faults = verdict not in DEVIATES
-        if verdict == "reported" and run.left not in ("", clean.run.left):
-            self.report.left_behind.setdefault(run.left, []).append(placement)
 
     def _keep(self, placement: Placement, control: ControlledRun, view: Run) -> None:
         """Keep what a run shows other than its verdict."""

@@ -140,7 +140,6 @@ class ExploreReport(ReportOfFindings):
         matrix: The number of single placements by operation (or event) and fault, by verdict.
         tolerated: The known cases that were met.
         longest: The longest sleep in real time of the clean runs, or if they have none of the others.
-        left_behind: What calls created whose answers were lost, such as `1 campaign`, each with the reported placements.
         unjudged: Why the waits after a 429 are not judged, each with the placements.
         unwritten: Why documents of the findings were not written.
     """
@@ -157,7 +156,6 @@ class ExploreReport(ReportOfFindings):
     matrix: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
     tolerated: Tolerated = field(init=False)
     longest: tuple[Sleep, Placement] | None = None
-    left_behind: dict[str, list[Placement]] = field(default_factory=dict)
     unjudged: dict[str, list[Placement]] = field(default_factory=dict)
     unwritten: list[str] = field(default_factory=list)
 
@@ -241,10 +239,6 @@ class ExploreReport(ReportOfFindings):
             "pairs": self.coverage.pairs.as_json(),
             "runs": self.runs,
             "verdicts": _counts(self.verdicts),
-            "leftBehind": [
-                {"left": left, "count": len(placements), "placements": [each.as_json() for each in placements]}
-                for left, placements in self.left_behind.items()
-            ],
             "findings": [finding.as_json() for finding in self.findings],
             "matrix": matrix,
             "seconds": round(self.seconds, 1),
@@ -273,9 +267,6 @@ class ExploreReport(ReportOfFindings):
             yield f"  placement: {_PLACEMENT}"
             yield f"  {', '.join(f'{name} {self.verdicts.get(name, 0)}' for name in reversed(COLUMNS))}"
             yield from (f"  {name}: {meaning}" for name, meaning in MEANINGS.items() if self.verdicts.get(name))
-        if self.left_behind:
-            rows = (f"{left} at {_of(len(places), 'placement')}" for left, places in self.left_behind.items())
-            yield f"  reported, and left behind: {', '.join(rows)}"
         for finding in self.findings:
             yield ""
             rules = [json.dumps(finding.rules, ensure_ascii=False)] if as_documents else finding.lines

@@ -27,7 +27,7 @@ from mockserver.judge.client.rules import BLAMED, RULES
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.testing.report.failures import is_of_test
 from mockserver.testing.runs.faults import waits
-from mockserver.testing.runs.faults.effects import Caused, caused, differences, left_behind, may_do_less
+from mockserver.testing.runs.faults.effects import Caused, caused, differences, may_do_less
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.tables import BEFORE_ANSWER, OUTDATED
 from mockserver.testing.runs.findings import Cause
@@ -73,7 +73,6 @@ class JudgedRun:
         raised: The exception with which the test ended; None if it passed.
         base_url: The address of its sandbox, which the next sandbox does not have.
         is_repeatable: Of a clean run: the second one caused the same, so that numbers can be compared.
-        left: What calls created whose answers were lost, which the client cannot know; empty if there is nothing.
         waited: The client slept between its last calls, on the sandbox's clock or in real time.
         altered: Each step of its placement has changed something.
         unjudged: Why its waits after a 429 are not judged; None if they are, or if there are none.
@@ -86,7 +85,6 @@ class JudgedRun:
     raised: BaseException | None
     base_url: str
     is_repeatable: bool = True
-    left: str = ""
     waited: bool = False
     altered: bool = True
     unjudged: str | None = None
@@ -137,7 +135,6 @@ def read_run(
         ended=ended,
         raised=raised,
         base_url=hosted.base_url,
-        left=left_behind(trace, {row.id for _, row in run.records("campaign") if row.status == "canceled"}),
         waited=waits.between_last_calls(trace, in_process),
         altered=all(_has_altered(hosted, step) for step in placement),
         unjudged=early.unjudged,
