@@ -151,7 +151,6 @@ def explored(row: Row) -> Found:
         "settings": {"given": dict(GIVEN)},
         "choices": (),
         "tolerates": errors,
-        "response_delay": 0.05,
     }
     found: dict[str, dict[str, int]] = {}
     with MockServer() as server:

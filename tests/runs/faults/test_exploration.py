@@ -52,7 +52,7 @@ TEMPLATES = ("GET", "/v1/message-templates", None)
 WIRE = (
     "drop-before", "drop-after", "reset-before", "reset-after", "timeout-before", "timeout-after", "internal-error",
     "rate-limit", "bad-gateway", "truncate", "garble", "dribble", "stale", "outage", "outage-for-good",
-    "rate-limit-short", "rate-limit-long", "rate-limit-date", "rate-limit-bare", "rate-limit-twice", "held",
+    "rate-limit-short", "rate-limit-long", "rate-limit-date", "rate-limit-bare", "rate-limit-twice",
 )  # fmt: skip
 
 
@@ -87,9 +87,8 @@ def test_a_write_has_every_fault_and_a_read_each_that_differs(mockserver_server:
 
     of_session = ["session-expires", "user-cancels", "number-in-use"]
     barred = ["key-revoked", "subscription-lapses"]
-    in_process = [name for name in WIRE if name != "held"]
-    writes = [name for name in in_process if name != "stale"]
-    reads = [name for name in in_process if not name.endswith("-after")]
+    writes = [name for name in WIRE if name != "stale"]
+    reads = [name for name in WIRE if not name.endswith("-after")]
     assert {
         "createConnectionSession": [*writes, *barred],
         "listCampaigns": [*reads, *barred, *of_session],
@@ -575,9 +574,7 @@ def test_over_a_socket_no_second_fault_takes_real_time(mockserver_server: MockSe
             except requests.ConnectionError:
                 continue
 
-    options = ExploreOptions(
-        faults=("drop-before", "timeout-before", "dribble"), choices=(), pairs=10, response_delay=0
-    )
+    options = ExploreOptions(faults=("drop-before", "timeout-before", "dribble"), choices=(), pairs=10)
     tried = [[step.name for step in placement] for placement, _ in runs(mockserver_server, test, options)]
 
     assert [[], [], ["drop-before"], ["drop-before", "drop-before"]] == tried
@@ -806,62 +803,6 @@ def test_a_client_with_a_timeout_is_not(mockserver_server: MockServer, client: s
     report = mockserver_server.explore(lambda box: call(box, **options), faults=("timeout-before",), choices=())
 
     assert [] == report.findings
-    assert 1 == report.coverage.singles.tried
-
-
-def by_socket(sandbox: Sandbox, timeout_s: float) -> None:
-    headers = {"X-API-Key": sandbox.secret_key}
-    with contextlib.suppress(requests.RequestException):
-        requests.get(f"{sandbox.base_url}/v1/campaigns", headers=headers, timeout=timeout_s)
-
-
-HELD = {
-    "gives up before": (
-        0.05,
-        60,
-        "; one call of listCampaigns was held for 60 s, and the client gave up before: it has a timeout",
-    ),
-    "waits": (
-        60,
-        0.01,
-        "; one call of listCampaigns was held for 0.01 s, and the client waited: it is not known whether it has a timeout; in process",
-    ),
-    "is not asked": (
-        60,
-        0,
-        ", so that it is not known whether the client has a timeout; in process it is: `mockserver.requests_session()`",
-    ),
-}
-
-
-@pytest.mark.parametrize("client", HELD)
-def test_one_read_over_a_socket_is_held_to_see_whether_its_client_gives_up(
-    mockserver_server: MockServer, client: str
-) -> None:
-    timeout_s, held_s, text = HELD[client]
-    report = mockserver_server.explore(
-        lambda sandbox: by_socket(sandbox, timeout_s), faults=("timeout-before",), choices=(), response_delay=held_s
-    )
-
-    assert [] == report.findings
-    assert (
-        f"timeout-before, timeout-after, dribble at calls over a socket, where they would take real time{text}"
-        in report.text()
-    )
-    assert (held_s == 0) == (("listCampaigns", "held") not in report.matrix)
-
-
-def test_a_client_that_is_not_deterministic_is_held_once_too(mockserver_server: MockServer) -> None:
-    draws = itertools.count()
-
-    def test(sandbox: Sandbox) -> None:
-        for _ in range(2):
-            by_socket(sandbox, 60)
-        sandbox.call("GET", f"/v1/campaigns/campaign_{next(draws)}?x{next(draws)}=1")
-
-    report = mockserver_server.explore(test, faults=("held",), choices=(), response_delay=0.01)
-
-    assert not report.deterministic
     assert 1 == report.coverage.singles.tried
 
 

@@ -29,7 +29,6 @@ from mockserver.testing.runs.faults.verdicts import (
     JudgedRun,
     causes,
     describe,
-    has_waited,
     of_finding,
     read_run,
     verdict_of,
@@ -286,12 +285,8 @@ class Exploration:
 
     def _keep(self, placement: Placement, control: ControlledRun, view: Run) -> None:
         """Keep what a run shows other than its verdict."""
-        if len(placement) == 1:
-            (step,) = placement
-            if step.held is not None:
-                self.report.coverage.held = step.operation or "", has_waited(view)
-            if self._options.pairs and step.is_in_pairs:
-                self._firsts.append(First(step, trace(view), by_socket(view, control.watch)))
+        if len(placement) == 1 and self._options.pairs and placement[0].is_in_pairs:
+            self._firsts.append(First(placement[0], trace(view), by_socket(view, control.watch)))
 
     def _count(self, placement: Placement, reasons: list[Cause], sandbox: Sandbox) -> str:
         """Count a run with its causes, and return its verdict."""

@@ -40,7 +40,6 @@ class ExploreStep:
         target: The id of the record that an act concerns, where its rule needs one.
         resumes: For sends that stall: operations, each with the number of its call that lets them go on.
         answer_bytes: The length of the answer that the clean run got at this call.
-        held: How long the answer is held in real time.
     """
 
     kind: Kind
@@ -55,7 +54,6 @@ class ExploreStep:
     target: str | None = field(default=None, repr=False)
     resumes: tuple[tuple[str, int], ...] = field(default=(), repr=False)
     answer_bytes: int = field(default=0, repr=False)
-    held: str | None = field(default=None, repr=False)
 
     @property
     def lasts(self) -> bool:
@@ -95,7 +93,7 @@ class ExploreStep:
             if row.calls != 1:
                 skipped = {"skip": (self.nth or 1) - 1} if self.nth != 1 else {}
                 at = {"on": self.operation, **skipped, **({"times": row.calls} if row.calls is not None else {})}
-            return [{**at, "do": dict(row.effects_at(self.answer_bytes, self.held))}]
+            return [{**at, "do": dict(row.effects_at(self.answer_bytes))}]
         act, target = ACTS[name], {"id": self.target} if self.target else {}
         acted = [{**at, "when": "before", "do": {act.effect: {**act.argument, **target}}}]
         resumes = [{"on": on, "nth": nth, "when": "before", "do": {"resume-sends": target}} for on, nth in self.resumes]

@@ -91,9 +91,6 @@ class TriedPlacements:
     singles: Part = field(default_factory=Part)
     pairs: Part = field(default_factory=Part)
     over_socket: bool = False
-    held: tuple[str, bool] | None = (
-        None  # the operation whose answer was held over a socket, and whether the client waited
-    )
     over_budget: int = 0  # single placements beyond the budget of runs
     has_planned_pairs: bool = False
     possible: set[str] = field(default_factory=set)  # names of the faults and acts that have a call, record or delivery
@@ -351,7 +348,7 @@ class ExploreReport(ReportOfFindings):
             yield f"{_of(len(unaltered), 'placement')} that changed nothing, such as {unaltered[0].describe()}"
         yield from self._excluded_by_options()
         if coverage.over_socket:
-            yield f"{_SLOW} at calls over a socket, where they would take real time{self._on_timeout()}"
+            yield f"{_SLOW} at calls over a socket, where they would take real time: it is not known whether the client has a timeout"
         numeric = [choice for choice in sorted(self.clean.choices_read) if len(CHOICES[choice].options) < 2]
         if numeric:
             yield f"choices that are numbers: {', '.join(numeric)}"
@@ -366,23 +363,6 @@ class ExploreReport(ReportOfFindings):
         absent = [name for name in ACTS if options.has_fault(name) and name not in coverage.possible]
         if absent:
             yield f"acts without a record that they could concern: {', '.join(absent)}"
-
-    def _on_timeout(self) -> str:
-        """Return what is known of the timeout of a client over a socket, and what would show the rest."""
-        longer = f"; delay a response by more than its timeout ({self._option('response_delay')})"
-        tried = ", so that it is not known whether the client has a timeout"
-        if self.coverage.held is not None:
-            operation, has_waited = self.coverage.held
-            call = f"one call of {operation} was held for {self.options.response_delay:g} s, and the client"
-            if not has_waited:
-                return f"; {call} gave up before: it has a timeout"
-            tried = f"; {call} waited: it is not known whether it has a timeout"
-        in_process = (
-            ""
-            if self.of_command
-            else "; in process it is: `mockserver.requests_session()`, `mockserver.httpx_client()`"
-        )
-        return f"{tried}{in_process}{longer}"
 
     def _option(self, name: str, value: int | None = None) -> str:
         """Return an option as its user writes it."""

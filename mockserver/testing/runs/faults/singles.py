@@ -107,9 +107,8 @@ def _faults(
     for row in FAULTS.values():
         if not options.has_fault(row.name) or (is_second and not row.is_in_pairs):
             continue
-        if not _applies(row, call, around, options):
+        if not _applies(row, call, around):
             continue
-        held = f"{round(options.response_delay * 1000)}ms" if row.holds else None
         step = ExploreStep(
             kind="fault",
             operation=call.operation,
@@ -117,11 +116,9 @@ def _faults(
             nth=call.nth,
             name=row.name,
             answer_bytes=call.answer_bytes,
-            held=held,
         )
         name = row.twin if row.twin and changes_nothing else row.name
-        in_variant = () if row.holds else (call.operation,)
-        yield Candidate(step, (name, *(in_variant if row.variant_of else context)))
+        yield Candidate(step, (name, *((call.operation,) if row.variant_of else context)))
 
 
 class _Following(NamedTuple):
@@ -182,11 +179,8 @@ def _first_that(
     return next((contexts[later] for later in at), ())
 
 
-def _applies(row: WireRow, call: TracedCall, around: Surroundings, options: ExploreOptions) -> bool:
-    is_by_socket = call.number in around.by_socket
-    if row.holds:
-        return is_by_socket and options.response_delay > 0 and call.operation in READS
-    if row.needs_time and is_by_socket:
+def _applies(row: WireRow, call: TracedCall, around: Surroundings) -> bool:
+    if row.needs_time and call.number in around.by_socket:
         return False
     if row.requires == "change":
         return call.operation in READS and call.changed
@@ -297,5 +291,5 @@ def pruned(candidates: Iterable[Candidate], prune: bool) -> tuple[list[Placement
     count = 0
     for candidate in candidates:
         count += 1
-        chosen.setdefault(candidate.key if prune or candidate.step.held else count, Placement.of(candidate.step))
+        chosen.setdefault(candidate.key if prune else count, Placement.of(candidate.step))
     return list(chosen.values()), count - len(chosen)

@@ -263,11 +263,6 @@ def waiting_for_ever(run: Run, by_socket: Collection[int], *, is_strict: bool) -
             return
 
 
-def has_waited(run: Run) -> bool:
-    """Return True if the client waited for the answer that a rule has held, to its end."""
-    return any(exchange.left is not None for exchange in run.exchanges if delay_of(exchange.fault))
-
-
 def of_finding(finding: Finding) -> Cause:
     """Return a finding on conduct as a cause; the least severe ones are advice."""
     verdict = ADVICE if finding.severity > _SEVERE else "breach"
