@@ -435,47 +435,6 @@ def test_a_sleep_only_after_a_fault_is_named_with_it(mockserver_server: MockServ
     assert ", with rate-limit at call 1 (listCampaigns))" in text
 
 
-@pytest.fixture
-def passed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The microseconds of real time that pass by addition to this list alone."""
-    passed = list[int]()
-    monkeypatch.setattr(real_time, "microseconds", lambda: sum(passed))
-    return passed
-
-
-def test_a_machine_that_is_loaded_in_one_run_is_no_sleep(mockserver_server: MockServer, passed: list[int]) -> None:
-    def test(sandbox: Sandbox) -> None:
-        list_once(sandbox)
-        if not passed:
-            passed.append(30_000_000)
-        threading.Event().wait(0.001)  # for what another thread does
-        list_once(sandbox)
-
-    report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
-
-    assert "real time" not in report.text()
-
-
-def test_a_sleep_by_another_reference_is_named_as_not_followed(
-    mockserver_server: MockServer, passed: list[int]
-) -> None:
-    def pause(seconds: float) -> None:
-        passed.append(round(seconds * 1_000_000))
-
-    def test(sandbox: Sandbox, sleep: Callable[[float], None] = pause) -> None:
-        list_once(sandbox)
-        sleep(1.5)
-        list_once(sandbox)
-
-    report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
-
-    assert (
-        "  the client may sleep in real time by a function that is not followed (1.5 s between calls 1 and 2, in both clean "
-        "runs; followed are the names time.sleep, asyncio.sleep and threading.Event.wait); let it sleep on the sandbox's "
-        "clock: sleep=mockserver.sleep, or "
-    ) in report.text()
-
-
 def test_what_an_exploration_replaces_is_as_before_after_it(mockserver_server: MockServer) -> None:
     before = time.sleep, asyncio.sleep, threading.Event.wait
     random.seed(5)

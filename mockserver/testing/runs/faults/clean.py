@@ -7,12 +7,9 @@ from dataclasses import dataclass
 
 from mockserver.core.run import Run
 from mockserver.testing.runs.bounds import Used, Watch
-from mockserver.testing.runs.faults import waits
 from mockserver.testing.runs.faults.singles import Delivered, Surroundings
 from mockserver.testing.runs.faults.verdicts import JudgedRun
-from mockserver.testing.runs.faults.waits import Bursts
 from mockserver.testing.runs.traced_calls import TracedCall, trace
-from mockserver.trace.of_sandbox import trace_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +24,6 @@ class Clean:
         around: What it had, other than calls.
         used: What it took.
         in_force: The options of the choices.
-        bursts: Its equal calls at one instant.
-        real_wait: A wait in real time between two calls, as text; None if there is none.
     """
 
     run: JudgedRun
@@ -37,8 +32,6 @@ class Clean:
     around: Surroundings
     used: Used
     in_force: dict[str, object]
-    bursts: Bursts
-    real_wait: str | None
 
 
 def read_clean(run: JudgedRun, view: Run, watch: Watch) -> Clean:
@@ -53,8 +46,6 @@ def read_clean(run: JudgedRun, view: Run, watch: Watch) -> Clean:
         around=Surroundings(templates, entrypoints, by_socket(view, watch)),
         used=watch.used(),
         in_force=dict(view.choices),
-        bursts=waits.bursts(trace_of(view)),
-        real_wait=waits.real_wait(view.exchanges),
     )
 
 

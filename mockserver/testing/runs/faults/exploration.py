@@ -187,8 +187,6 @@ class Exploration:
         elif lacks_calls(first.calls, second.calls):
             seen.unexplored = f"run 2 did not make the calls of run 1: {seen.difference}"
         seen.is_repeatable = first.run.caused.is_like(second.run.caused)
-        # A busy machine may delay one of two runs; a client that sleeps does so in both.
-        seen.real_wait = first.real_wait if second.real_wait is not None else None
         self._clean = replace(first, run=replace(first.run, is_repeatable=seen.is_repeatable))
 
     # Sleeps
@@ -198,7 +196,7 @@ class Exploration:
         control, raised, is_drained = outcome
         if control.in_process is not None:
             self._note_sleep(control.in_process.longest(), placement)
-        of_clean = {} if self._clean is None or not placement else self._clean.bursts
+        of_clean = () if self._clean is None or not placement else self._clean.run.caused.calls
         return read_run(
             control.hosted,
             control.watch.ended,
@@ -272,8 +270,8 @@ class Exploration:
             run = self._read(placement, outcome)
             waiting = list(waiting_for_ever(view, outcome.control.watch.by_socket, is_strict=self._options.strict))
             self._keep(placement, outcome.control, view)
-        if run.unjudged is not None:
-            self.report.unjudged.setdefault(run.unjudged, []).append(placement)
+        if run.has_unseen_waits:
+            self.report.unjudged.append(placement)
         tolerated = (*self._options.tolerated_types, *_own_answers())
         reasons = causes(clean.run, run, placement, tolerated)
         if not run.altered and not reasons:

@@ -27,7 +27,6 @@ _FAILING = ("silent", "breach")
 _SHOWN = 3  # placements of a finding in the text
 _SLOW = ", ".join(row.name for row in FAULTS.values() if row.needs_time)
 _PAIRS = "pairs of faults"
-_FOLLOWED = "the names time.sleep, asyncio.sleep and threading.Event.wait"
 _FRESH_STATE = "keep what decides its calls in the sandbox, or in a fixture of function scope that each run makes anew"
 CURE = (
     'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep), or for a coroutine '
@@ -48,7 +47,6 @@ class CleanRun:
         failure: The exception with which it ended; None if it passed.
         is_repeatable: True if the calls of the second one caused the same.
         unexplored: Why nothing was explored although both clean runs passed; None if it was.
-        real_wait: A wait in real time between two calls of both clean runs; None if there is none.
     """
 
     calls: int = 0
@@ -58,7 +56,6 @@ class CleanRun:
     failure: str | None = None
     is_repeatable: bool = True
     unexplored: str | None = None
-    real_wait: str | None = None
 
     @property
     def is_explored(self) -> bool:
@@ -137,7 +134,7 @@ class ExploreReport(ReportOfFindings):
         matrix: The number of single placements by operation (or event) and fault, by verdict.
         tolerated: The known cases that were met.
         longest: The longest sleep in real time of the clean runs, or if they have none of the others.
-        unjudged: Why the waits after a 429 are not judged, each with the placements.
+        unjudged: The placements after whose 429 no clock moved, so that the waits there are not judged.
         unwritten: Why documents of the findings were not written.
     """
 
@@ -153,7 +150,7 @@ class ExploreReport(ReportOfFindings):
     matrix: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
     tolerated: Tolerated = field(init=False)
     longest: tuple[Sleep, Placement] | None = None
-    unjudged: dict[str, list[Placement]] = field(default_factory=dict)
+    unjudged: list[Placement] = field(default_factory=list)
     unwritten: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -167,18 +164,11 @@ class ExploreReport(ReportOfFindings):
     @property
     def sleep(self) -> str | None:
         """Where the test or its client sleeps in real time, as the beginning of a sentence; None if it is not known to."""
-        if self.longest is not None:
-            sleep, placement = self.longest
-            where = f", with {placement.describe()}" if placement else ""
-            return f"the test or its client sleeps in real time ({sleep}{where})"
-        if self.clean.real_wait is None:
+        if self.longest is None:
             return None
-        wait = f"{self.clean.real_wait}, in both clean runs"
-        if self.of_command:
-            return f"the client may sleep in real time ({wait})"
-        return (
-            f"the client may sleep in real time by a function that is not followed ({wait}; followed are {_FOLLOWED})"
-        )
+        sleep, placement = self.longest
+        where = f", with {placement.describe()}" if placement else ""
+        return f"the test or its client sleeps in real time ({sleep}{where})"
 
     @property
     def runs(self) -> int:
@@ -317,10 +307,9 @@ class ExploreReport(ReportOfFindings):
             yield f"the client has no timeout, so that a lost answer would hold it for ever, at {_of(patient.count, 'placement')}: set one"
         if self.sleep is not None:
             yield f"{self.sleep}; let it sleep on the sandbox's clock: {self.cure}"
-        for why, placements in self.unjudged.items():
-            places = f"{_of(len(placements), 'placement')}, such as {placements[0].describe()}"
-            cure = f"; let it sleep on the sandbox's clock: {self.cure}" if why in waits.CURED else ""
-            yield f"{waits.RULE} is not judged at {places}: {why}{cure}"
+        if self.unjudged:
+            places = f"{_of(len(self.unjudged), 'placement')}, such as {self.unjudged[0].describe()}"
+            yield f"{waits.RULE} is not judged at {places}: no clock moved after the 429; let it sleep on the sandbox's clock: {self.cure}"
 
     def _covered(self) -> str:
         singles, pairs = self.coverage.singles, self.coverage.pairs

@@ -32,6 +32,7 @@ from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.tables import BEFORE_ANSWER, OUTDATED
 from mockserver.testing.runs.findings import Cause
 from mockserver.testing.runs.in_process import RunInProcess
+from mockserver.trace.exchange import Exchange
 from mockserver.trace.of_sandbox import delay_of, trace_of
 from mockserver.trace.trace import Trace
 
@@ -75,7 +76,7 @@ class JudgedRun:
         is_repeatable: Of a clean run: the second one caused the same, so that numbers can be compared.
         waited: The client slept between its last calls, on the sandbox's clock or in real time.
         altered: Each step of its placement has changed something.
-        unjudged: Why its waits after a 429 are not judged; None if they are, or if there are none.
+        has_unseen_waits: A call was repeated after a 429, and no clock moved between.
     """
 
     findings: Sequence[Finding]
@@ -87,7 +88,7 @@ class JudgedRun:
     is_repeatable: bool = True
     waited: bool = False
     altered: bool = True
-    unjudged: str | None = None
+    has_unseen_waits: bool = False
 
 
 def read_run(
@@ -95,7 +96,7 @@ def read_run(
     ended: str | None,
     raised: BaseException | None,
     in_process: RunInProcess | None,
-    of_clean: waits.Bursts,
+    of_clean: Sequence[Exchange],
     placement: Placement,
     *,
     is_drained: bool,
@@ -108,7 +109,7 @@ def read_run(
         ended: Why the run was ended at a bound, if it was.
         raised: The exception with which the test ended.
         in_process: Its sleeps; None if it was in another process.
-        of_clean: The equal calls that the clean run makes at one instant; empty for that run itself.
+        of_clean: The calls of the clean run; empty for that run itself.
         placement: Where it had its faults.
         is_drained: Events were delivered after the test's end.
     """
@@ -137,7 +138,7 @@ def read_run(
         base_url=hosted.base_url,
         waited=waits.between_last_calls(trace, in_process),
         altered=all(_has_altered(hosted, step) for step in placement),
-        unjudged=early.unjudged,
+        has_unseen_waits=early.has_unseen,
     )
 
 
