@@ -453,7 +453,7 @@ def test_no_further_run_begins_after_the_given_time(folder: Path, capsys: pytest
     output = capsys.readouterr().out
     assert 0 == status
     assert "0 of 2 single placements\n" in output
-    assert "what did not fit into 0.001 seconds: 2 single placements\n" in output
+    assert "ended after 0.001 seconds, before the last run\n" in output
 
 
 def test_the_command_keeps_its_own_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -91,7 +91,6 @@ class Exploration:
             investigation=Investigation(options.seconds),
             found=Findings(test),
             cure=cure,
-            of_command=not in_process,
         )
         self._options, self._is_in_process = options, in_process
         self._clean: Clean | None = None
@@ -244,7 +243,6 @@ class Exploration:
         coverage = self.report.coverage.pairs
         coverage.placements = len(planned.placements) + planned.merged
         coverage.merged = planned.merged
-        self.report.coverage.has_planned_pairs = True
         for placement in planned.placements[: self._options.pairs]:
             yield self._counted(placement)
 

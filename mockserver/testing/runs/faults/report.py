@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mockserver._json import JSON
-from mockserver.contract.choices import CHOICES
 from mockserver.contract.text import printable
 from mockserver.testing.runs.faults import waits
 from mockserver.testing.runs.faults.findings import ExploreFinding, Findings
 from mockserver.testing.runs.faults.options import ANY, ExploreOptions
 from mockserver.testing.runs.faults.placements import Placement
-from mockserver.testing.runs.faults.tables import ACTS, FAULTS, NAMES, TIME_ZONE, variant_of
+from mockserver.testing.runs.faults.tables import ACTS, FAULTS, variant_of
 from mockserver.testing.runs.faults.verdicts import DEVIATES, MEANINGS, NO_TIMEOUT, ORDER
 from mockserver.testing.runs.findings import ReportOfFindings
 from mockserver.testing.runs.in_process import Sleep
@@ -23,10 +22,10 @@ from mockserver.version import REPORT_VERSION
 
 COLUMNS: tuple[str, ...] = ("survived", "reported", "crashed", "breach", "silent")  # in the JSON
 _PLACEMENT = "one thing that goes wrong at one place, such as a lost answer at call 2"
+Matrix = dict[tuple[str, str], Counter[str]]  # of an operation or event and a fault, by verdict
 _FAILING = ("silent", "breach")
 _SHOWN = 3  # placements of a finding in the text
 _SLOW = ", ".join(row.name for row in FAULTS.values() if row.needs_time)
-_PAIRS = "pairs of faults"
 _FRESH_STATE = "keep what decides its calls in the sandbox, or in a fixture of function scope that each run makes anew"
 CURE = (
     'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep), or for a coroutine '
@@ -80,6 +79,11 @@ class Part:
     def left(self) -> int:
         return self.placements - self.merged - self.tried - len(self.not_tried)
 
+    def describe(self, what: str) -> str:
+        which = f"{self.tried} of {self.placements - self.merged}" if self.left else f"all {self.tried}"
+        merged = f" ({self.merged} more are equal to one of them)" if self.merged else ""
+        return f"{which} {what}s{merged}"
+
 
 @dataclass
 class TriedPlacements:
@@ -89,7 +93,6 @@ class TriedPlacements:
     pairs: Part = field(default_factory=Part)
     over_socket: bool = False
     over_budget: int = 0  # single placements beyond the budget of runs
-    has_planned_pairs: bool = False
     possible: set[str] = field(default_factory=set)  # names of the faults and acts that have a call, record or delivery
 
     def part_of(self, placement: Placement) -> Part:
@@ -127,7 +130,6 @@ class ExploreReport(ReportOfFindings):
         investigation: Its runs.
         found: The findings by cause.
         cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
-        of_command: True for a command in a process of its own, whose options are those of `mockserver explore`.
         clean: The clean run.
         coverage: What was tried, and what was not.
         verdicts: The number of placements by verdict.
@@ -143,11 +145,10 @@ class ExploreReport(ReportOfFindings):
     investigation: Investigation
     found: Findings
     cure: str
-    of_command: bool = False
     clean: CleanRun = field(default_factory=CleanRun)
     coverage: TriedPlacements = field(default_factory=TriedPlacements)
     verdicts: Counter[str] = field(default_factory=Counter)
-    matrix: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
+    matrix: Matrix = field(default_factory=dict)
     tolerated: Tolerated = field(init=False)
     longest: tuple[Sleep, Placement] | None = None
     unjudged: list[Placement] = field(default_factory=list)
@@ -246,47 +247,43 @@ class ExploreReport(ReportOfFindings):
         return "\n".join(map(printable, (*self._lines(as_documents=as_documents), *then, "", took)))
 
     def _lines(self, *, as_documents: bool) -> Iterator[str]:
+        clean = self.clean
         yield from self._incomplete()
-        yield f"explored {self.test}: {_of(self.clean.calls, 'call')}, {_of(self.clean.deliveries, 'delivery')}; depends on {_of(len(self.clean.choices_read), 'choice')}"
+        yield f"explored {self.test}: {_of(clean.calls, 'call')}, {_of(clean.deliveries, 'delivery')}; depends on {_of(len(clean.choices_read), 'choice')}"
         yield from (f"  {line}" for line in self._notes())
-        if self.clean.is_explored:
-            yield f"  {self._covered()}"
+        if clean.is_explored:
+            yield f"  {self.coverage.singles.describe('single placement')}"
+            if self.coverage.pairs.placements:
+                yield f"  {self.coverage.pairs.describe('pair')}"
             yield f"  placement: {_PLACEMENT}"
-            yield f"  {', '.join(f'{name} {self.verdicts.get(name, 0)}' for name in reversed(COLUMNS))}"
-            yield from (f"  {name}: {meaning}" for name, meaning in MEANINGS.items() if self.verdicts.get(name))
+            yield f"  {', '.join(f'{name} {self.verdicts[name]}' for name in reversed(COLUMNS))}"
+            yield from (f"  {name}: {meaning}" for name, meaning in MEANINGS.items() if self.verdicts[name])
         for finding in self.findings:
             yield ""
             rules = [json.dumps(finding.rules, ensure_ascii=False)] if as_documents else finding.lines
             yield from _finding_lines(finding, rules)
         if self.matrix:
-            yield ""
-            yield from _matrix_lines(self.matrix)
+            yield from ("", "single placements by operation:")
+            yield from (f"  {line}" for line in matrix_lines(self.matrix))
         not_tried = list(self._not_tried())
-        if not_tried and self.clean.is_explored:
-            yield ""
-            yield "not tried:"
+        if not_tried and clean.is_explored:
+            yield from ("", "not tried:")
             yield from (f"  {line}" for line in not_tried)
 
     def _incomplete(self) -> Iterator[str]:
-        """Yield why not every single placement was tried, other than for want of time."""
+        """Yield why not every placement was tried."""
         if self.ended is not None:
             yield f"ended early, {self.ended}; the report has what was found before"
+        if self.investigation.is_out_of_time:
+            yield f"ended after {self.options.seconds:g} seconds, before the last run"
         if self.coverage.over_budget:
             yield (
-                f"{self.coverage.over_budget} single placements are beyond the budget of {self.options.runs} ({self._option('runs')}): "
+                f"{self.coverage.over_budget} single placements are beyond the budget of {self.options.runs} (`runs`): "
                 "each fault is tried at the first calls of each operation"
             )
 
     def _notes(self) -> Iterator[str]:
         """Yield what the clean runs show about the test, what all runs show about its client, and the use of tolerated rows."""
-        yield from self._notes_on_clean()
-        yield from self._notes_on_client()
-        for (operation, fault, verdict, reason), count in self.tolerated.counts.items():
-            met = _of(count, "case") if count else "no case: remove the row"
-            yield f"tolerated {verdict} of {fault} at {operation}: {met} ({reason})"
-        yield from self.unwritten
-
-    def _notes_on_clean(self) -> Iterator[str]:
         clean = self.clean
         if clean.failure is not None:
             yield f"the clean run failed, so nothing was explored: {clean.failure}"
@@ -296,12 +293,9 @@ class ExploreReport(ReportOfFindings):
             yield f"not explored: {clean.unexplored}"
             yield _FRESH_STATE
         elif clean.difference is not None:
-            yield f"the clean runs differ: {clean.difference}"
-            yield "so calls are counted by operation, and no placement is left out as equal to another"
+            yield f"the clean runs differ: {clean.difference}; so no placement is left out as equal to another"
         if not clean.is_repeatable:
             yield "what its calls cause differs too, so no placement is silent, and no list of the ledger is compared"
-
-    def _notes_on_client(self) -> Iterator[str]:
         patient = next((row for row in self.findings if row.cause == NO_TIMEOUT), None)
         if patient is not None:
             yield f"the client has no timeout, so that a lost answer would hold it for ever, at {_of(patient.count, 'placement')}: set one"
@@ -310,75 +304,29 @@ class ExploreReport(ReportOfFindings):
         if self.unjudged:
             places = f"{_of(len(self.unjudged), 'placement')}, such as {self.unjudged[0].describe()}"
             yield f"{waits.RULE} is not judged at {places}: no clock moved after the 429; let it sleep on the sandbox's clock: {self.cure}"
-
-    def _covered(self) -> str:
-        singles, pairs = self.coverage.singles, self.coverage.pairs
-        which = f"{singles.tried} of {singles.placements - singles.merged}" if singles.left else f"all {singles.tried}"
-        merged = f" ({singles.merged} more are equal to one of them)" if singles.merged else ""
-        parts = [f"{which} single placements{merged}"]
-        if pairs.placements:
-            distinct = pairs.placements - pairs.merged
-            share = 100 * pairs.tried // distinct if distinct else 100
-            parts.append(f"{share} % of {distinct} pairs ({pairs.merged} more are equal to one of them)")
-        return ", ".join(parts)
+        for (operation, fault, verdict, reason), count in self.tolerated.counts.items():
+            met = _of(count, "case") if count else "no case: remove the row"
+            yield f"tolerated {verdict} of {fault} at {operation}: {met} ({reason})"
+        yield from self.unwritten
 
     def _not_tried(self) -> Iterator[str]:
         coverage, options = self.coverage, self.options
-        unbegun = list(self._unbegun())
-        if unbegun:
-            end = (
-                "was left at the end"
-                if not self.investigation.is_out_of_time
-                else f"did not fit into {options.seconds:g} seconds"
-            )
-            yield f"what {end}: {' and '.join(unbegun)}"
+        if coverage.singles.left:
+            yield _of(coverage.singles.left, "single placement")
+        if options.pairs == 0:
+            yield "pairs of faults (`pairs` is 0)"
+        elif coverage.pairs.left:
+            yield _of(coverage.pairs.left, "pair")
         unaltered = [*coverage.singles.not_tried, *coverage.pairs.not_tried]
         if unaltered:
             yield f"{_of(len(unaltered), 'placement')} that changed nothing, such as {unaltered[0].describe()}"
-        yield from self._excluded_by_options()
         if coverage.over_socket:
-            yield f"{_SLOW} at calls over a socket, where they would take real time: it is not known whether the client has a timeout"
-        numeric = [choice for choice in sorted(self.clean.choices_read) if len(CHOICES[choice].options) < 2]
-        if numeric:
-            yield f"choices that are numbers: {', '.join(numeric)}"
-        if options.pairs == 0:
-            yield f"{_PAIRS} ({self._option('pairs', 0)})"
-        elif coverage.pairs.left > 0 and not unbegun:
-            yield f"{_of(coverage.pairs.left, 'pair')} beyond the budget of {options.pairs} runs"
-        if self.of_command and options.has_fault(TIME_ZONE):
-            yield f"{TIME_ZONE}: the command has a process of its own"
+            yield f"{_SLOW} at calls over a socket, where they would take real time: whether the client has a timeout is not known"
         if self.clean.deliveries == 0:
             yield "faults of deliveries: the clean run delivered no event"
         absent = [name for name in ACTS if options.has_fault(name) and name not in coverage.possible]
         if absent:
             yield f"acts without a record that they could concern: {', '.join(absent)}"
-
-    def _option(self, name: str, value: int | None = None) -> str:
-        """Return an option as its user writes it."""
-        if not self.of_command:
-            return f"`{name}`" if value is None else f"`{name}={value}`"
-        return f"`--{name.replace('_', '-')}`" if value is None else f"`--{name.replace('_', '-')} {value}`"
-
-    def _excluded_by_options(self) -> Iterator[str]:
-        """Yield the faults and operations that the user's options exclude."""
-        options = self.options
-        left_out = [name for name in NAMES if not options.has_fault(name)]
-        if options.faults is not None and len(left_out) > len(options.faults):
-            yield f"other faults than {', '.join(options.faults) or 'none'} ({self._option('faults')})"
-        elif left_out:
-            yield f"faults left out by {self._option('faults')}: {', '.join(left_out)}"
-        if options.operations is not None:
-            yield f"faults at calls of other operations than {', '.join(options.operations)}"
-
-    def _unbegun(self) -> Iterator[str]:
-        """Yield what no run began for, since the time was over."""
-        coverage = self.coverage
-        if coverage.singles.left > coverage.over_budget:
-            yield _of(coverage.singles.left - coverage.over_budget, "single placement")
-        if self.options.pairs and not coverage.has_planned_pairs:
-            yield _PAIRS
-        elif self.investigation.is_out_of_time and coverage.pairs.left:
-            yield _of(coverage.pairs.left, "pair")
 
 
 def _counts(counts: Mapping[str, int]) -> dict[str, int]:
@@ -402,18 +350,18 @@ def _finding_lines(finding: ExploreFinding, rules: Sequence[str]) -> Iterator[st
         yield f"  replayed by {finding.path}"
 
 
-def _matrix_lines(matrix: Mapping[tuple[str, str], Mapping[str, int]]) -> Iterator[str]:
+def matrix_lines(matrix: Matrix) -> Iterator[str]:
     """Yield one line per operation or event: the number of placements of each verdict, and the faults of those that deviate."""
-    rows: dict[str, dict[str, dict[str, int]]] = {}
+    rows: dict[str, dict[str, Counter[str]]] = {}
     for (operation, fault), counts in matrix.items():
         for verdict, count in counts.items():
-            rows.setdefault(operation, {}).setdefault(verdict, {})[fault] = count
-    width = max(map(len, rows))
-    yield "single placements by operation:"
+            if count:
+                rows.setdefault(operation, {}).setdefault(verdict, Counter())[fault] += count
+    width = max(map(len, rows), default=0)
     for operation, by_verdict in rows.items():
         parts = []
         for verdict in (name for name in ORDER if name in by_verdict):
             faults = by_verdict[verdict]
-            names = "" if verdict not in DEVIATES else f" ({', '.join(faults)})"
-            parts.append(f"{verdict} {sum(faults.values())}{names}")
-        yield f"  {operation:<{width}}  {', '.join(parts)}"
+            names = f" ({', '.join(faults)})" if verdict in DEVIATES else ""
+            parts.append(f"{verdict} {faults.total()}{names}")
+        yield f"{operation:<{width}}  {', '.join(parts)}"
