@@ -330,7 +330,7 @@ def test_a_second_run_that_makes_fewer_calls_of_each_operation_is_explored(mocks
     assert ["internal-error at call 4 (listCampaigns)"] == [each.describe() for each in singles.not_tried]
 
 
-def test_the_pairs_of_a_client_that_is_not_deterministic_are_counted_by_operation_and_none_is_left_out(
+def test_no_pair_of_a_client_that_is_not_deterministic_is_left_out(
     mockserver_server: MockServer,
 ) -> None:
     numbers = itertools.count()
@@ -340,13 +340,10 @@ def test_the_pairs_of_a_client_that_is_not_deterministic_are_counted_by_operatio
         for _ in range(3):
             sandbox.call("GET", "/v1/campaigns", timeout=5)
 
-    options = ExploreOptions(choices=(), faults=("internal-error", "stale"), pairs=1000)
     report = mockserver_server.explore(test, choices=(), faults=("internal-error", "stale"), pairs=1000)
-    steps = [step for placement, _ in runs(mockserver_server, test, options) for step in placement]
 
     assert not report.deterministic
     assert (6, 0, 6, []) == astuple(report.coverage.pairs)
-    assert all(step.call == step.nth for step in steps)
 
 
 def test_random_ids_and_instants_are_no_difference(mockserver_server: MockServer) -> None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from mockserver.core.run import Run
 from mockserver.testing.runs.bounds import CLEAN, bounds_beyond, drain
 from mockserver.testing.runs.faults import singles
-from mockserver.testing.runs.faults.clean import Clean, by_socket, read_clean
+from mockserver.testing.runs.faults.clean import Clean, read_clean
 from mockserver.testing.runs.faults.findings import EffectsAlone, Findings
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.pairs import First, pairs
@@ -219,7 +219,7 @@ class Exploration:
     def _singles(self, clean: Clean) -> Iterator[Placement]:
         options = self._options_of_calls()
         candidates = [
-            *singles.at_calls(clean.calls, clean.around, options),
+            *singles.at_calls(clean.calls, clean, options),
             *singles.at_deliveries(clean.delivered, options),
             *singles.of_choices(self.report.clean.choices_read, clean.in_force, options),
             *(singles.of_process(options) if self._is_in_process and clean.calls else ()),
@@ -230,33 +230,23 @@ class Exploration:
         planned, merged = singles.pruned(candidates, options.prune)
         singles_coverage = self.report.coverage.singles
         singles_coverage.placements, singles_coverage.merged = len(planned) + merged, merged
-        self.report.coverage.over_socket = bool(clean.around.by_socket)
+        self.report.coverage.over_socket = any(call.by_socket for call in clean.calls)
         chosen = singles.within(planned, options.runs)
         self.report.coverage.over_budget = len(planned) - len(chosen)
-        for placement in chosen:
-            yield self._counted(placement)
+        yield from chosen
 
     # Pairs
 
     def _pairs(self, clean: Clean) -> Iterator[Placement]:
-        planned = pairs(self._firsts, clean.calls, clean.around, self._options_of_calls())
+        planned = pairs(self._firsts, clean, self._options_of_calls())
         coverage = self.report.coverage.pairs
         coverage.placements = len(planned.placements) + planned.merged
         coverage.merged = planned.merged
-        for placement in planned.placements[: self._options.pairs]:
-            yield self._counted(placement)
+        yield from planned.placements[: self._options.pairs]
 
     def _options_of_calls(self) -> ExploreOptions:
         """Return the options; calls of a client that is not deterministic are equal to no other."""
         return self._options if self.report.clean.difference is None else replace(self._options, prune=False)
-
-    def _counted(self, placement: Placement) -> Placement:
-        """Return the placement; for a client that is not deterministic, with calls counted among those of their operations."""
-        return (
-            placement
-            if self.report.clean.difference is None
-            else Placement(replace(step, call=step.nth) for step in placement)
-        )
 
     # Judging
 
@@ -282,7 +272,7 @@ class Exploration:
     def _keep(self, placement: Placement, control: ControlledRun, view: Run) -> None:
         """Keep what a run shows other than its verdict."""
         if len(placement) == 1 and self._options.pairs and placement[0].is_in_pairs:
-            self._firsts.append(First(placement[0], trace(view), by_socket(view, control.watch)))
+            self._firsts.append(First(placement[0], trace(view, control.watch.by_socket)))
 
     def _count(self, placement: Placement, reasons: list[Cause], sandbox: Sandbox) -> str:
         """Count a run with its causes, and return its verdict."""

@@ -25,12 +25,12 @@ _MEMBERS: Final[Mapping[Kind, Sequence[str]]] = {
 @dataclass(frozen=True)
 class ExploreStep:
     """
-    One deviation from the clean run.
+    One deviation from the clean run. Those are equal that are in force by equal rules.
 
     Attributes:
         kind: `fault` of the wire, `act` of another, `delivery`, `choice`, or `process` for its time zone.
         operation: The operation of the call; None for a delivery and a choice.
-        call: The number of the call in its run; of a client that is not deterministic, among the calls of its operation.
+        call: The number of the call in its run.
         nth: The number of the call among those of its operation, which the rule counts.
         name: The name of the fault or act.
         event: The kind of the event that is delivered.
@@ -44,7 +44,7 @@ class ExploreStep:
 
     kind: Kind
     operation: str | None = None
-    call: int | None = None
+    call: int | None = field(default=None, compare=False)
     nth: int | None = None
     name: str | None = None
     event: str | None = None
@@ -52,8 +52,8 @@ class ExploreStep:
     choice: str | None = None
     option: str | None = None
     target: str | None = field(default=None, repr=False)
-    resumes: tuple[tuple[str, int], ...] = field(default=(), repr=False)
-    answer_bytes: int = field(default=0, repr=False)
+    resumes: tuple[tuple[str, int], ...] = field(default=(), compare=False, repr=False)
+    answer_bytes: int = field(default=0, compare=False, repr=False)
 
     @property
     def lasts(self) -> bool:

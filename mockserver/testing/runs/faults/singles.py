@@ -12,10 +12,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import CHOICES
+from mockserver.testing.runs.faults.clean import Clean, Delivered
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.tables import (
@@ -36,30 +36,6 @@ _STALL = "sends-stall"
 _TURNS_MAX = 4  # calls that repeat in turn
 
 
-class Delivered(NamedTuple):
-    """One attempt to deliver an event: its number in the run, the event's kind, and its endpoint."""
-
-    number: int
-    event: str
-    endpoint: str
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """
-    What a run had, other than calls.
-
-    Attributes:
-        templates: The ids of the templates of the client's campaigns, by campaign.
-        entrypoints: The ids of the entrypoints, each with the session that has connected it; None if none has.
-        by_socket: The numbers of the calls that a socket carried.
-    """
-
-    templates: dict[str, str]
-    entrypoints: Mapping[str, str | None]
-    by_socket: frozenset[int]
-
-
 class Candidate(NamedTuple):
     """A step, and the key that is equal for steps of which one is enough."""
 
@@ -69,7 +45,7 @@ class Candidate(NamedTuple):
 
 def at_calls(
     calls: Sequence[TracedCall],
-    around: Surroundings,
+    clean: Clean,
     options: ExploreOptions,
     first: int = 0,
     *,
@@ -80,7 +56,7 @@ def at_calls(
 
     Args:
         calls: The calls of the run that the steps are added to.
-        around: What else that run had.
+        clean: The clean run, for templates and entrypoints.
         options: The faults and operations to try.
         first: The place of the first call at which a step may happen.
         is_second: The steps are the second ones of pairs.
@@ -92,22 +68,21 @@ def at_calls(
         if not options.has_operation(call.operation):
             continue
         context = contexts[place]
-        yield from _faults(call, context, around, options, is_second=is_second)
+        yield from _faults(call, context, options, is_second=is_second)
         for act in ACTS.values():
             if options.has_fault(act.name):
                 at = context if act.matters_to is None else _first_that(act, calls, contexts, place)
-                targets = _targets(act, call, around, named)
+                targets = _targets(act, call, clean, named)
                 yield from _acts(act, calls, place, targets, at)
 
 
 def _faults(
-    call: TracedCall, context: tuple[Any, ...], around: Surroundings, options: ExploreOptions, *, is_second: bool
+    call: TracedCall, context: tuple[Any, ...], options: ExploreOptions, *, is_second: bool
 ) -> Iterator[Candidate]:
     changes_nothing = call.operation in READS or call.is_refused
     for row in FAULTS.values():
-        if not options.has_fault(row.name) or (is_second and not row.is_in_pairs):
-            continue
-        if not _applies(row, call, around):
+        is_wanted = options.has_fault(row.name) and (row.is_in_pairs or not is_second)
+        if not is_wanted or not _applies(row, call):
             continue
         step = ExploreStep(
             kind="fault",
@@ -179,8 +154,8 @@ def _first_that(
     return next((contexts[later] for later in at), ())
 
 
-def _applies(row: WireRow, call: TracedCall, around: Surroundings) -> bool:
-    if row.needs_time and call.number in around.by_socket:
+def _applies(row: WireRow, call: TracedCall) -> bool:
+    if row.needs_time and call.by_socket:
         return False
     if row.requires == "change":
         return call.operation in READS and call.changed
@@ -209,7 +184,7 @@ def _acts(
         yield Candidate(step, (act.name, target, *context))
 
 
-def _targets(act: ActRow, call: TracedCall, around: Surroundings, named: frozenset[str | None]) -> Iterable[str | None]:
+def _targets(act: ActRow, call: TracedCall, clean: Clean, named: frozenset[str | None]) -> Iterable[str | None]:
     """Return the ids of the records that an act can concern before this call; None for an act that needs no id."""
     if act.name == _STALL:
         return _each(call.running, named)  # by its id, so that the rule that ends the stall concerns the same campaign
@@ -218,9 +193,9 @@ def _targets(act: ActRow, call: TracedCall, around: Surroundings, named: frozens
         is_plain = len(ids) == 1 and call.addressed in (None, *ids)  # a rule acts on what the call is about
         return [None] if is_plain else _each(ids, named)
     if act.concerns == "template":
-        return sorted(set(around.templates.values()))
+        return clean.templates
     if act.concerns == "entrypoint":
-        return [id for id, session in around.entrypoints.items() if session is None or session in call.completed]
+        return [id for id, session in clean.entrypoints.items() if session is None or session in call.completed]
     return [None]
 
 
@@ -246,7 +221,7 @@ def at_deliveries(delivered: Sequence[Delivered], options: ExploreOptions) -> It
                 yield Candidate(step, step)
 
 
-def of_choices(read: Iterable[str], in_force: dict[str, object], options: ExploreOptions) -> Iterator[Candidate]:
+def of_choices(read: Iterable[str], in_force: Mapping[str, object], options: ExploreOptions) -> Iterator[Candidate]:
     """Yield each option other than the one in force, of the choices that the clean run has read or that are named."""
     ids = set(read) if options.choices is None else set(options.choices)
     for row in CHOICES.values():
