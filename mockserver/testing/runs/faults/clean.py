@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from mockserver.core.run import Run
-from mockserver.testing.runs.bounds import Used, Watch
+from mockserver.testing.runs.bounds import Bounds, Watch
 from mockserver.testing.runs.faults.verdicts import JudgedRun
 from mockserver.testing.runs.traced_calls import TracedCall, trace
 
@@ -40,7 +40,7 @@ class Clean:
     delivered: Sequence[Delivered]
     templates: Sequence[str]
     entrypoints: Mapping[str, str | None]
-    used: Used
+    used: Bounds
     in_force: Mapping[str, object]
 
 

@@ -23,7 +23,7 @@ from mockserver.testing.runs.faults.findings import EffectsAlone, Findings
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.pairs import First, pairs
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
-from mockserver.testing.runs.faults.report import CURE, ExploreReport
+from mockserver.testing.runs.faults.report import CURE, ExploreReport, Part
 from mockserver.testing.runs.faults.verdicts import (
     DEVIATES,
     JudgedRun,
@@ -227,21 +227,19 @@ class Exploration:
         self.report.coverage.possible = {candidate.step.name for candidate in candidates if candidate.step.name}
         if options.prune:
             self._alone.merge(candidates)
-        planned, merged = singles.pruned(candidates, options.prune)
-        singles_coverage = self.report.coverage.singles
-        singles_coverage.placements, singles_coverage.merged = len(planned) + merged, merged
-        self.report.coverage.over_socket = any(call.by_socket for call in clean.calls)
+        planned = singles.pruned(candidates, options.prune)
         chosen = singles.within(planned, options.runs)
-        self.report.coverage.over_budget = len(planned) - len(chosen)
+        coverage = self.report.coverage
+        coverage.singles = Part(placements=len(candidates), merged=len(candidates) - len(planned))
+        coverage.over_budget = len(planned) - len(chosen)
+        coverage.over_socket = any(call.by_socket for call in clean.calls)
         yield from chosen
 
     # Pairs
 
     def _pairs(self, clean: Clean) -> Iterator[Placement]:
         planned = pairs(self._firsts, clean, self._options_of_calls())
-        coverage = self.report.coverage.pairs
-        coverage.placements = len(planned.placements) + planned.merged
-        coverage.merged = planned.merged
+        self.report.coverage.pairs = Part(placements=len(planned.placements) + planned.merged, merged=planned.merged)
         yield from planned.placements[: self._options.pairs]
 
     def _options_of_calls(self) -> ExploreOptions:

@@ -96,51 +96,21 @@ def _faults(
         yield Candidate(step, (name, *((call.operation,) if row.variant_of else context)))
 
 
-class _Following(NamedTuple):
-    """
-    The calls that follow a place, without what repeats.
-
-    Attributes:
-        key: That of the first one.
-        rest: The others; None after the last call.
-        digest: A number that is equal for equal calls.
-    """
-
-    key: object
-    rest: _Following | None
-    digest: int
-
-    def first(self, count: int) -> list[object]:
-        """Return the keys of the first calls, fewer if there are fewer."""
-        keys: list[object] = []
-        row = self
-        while len(keys) < count and row.rest is not None:
-            keys.append(row.key)
-            row = row.rest
-        return keys
-
-    def after(self, count: int) -> _Following:
-        """Return what follows so many of its calls."""
-        row = self
-        for _ in range(count):
-            row = row.rest or row
-        return row
-
-
 def _contexts(calls: Sequence[TracedCall]) -> list[tuple[Any, ...]]:
     """Return for each call what makes a placement at it equal to one at another call."""
     keys = [call.key for call in calls]
     contexts: list[tuple[Any, ...]] = []
-    following = _Following(None, None, 0)
+    following: list[object] = []  # the keys of the calls after a place without what repeats, the nearest last
+    digests = [0]  # of `following` and each of its beginnings
     for place in range(len(keys) - 1, -1, -1):
         key = keys[place]
-        is_repeated = any(place >= turns and keys[place - turns] == key for turns in range(1, _TURNS_MAX + 1))
-        contexts.append((key, is_repeated, following.digest))
-        following = _Following(key, following, hash((key, following.digest)))
+        is_repeated = key in keys[max(0, place - _TURNS_MAX) : place]
+        contexts.append((key, is_repeated, digests[-1]))
+        following.append(key)
+        digests.append(hash((key, digests[-1])))
         for turns in range(1, _TURNS_MAX + 1):
-            row = following.first(2 * turns)
-            if len(row) == 2 * turns and row[:turns] == row[turns:]:
-                following = following.after(turns)
+            if len(following) >= 2 * turns and following[-turns:] == following[-2 * turns : -turns]:
+                del following[-turns:], digests[-turns:]
                 break
     return contexts[::-1]
 
@@ -247,24 +217,20 @@ def within(placements: Sequence[Placement], runs: int) -> Sequence[Placement]:
         placements: Single ones, in the order of the calls.
         runs: How many.
     """
-    if len(placements) <= runs:
-        return placements
     counts: Counter[Any] = Counter()
-    ranked = []
-    for place, placement in enumerate(placements):
+    ranks = []
+    for placement in placements:
         (step,) = placement
         what = step.kind, step.name or step.choice, step.operation or step.event
         counts[what] += 1
-        ranked.append((counts[what], place, placement))
-    chosen = sorted(ranked, key=lambda row: row[:2])[:runs]
-    return [placement for _, _, placement in sorted(chosen, key=lambda row: row[1])]
+        ranks.append(counts[what])
+    chosen = sorted(range(len(placements)), key=ranks.__getitem__)[:runs]
+    return [placements[place] for place in sorted(chosen)]
 
 
-def pruned(candidates: Iterable[Candidate], prune: bool) -> tuple[list[Placement], int]:
-    """Return the placements to try, the first of each key, and the number of those left out."""
+def pruned(candidates: Sequence[Candidate], prune: bool) -> list[Placement]:
+    """Return the placements to try: the first of each key."""
     chosen: dict[Any, Placement] = {}
-    count = 0
-    for candidate in candidates:
-        count += 1
-        chosen.setdefault(candidate.key if prune else count, Placement.of(candidate.step))
-    return list(chosen.values()), count - len(chosen)
+    for place, candidate in enumerate(candidates):
+        chosen.setdefault(candidate.key if prune else place, Placement.of(candidate.step))
+    return list(chosen.values())
