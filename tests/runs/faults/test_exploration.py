@@ -372,10 +372,6 @@ async def async_sleeper(sandbox: Sandbox) -> None:
     await asyncio.sleep(0.06)
 
 
-def waiter(sandbox: Sandbox) -> None:
-    threading.Event().wait(0.06)
-
-
 def in_thread(sandbox: Sandbox) -> None:
     thread = threading.Thread(target=lambda: time.sleep(0.2))
     thread.start()
@@ -385,7 +381,6 @@ def in_thread(sandbox: Sandbox) -> None:
 SLEEPERS = [
     (lambda sandbox: time.sleep(0.2), "0.2 s by time.sleep"),
     (async_sleeper, "0.06 s by asyncio.sleep"),
-    (waiter, "0.06 s by Event.wait"),
     (in_thread, "0.2 s by time.sleep"),
 ]
 
@@ -433,13 +428,13 @@ def test_a_sleep_only_after_a_fault_is_named_with_it(mockserver_server: MockServ
 
 
 def test_what_an_exploration_replaces_is_as_before_after_it(mockserver_server: MockServer) -> None:
-    before = time.sleep, asyncio.sleep, threading.Event.wait
+    before = time.sleep, asyncio.sleep
     random.seed(5)
     state = random.getstate()
 
     mockserver_server.explore(list_once, choices=(), faults=("drop-before",), tolerates=(OSError,))
 
-    assert before == (time.sleep, asyncio.sleep, threading.Event.wait)
+    assert before == (time.sleep, asyncio.sleep)
     assert state == random.getstate()
 
 

@@ -363,7 +363,7 @@ def really(wait: Callable[[float], object]) -> Callable[[Sandbox], None]:
     """Return the test of a reader that sleeps by the library, whose sleeps an exploration records and which take no time."""
 
     def test(sandbox: Sandbox) -> None:
-        own = {"time.sleep": no_sleep, "asyncio.sleep": no_async_sleep, "Event.wait": lambda *_: False}
+        own = {"time.sleep": no_sleep, "asyncio.sleep": no_async_sleep}
         with mock.patch.object(RunInProcess, "standard", lambda _, function: own[function]):
             reader(sandbox, wait)
 
@@ -380,7 +380,6 @@ JUDGED: dict[str, Callable[[Sandbox], object]] = {
         "asyncio.sleep", lambda sandbox: sandbox.aio.sleep, no_sleep
     ),
     "sleeps in real time": really(lambda s: time.sleep(s)),
-    "waits for an event in real time": really(lambda s: threading.Event().wait(s)),
     "sleeps in real time on a loop": really(lambda s: asyncio.run(pause(s))),
 }
 
