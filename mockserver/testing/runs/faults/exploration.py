@@ -8,64 +8,36 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import sys
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from mockserver.core.run import Run
-from mockserver.testing.runs.bounds import CLEAN, bounds_beyond, drain
+from mockserver.testing.runs.bounds import CLEAN, bounds_beyond
 from mockserver.testing.runs.faults import singles
 from mockserver.testing.runs.faults.clean import Clean, read_clean
 from mockserver.testing.runs.faults.findings import EffectsAlone, Findings
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.pairs import First, pairs
-from mockserver.testing.runs.faults.placements import ExploreStep, Placement
+from mockserver.testing.runs.faults.placements import Placement
 from mockserver.testing.runs.faults.report import CURE, ExploreReport, Part
 from mockserver.testing.runs.faults.verdicts import (
     DEVIATES,
-    JudgedRun,
+    Outcome,
     causes,
     describe,
     of_finding,
     read_run,
     verdict_of,
-    waiting_for_ever,
 )
 from mockserver.testing.runs.findings import Cause
-from mockserver.testing.runs.in_process import Sleep
 from mockserver.testing.runs.investigation import ControlledRun, Investigation, Plans, muted_logs
 from mockserver.testing.runs.traced_calls import first_difference, lacks_calls, trace
 from mockserver.testing.sandbox import Sandbox
 
 Explored = Callable[[Sandbox], Any]
 Show = Callable[[str], object]
-
-
-class Outcome(NamedTuple):
-    """
-    A run that has ended.
-
-    Attributes:
-        control: The run.
-        raised: The exception with which its test ended; None if it passed.
-        is_drained: Everything that was due has been delivered and done.
-    """
-
-    control: ControlledRun
-    raised: BaseException | None
-    is_drained: bool = False
-
-    @classmethod
-    def of(cls, control: ControlledRun, raised: BaseException | None) -> Outcome:
-        """End a run whose test has ended: in process its receivers get what is still due, if it has passed."""
-        if isinstance(raised, SystemExit) and not raised.code:
-            raised = None  # the program has ended in order
-        is_drained = raised is None and control.in_process is not None and drain(control.hosted)
-        control.stop()
-        return cls(control, raised, is_drained)
 
 
 class Exploration:
@@ -130,10 +102,13 @@ class Exploration:
         return control
 
     def plans(self) -> Plans[Placement, Outcome]:
-        """Yield the placement of each run: the empty one twice, then the singles, then pairs."""
-        yield from self._clean_runs()
-        clean = self._clean
-        if clean is None or not self.report.clean.is_explored:
+        """Yield the placement of each run: the empty one twice, since equal runs should be equal, then the singles, then pairs."""
+        clean = self._clean = self._read_clean((yield Placement()))
+        seen = self.report.clean
+        seen.calls, seen.deliveries = len(clean.calls), len(clean.delivered)
+        if clean.run.raised is None:
+            clean = self._clean = self._compared(clean, self._read_clean((yield Placement())))
+        if not seen.is_explored:
             return
         self.report.investigation.has_baseline = True
         for placement in self._singles(clean):
@@ -153,32 +128,25 @@ class Exploration:
 
     # The clean runs
 
-    def _clean_runs(self) -> Plans[Placement, Outcome]:
-        """Run the test twice without a fault: equal runs should be equal."""
-        first = self._clean = self._read_clean((yield Placement()))
-        self.report.clean.calls, self.report.clean.deliveries = len(first.calls), len(first.delivered)
-        if first.run.raised is None:
-            self._compare_clean(first, self._read_clean((yield Placement())))
-
     def _read_clean(self, outcome: Outcome) -> Clean:
         """Return a clean run, and report what it shows by itself."""
         is_first = self._clean is None
-        hosted = outcome.control.hosted
-        with hosted.sandbox.lock:
-            view = Run.of(hosted.sandbox)
-            clean = read_clean(self._read(Placement(), outcome), view, outcome.control.watch)
-        reasons = {finding.rule: of_finding(finding) for finding in reversed(clean.run.findings)}
-        raised = clean.run.raised
-        if raised is not None:
-            self.report.clean.failure = describe(raised, clean.run.base_url)
+        control = outcome.control
+        with control.hosted.sandbox.lock:
+            run = read_run(outcome, Placement(), None)
+            clean = read_clean(run, Run.of(control.hosted.sandbox), control.watch)
+        self._note_sleep(Placement(), outcome)
+        reasons = {finding.rule: of_finding(finding) for finding in reversed(run.findings)}
+        if run.raised is not None:
+            self.report.clean.failure = describe(run.raised, run.base_url)
             message = f"the clean run failed: {self.report.clean.failure}"
-            reasons["raised"] = Cause("crashed", type(raised).__name__, message)
-        for cause in reasons.values() if is_first or raised is not None else ():
-            self.report.found.add(cause, Placement(), outcome.control.sandbox)
+            reasons["raised"] = Cause("crashed", type(run.raised).__name__, message)
+        for cause in reasons.values() if is_first or run.raised is not None else ():
+            self.report.found.add(cause, Placement(), control.sandbox)
         return clean
 
-    def _compare_clean(self, first: Clean, second: Clean) -> None:
-        """Note what the second clean run does otherwise, and keep what both show."""
+    def _compared(self, first: Clean, second: Clean) -> Clean:
+        """Note what the second clean run does otherwise, and return the first one with that."""
         seen = self.report.clean
         seen.difference = first_difference(first.calls, second.calls)
         if second.run.raised is not None:
@@ -186,29 +154,12 @@ class Exploration:
         elif lacks_calls(first.calls, second.calls):
             seen.unexplored = f"run 2 did not make the calls of run 1: {seen.difference}"
         seen.is_repeatable = first.run.caused.is_like(second.run.caused)
-        self._clean = replace(first, run=replace(first.run, is_repeatable=seen.is_repeatable))
+        return replace(first, run=replace(first.run, is_repeatable=seen.is_repeatable))
 
-    # Sleeps
-
-    def _read(self, placement: Placement, outcome: Outcome) -> JudgedRun:
-        """Return a run as it is judged, and note its sleeps. Lock: the caller holds the sandbox's."""
-        control, raised, is_drained = outcome
-        if control.in_process is not None:
-            self._note_sleep(control.in_process.longest(), placement)
-        of_clean = () if self._clean is None or not placement else self._clean.run.caused.calls
-        return read_run(
-            control.hosted,
-            control.watch.ended,
-            raised,
-            control.in_process,
-            of_clean,
-            placement,
-            is_drained=is_drained,
-        )
-
-    def _note_sleep(self, longest: Sleep | None, placement: Placement) -> None:
+    def _note_sleep(self, placement: Placement, outcome: Outcome) -> None:
         """Keep the longest sleep of the clean runs, or if they have none of the runs with faults."""
-        known = self.report.longest
+        in_process, known = outcome.control.in_process, self.report.longest
+        longest = None if in_process is None else in_process.longest()
         if longest is None or (known is not None and not known[1] and placement):
             return
         if known is None or longest.seconds > known[0].seconds:
@@ -249,28 +200,23 @@ class Exploration:
     # Judging
 
     def _judge(self, clean: Clean, placement: Placement, outcome: Outcome) -> None:
-        """Judge a run, count it, and keep what further runs begin with."""
-        hosted = outcome.control.hosted
-        with hosted.sandbox.lock:
-            view = Run.of(hosted.sandbox)
-            run = self._read(placement, outcome)
-            waiting = list(waiting_for_ever(view, outcome.control.watch.by_socket, is_strict=self._options.strict))
-            self._keep(placement, outcome.control, view)
+        """Judge a run, count it, and keep what pairs begin with."""
+        control, coverage = outcome.control, self.report.coverage.part_of(placement)
+        with control.hosted.sandbox.lock:
+            run = read_run(outcome, placement, clean.run)
+            if self._options.pairs and len(placement) == 1 and placement[0].is_in_pairs:
+                calls = trace(Run.of(control.hosted.sandbox), control.watch.by_socket)
+                self._firsts.append(First(placement[0], calls))
+        self._note_sleep(placement, outcome)
         if run.has_unseen_waits:
             self.report.unjudged.append(placement)
-        tolerated = (*self._options.tolerated_types, *_own_answers())
-        reasons = causes(clean.run, run, placement, tolerated)
+        reasons = causes(clean.run, run, placement, self._options)
         if not run.altered and not reasons:
-            self.report.coverage.part_of(placement).not_tried.append(placement)
+            coverage.not_tried.append(placement)
             return
-        reasons += waiting
-        verdict = self._count(placement, reasons, outcome.control.sandbox)
-        hosted.counts_faults = verdict not in DEVIATES
-
-    def _keep(self, placement: Placement, control: ControlledRun, view: Run) -> None:
-        """Keep what a run shows other than its verdict."""
-        if len(placement) == 1 and self._options.pairs and placement[0].is_in_pairs:
-            self._firsts.append(First(placement[0], trace(view, control.watch.by_socket)))
+        coverage.tried += 1
+        verdict = self._count(placement, reasons, control.sandbox)
+        control.hosted.counts_faults = verdict not in DEVIATES
 
     def _count(self, placement: Placement, reasons: list[Cause], sandbox: Sandbox) -> str:
         """Count a run with its causes, and return its verdict."""
@@ -281,18 +227,11 @@ class Exploration:
             reasons = self._alone.without(placement, reasons)
         if verdict in DEVIATES and self.report.tolerated.allows(placement, verdict):
             verdict, reasons = "reported", []
-        self.report.coverage.part_of(placement).tried += 1
-        self.report.verdicts[verdict] += 1
-        if len(placement) == 1:
-            self._count_in_matrix(placement[0], verdict)
-        for cause in (each for each in reasons if each.verdict != "reported"):
-            self.report.found.add(cause, placement, sandbox)
+        self.report.count(placement, verdict)
+        for cause in reasons:
+            if cause.verdict != "reported":
+                self.report.found.add(cause, placement, sandbox)
         return verdict
-
-    def _count_in_matrix(self, step: ExploreStep, verdict: str) -> None:
-        row = step.operation or step.event
-        if row is not None:
-            self.report.matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
 
 
 def explore(
@@ -342,9 +281,3 @@ def _raised_by(function: Explored, sandbox: Sandbox) -> BaseException | None:
     except BaseException as failure:  # noqa: BLE001 - the way in which it ends is judged
         return failure
     return None
-
-
-def _own_answers() -> tuple[type[BaseException], ...]:
-    """Return the exceptions by which a test or its client itself says how it ends: a program's status, pytest's skip and xfail."""
-    outcomes = sys.modules.get("_pytest.outcomes")
-    return (SystemExit,) if outcomes is None else (SystemExit, outcomes.Skipped, outcomes.XFailed)

@@ -56,11 +56,6 @@ class ExploreStep:
     answer_bytes: int = field(default=0, compare=False, repr=False)
 
     @property
-    def lasts(self) -> bool:
-        """True if its operation fails from there to the end of the run."""
-        return self.kind == "fault" and FAULTS[self.name or ""].calls is None
-
-    @property
     def is_in_pairs(self) -> bool:
         """True if it can be the first one of a pair."""
         return self.kind == "act" or (self.kind == "fault" and FAULTS[self.name or ""].is_in_pairs)
@@ -162,6 +157,11 @@ class Placement(tuple[ExploreStep, ...]):
     def time_zone(self) -> str | None:
         """The time zone of the process, as the variable TZ has it; None if it stays as it is."""
         return AHEAD if self.has("process") else None
+
+    @property
+    def lasts(self) -> bool:
+        """True if an operation fails from a step to the end of the run, after which a test can only report that."""
+        return any(step.kind == "fault" and FAULTS[step.name or ""].calls is None for step in self)
 
     @property
     def withholds(self) -> bool:

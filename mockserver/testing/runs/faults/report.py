@@ -157,6 +157,14 @@ class ExploreReport(ReportOfFindings):
     def __post_init__(self) -> None:
         self.tolerated = Tolerated(self.options.tolerated_rows)
 
+    def count(self, placement: Placement, verdict: str) -> None:
+        """Count a run with its verdict."""
+        self.verdicts[verdict] += 1
+        step = placement[0]
+        row = step.operation or step.event
+        if len(placement) == 1 and row is not None:
+            self.matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
+
     @property
     def findings(self) -> Sequence[ExploreFinding]:
         """The findings, the worst first."""
