@@ -20,7 +20,6 @@ from mockserver.cli import main
 from mockserver.cli.command_runs import CommandFailed, CommandRuns, following, run_command
 from mockserver.cli.explore import INTERRUPTED
 from mockserver.report import explore_page
-from mockserver.server.http1 import real_time
 from tests.processes import OWN_GROUP, in_a_terminal, interrupt
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -454,20 +453,7 @@ def test_no_further_run_begins_after_the_given_time(folder: Path, capsys: pytest
     output = capsys.readouterr().out
     assert 0 == status
     assert "0 of 2 single placements\n" in output
-    assert "what did not fit into 0.001 seconds: 2 single placements\n" in output
-
-
-def test_a_command_that_sleeps_in_real_time_is_named_with_a_cure_for_any_language(
-    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    readings = itertools.count(step=1_000_000)
-    monkeypatch.setattr(real_time, "microseconds", lambda: next(readings))
-
-    explore(*FEW, "--", *python_client(folder, retries=0))
-
-    output = capsys.readouterr().out
-    assert "the client may sleep in real time (" in output
-    assert ": POST /_mock/clock/advance in place of its sleep, or --clock-speed SECONDS\n" in output
+    assert "ended after 0.001 seconds, before the last run\n" in output
 
 
 def test_the_command_keeps_its_own_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -51,8 +51,6 @@ _OPTIONS: Final[Mapping[str, tuple[tuple[str, dict[str, Any]], ...]]] = {  # by 
             "help": "operations at whose calls they happen (default: all)"}),
         ("--choices", {"metavar": "NAMES",
             "help": "choices whose options are tried, `none` for none (default: those that the clean run reads)"}),
-        ("--response-delay", {"type": float, "default": 1.0, "metavar": "SECONDS",
-            "help": "real time by which the response of one read is delayed, to see whether the client has a timeout; 0 for none (default: %(default)g)"}),
     ),
     "how much is tried": (
         ("--runs", {"type": int, "default": 1000, "metavar": "RUNS",
@@ -112,7 +110,6 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         operations=_names(options.operations),
         choices=() if options.choices == _NONE else _names(options.choices),
         runs=options.runs,
-        response_delay=options.response_delay,
         pairs=options.pairs,
         seconds=options.seconds,
         strict=options.strict,

@@ -31,7 +31,6 @@ ARGUMENTS = (
     "tolerates",
     "seed",
     "runs",
-    "response_delay",
 )
 EXPLORATION: pytest.StashKey[Any] = pytest.StashKey()  # of the item's `explore_runs.ItemExploration`
 INNER_RUN: pytest.StashKey[bool] = pytest.StashKey()  # of an item that runs inside another item's call

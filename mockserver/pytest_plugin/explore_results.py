@@ -7,6 +7,7 @@ Results are part of the test's report, so that xdist sends them to the process t
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from mockserver.testing.runs.faults import ExploreReport
 
 TITLE = "mockserver: explore"
-_VERDICTS = ("survived", "reported", "crashed", "breach", "silent")
 
 
 class ExploreResults:
@@ -59,7 +59,7 @@ class ExploreResults:
                 terminalreporter.write_line(f"  {printable(note)}")
             for cause in (row["cause"] for row in result["findings"] if row["verdict"] == "advice"):
                 terminalreporter.write_line(f"  advice: {cause}")
-        for line in matrix(self.by_test.values()):
+        for line in _matrix_lines(self.by_test.values()):
             terminalreporter.write_line(line)
         wall, processor = (
             sum(row.get(name, 0) for row in self.by_test.values()) for name in ("wallSeconds", "seconds")
@@ -85,27 +85,20 @@ class ExploreResults:
 def verdicts(result: Mapping[str, Any]) -> str:
     """Return the verdicts of an exploration, the worst first, and the numbers of its placements and runs."""
     counts, parts = result["verdicts"], (result["singles"], result["pairs"])
-    reached = (f"{counts[verdict]} {verdict}" for verdict in reversed(_VERDICTS) if counts.get(verdict))
+    reached = [f"{count} {verdict}" for verdict, count in reversed(counts.items()) if count]
     tried = sum(part["tried"] for part in parts)
     left = sum(part["placements"] - part["merged"] for part in parts) - tried
     more = f", {left} more not tried" if left else ""
     return f"{', '.join(reached) or '0'} of {tried} placements in {result['runs']} runs{more}"
 
 
-def matrix(results: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield one line per operation: the number of its faults by their worst verdict, and the names of those that matter."""
-    worst: dict[str, dict[str, int]] = {}
+def _matrix_lines(results: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield one line per operation for all tests together."""
+    from mockserver.testing.runs.faults.report import matrix_lines
+
+    total: dict[tuple[str, str], Counter[str]] = {}
     for result in results:
         for operation, faults in result["matrix"].items():
-            row = worst.setdefault(operation, {})
             for fault, counts in faults.items():
-                reached = [rank for rank, verdict in enumerate(_VERDICTS) if counts.get(verdict)]
-                row[fault] = max(row.get(fault, 0), *reached, 0)
-    width = max(map(len, worst), default=0)
-    for operation, row in sorted(worst.items()):
-        parts = []
-        for rank, verdict in reversed(list(enumerate(_VERDICTS))):
-            names = [fault for fault, reached in row.items() if reached == rank]
-            if names:
-                parts.append(f"{verdict}: {', '.join(names)}" if rank > 1 else f"{len(names)} {verdict}")
-        yield f"{operation:{width}}  {'; '.join(parts)}"
+                total.setdefault((operation, fault), Counter()).update(counts)
+    return matrix_lines(total)

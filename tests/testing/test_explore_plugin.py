@@ -95,7 +95,7 @@ def test_a_test_that_finds_something_fails_with_the_report_in_a_section(stubbed:
             "silent: *, at 1 placement",
             "*= mockserver: explore =*",
             "test_mine.py::test_creating: 1 silent of 1 placements in 3 runs",
-            "createCampaign  silent: drop-after",
+            "createCampaign  silent 1 (drop-after)",
             "FAILED test_mine.py::test_creating - *1 silent*",
         ]
     )
@@ -110,7 +110,7 @@ def test_a_test_that_passes_has_one_line_in_the_summary_and_a_line_per_operation
         [
             "*= mockserver: explore =*",
             "test_mine.py::test_listing: 2 survived of 2 placements in 4 runs",
-            "listCampaigns  1 survived",
+            "listCampaigns  survived 2",
         ]
     )
 

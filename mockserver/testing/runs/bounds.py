@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from mockserver.contract.lifecycles import FINAL
@@ -25,10 +24,9 @@ OTHER_CLOCK = "the client may read the computer's clock, which does not move wit
 POLLS = {"readCampaign": "id", "readExecution": "executionId", "readConnectionSession": "sessionId"}
 
 
-@dataclass(frozen=True, slots=True)
-class Bounds:
+class Bounds(NamedTuple):
     """
-    The bounds of a run.
+    The bounds of a run, or what one has taken of each.
 
     Attributes:
         calls: Calls of the API.
@@ -48,17 +46,7 @@ class Bounds:
 CLEAN = Bounds()
 
 
-class Used(NamedTuple):
-    """What a run took: see `Bounds`."""
-
-    calls: int
-    virtual: Duration
-    real: Duration
-    row: int
-    after_final: int
-
-
-def bounds_beyond(clean: Used) -> Bounds:
+def bounds_beyond(clean: Bounds) -> Bounds:
     """Return the bounds of a run with faults, by what the clean run took."""
     return Bounds(
         calls=4 * clean.calls + 1000,
@@ -76,25 +64,20 @@ def drain(hosted: HostedSandbox) -> bool:
     Each event is delivered at its own instant. A request that gets no answer is the last one: its receiver has ended with the
     test, and nothing follows from what it misses.
     """
-    state, steps = hosted.sandbox, 0
-    while steps < _DRAINED_MAX:
+    state = hosted.sandbox
+    for steps in range(_DRAINED_MAX):
         with state.lock:
             has_receivers = any(tenant.webhooks for tenant in state.tenants.values())
             under_way = [row.attempts[-1:] for row in state.outbox.deliveries.values() if not row.has_ended]
             is_missed = any(attempt.status is None for attempts in under_way for attempt in attempts)
             is_idle = next_due(state) is None
         if is_idle or not has_receivers or (steps and is_missed):
-            break
-        steps += 1
+            return steps > 0
         try:
             hosted.advance(to="next")
-        except (
-            ControlError,
-            RunEnded,
-            ValueError,
-        ):  # the loop of a receiver or the calendar has ended, or a bound is reached
+        except (ControlError, RunEnded, ValueError):  # the loop of a receiver has ended, or a bound is reached
             break
-    return steps > 0
+    return True
 
 
 class Watch:
@@ -120,15 +103,13 @@ class Watch:
         self._final: dict[str, int] = {}  # reads after the final status was answered, by record
         self._unfinished: bytes | None = None  # the last answer without a final status: a poll gets many equal ones
         self._last: object = None
-        self._transitions = hosted.sandbox.journal.last_transition
         self._row = self._longest = 0
         self._asked: Duration = 0  # by dates: a client waits until one by its own clock, which may be years behind
-        self._is_over = False
         hosted.add_listener(self._check)
 
-    def used(self) -> Used:
+    def used(self) -> Bounds:
         """Return what the run has taken so far."""
-        return Used(
+        return Bounds(
             calls=self._state.journal.last_exchange,
             virtual=self._state.now - self._began_at,
             real=real_time.microseconds() - self._began,
@@ -138,11 +119,10 @@ class Watch:
 
     def stop(self) -> None:
         """End the watch; later calls are not counted."""
-        self._is_over = True
         self._hosted.remove_listener(self._check)
 
     def _check(self) -> None:
-        if self._is_over or self._hosted.id in self._hosted.host.closed:
+        if self._hosted.id in self._hosted.host.closed:
             return
         is_socket = is_socket_thread()
         with self._state.lock:
@@ -150,8 +130,7 @@ class Watch:
                 if is_socket:
                     self.by_socket.add(exchange.n)
                 self._count(exchange)
-            ended = self.ended or self._reached()
-            self.ended = None if ended is None else f"{ended}{self._on_clocks()}"
+            self.ended = self._reached()
         if self.ended is not None:
             refuse_calls(self._hosted, self.ended)
             if not is_socket:
@@ -159,8 +138,6 @@ class Watch:
 
     def _new(self) -> Sequence[JournalEntry]:
         journal = self._state.journal
-        if journal.last_exchange == self._seen:
-            return ()
         if journal.last_exchange < self._seen:  # a reset
             self._seen, self._final, self._row = 0, {}, 0
         count, self._seen = journal.last_exchange - self._seen, journal.last_exchange
@@ -173,14 +150,9 @@ class Watch:
             date = retry_after_date(exchange.retry_after) or exchange.limited_at
             self._asked += max(0, date - exchange.limited_at)
         record_id = exchange.call.params.get(POLLS.get(exchange.operation or "", ""), "")
-        if not record_id:
-            return
         if record_id in self._final:
             self._final[record_id] += 1
-            if self._final[record_id] > self._bounds.after_final:
-                reads = self._final[record_id]
-                self.ended = f"{record_id} was read {reads} more times after its final state was answered"
-        elif exchange.answer != self._unfinished and exchange.status == 200 and exchange.was_received:
+        elif record_id and exchange.answer != self._unfinished and exchange.status == 200 and exchange.was_received:
             body = json_value(exchange.answer)
             if isinstance(body, dict) and body.get("status") in FINAL:
                 self._final[record_id] = 0
@@ -189,31 +161,32 @@ class Watch:
 
     def _count_row(self, exchange: JournalEntry) -> None:
         """Count calls that are equal in a row; a session that is pending ends by itself, so that waiting for it has an end."""
-        key = (exchange.request, exchange.status, exchange.answer)
-        before, self._transitions = self._transitions, self._state.journal.last_transition
-        changes = before != self._transitions
+        key = exchange.request, exchange.status, exchange.answer, self._state.journal.last_transition
         session = self._state.find("session", exchange.call.params.get("sessionId", ""))
         is_pending = session is not None and session[1].status == "pending"
-        is_repeated = key == self._last and not changes and not is_pending
-        self._row, self._last = (self._row + 1 if is_repeated else 1), key
+        self._row = self._row + 1 if key == self._last and not is_pending else 1
+        self._last = key
         self._longest = max(self._longest, self._row)
 
-    def _on_clocks(self) -> str:
-        """Return what may keep a client that waits from its end, as the rest of a sentence."""
+    def _reached(self) -> str | None:
+        """Return which bound the run has reached, and what may keep a client that waits from its end."""
+        reason = self._bound()
         waited = self._state.now - self._began_at
         is_ahead = self._state.clock.frozen and waited > real_time.microseconds() - self._began
-        return f"; {OTHER_CLOCK}" if is_ahead else ""
+        return f"{reason}; {OTHER_CLOCK}" if reason is not None and is_ahead else reason
 
-    def _reached(self) -> str | None:
-        calls, virtual = self._state.journal.last_exchange, self._state.now - self._began_at
-        bounds = self._bounds
+    def _bound(self) -> str | None:
+        bounds, used = self._bounds, self.used()
+        read = next((row for row in self._final.items() if row[1] > bounds.after_final), None)
+        if read is not None:
+            return f"{read[0]} was read {read[1]} more times after its final state was answered"
         if self._row > bounds.row:
             return f"{self._row} equal calls in a row changed nothing"
-        if calls > bounds.calls:
+        if used.calls > bounds.calls:
             return f"the run made more than {bounds.calls} calls"
-        if virtual > bounds.virtual + self._asked:
+        if used.virtual > bounds.virtual + self._asked:
             until = to_datetime(self._state.now).isoformat()
             return f"the run took more than {bounds.virtual // DAY} days of the sandbox's clock, until {until}"
-        if real_time.microseconds() - self._began > bounds.real:
+        if used.real > bounds.real:
             return f"the run took more than {bounds.real // SECOND} seconds of real time"
         return None

@@ -1,9 +1,9 @@
 """
 What the runs of an exploration share in their process: random numbers, which are the same in each run, and sleeps.
 
-1. A sleep is seen at its call: a loaded machine shows none, and a short one is seen. The names `time.sleep`, `asyncio.sleep`
-   and `threading.Event.wait` are replaced while a run is on. A client that holds another reference, such as
-   `from time import sleep` or a default, is not followed.
+1. A sleep is seen at its call: a loaded machine shows none, and a short one is seen. The names `time.sleep` and
+   `asyncio.sleep` are replaced while a run is on. A client that holds another reference, such as `from time import sleep`
+   or a default, is not followed.
 2. A function that a test or a library has put in the place of the standard one is left alone.
 3. Neither freezegun nor time-machine replaces a function that sleeps, and none of the clocks that they replace is read here.
 """
@@ -11,16 +11,16 @@ What the runs of an exploration share in their process: random numbers, which ar
 from __future__ import annotations
 
 import asyncio
-import functools
 import inspect
 import os
 import random
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import PurePath
-from types import BuiltinFunctionType, FrameType, MappingProxyType, ModuleType
+from types import BuiltinFunctionType, FrameType
 from typing import Any, NamedTuple
 
 from mockserver.core.instants import SECOND, Duration
@@ -67,33 +67,28 @@ class RunInProcess:
         self._own = threading.get_ident()
         self._foreign = {thread.ident for thread in threading.enumerate()} - {self._own}
         self._standard: dict[str, Any] = {}
-        self._restore: list[Callable[[], object]] = []
+        self._restore = ExitStack()
 
     def start(self, time_zone: str | None = None) -> None:
         """Seed the random numbers, and record the sleeps from here on; let the process have another time zone, if one is given."""
+        restore = self._restore.callback
         if time_zone is not None:
-            self._restore.append(functools.partial(_set_time_zone, os.environ.get(_TZ)))
+            restore(_set_time_zone, os.environ.get(_TZ))
             _set_time_zone(time_zone)
-        self._restore.append(functools.partial(random.setstate, random.getstate()))
+        restore(random.setstate, random.getstate())
         random.seed(_SEED)
         numpy_random: Any = getattr(sys.modules.get("numpy"), "random", None)
         if numpy_random is not None:
-            self._restore.append(functools.partial(numpy_random.set_state, numpy_random.get_state()))
+            restore(numpy_random.set_state, numpy_random.get_state())
             numpy_random.seed(_SEED)
         self._hosted.add_listener(self._look)
-        self._restore.append(functools.partial(self._hosted.remove_listener, self._look))
-        for function, name in _NAMES.items():
-            present = getattr(name.owner, name.attribute)
-            if _is_standard(present, name.module):
-                self._standard[function] = present
-                recording = name.recording(self)
-                setattr(name.owner, name.attribute, recording)
-                self._restore.append(functools.partial(_put_back, name, recording, present))
+        restore(self._hosted.remove_listener, self._look)
+        self._record(time, self._recording_sleep())
+        self._record(asyncio, self._recording_async_sleep())
 
     def stop(self) -> None:
         """Restore what `start` has changed; a second call does nothing."""
-        while self._restore:
-            self._restore.pop()()
+        self._restore.close()
 
     def standard(self, function: str) -> Any:
         """Return the function of the library in whose place another one records, such as `time.sleep`."""
@@ -105,20 +100,6 @@ class RunInProcess:
             return None
         return max(self.sleeps, key=lambda sleep: sleep.seconds)
 
-    def note(self, seconds: object, function: str, caller: FrameType | None) -> Sleep | None:
-        """Record a sleep if the run's own code asks for it, and return it."""
-        thread = threading.get_ident()
-        is_of_run = thread == self._own or (function == "time.sleep" and thread not in self._foreign)
-        if caller is None or not is_of_run or not isinstance(seconds, int | float) or seconds <= 0:
-            return None
-        package = str(caller.f_globals.get("__name__", "")).partition(".")[0]
-        if package in _OTHERS:
-            return None
-        place = f"{PurePath(caller.f_code.co_filename).name}:{caller.f_lineno}"
-        sleep = Sleep(seconds, function, place, self._hosted.sandbox.journal.last_exchange)
-        self.sleeps.append(sleep)
-        return sleep
-
     def slept(self, earlier: int, later: int) -> Duration:
         """Return the real sleep between two exchanges, by their numbers."""
         return round(sum(sleep.seconds for sleep in self.sleeps if earlier <= sleep.after < later) * SECOND)
@@ -127,6 +108,52 @@ class RunInProcess:
         for sleep in (time.sleep, asyncio.sleep):
             owner = getattr(sleep, "__self__", None)  # the sandbox, or its `aio`
             self.sleeps_by_sandbox |= getattr(owner, "sandbox", owner) is self._sandbox
+
+    def _record(self, module: Any, recording: Callable[..., Any]) -> None:
+        """Replace the module's `sleep`, if it is the standard one, by one that records."""
+        former = module.sleep
+
+        def put_back() -> None:
+            if module.sleep is recording:
+                module.sleep = former
+
+        if _is_standard(former):
+            self._standard[f"{module.__name__}.sleep"] = former
+            module.sleep = recording
+            self._restore.callback(put_back)
+
+    def _recording_sleep(self) -> Callable[[float], None]:
+        def sleep(seconds: float, /) -> None:
+            self._note(seconds, "time.sleep", inspect.currentframe())
+            self.standard("time.sleep")(seconds)
+
+        return sleep
+
+    def _recording_async_sleep(self) -> Callable[..., Any]:
+        async def sleep(delay: float, result: Any = None) -> Any:
+            noted = self._note(delay, "asyncio.sleep", inspect.currentframe())
+            try:
+                return await self.standard("asyncio.sleep")(delay, result)
+            except asyncio.CancelledError:  # as a task in the background that its client ends
+                if noted is not None:
+                    self.sleeps.remove(noted)
+                raise
+
+        return sleep
+
+    def _note(self, seconds: object, function: str, frame: FrameType | None) -> Sleep | None:
+        """Record a sleep if the run's own code asks for it, by the frame of the function that records, and return it."""
+        caller = frame and frame.f_back
+        thread = threading.get_ident()
+        is_of_run = thread == self._own or (function == "time.sleep" and thread not in self._foreign)
+        if caller is None or not is_of_run or not isinstance(seconds, int | float) or seconds <= 0:
+            return None
+        if str(caller.f_globals.get("__name__", "")).partition(".")[0] in _OTHERS:
+            return None
+        place = f"{PurePath(caller.f_code.co_filename).name}:{caller.f_lineno}"
+        sleep = Sleep(seconds, function, place, self._hosted.sandbox.journal.last_exchange)
+        self.sleeps.append(sleep)
+        return sleep
 
 
 def _set_time_zone(name: str | None) -> None:
@@ -138,71 +165,9 @@ def _set_time_zone(name: str | None) -> None:
     time.tzset()
 
 
-def _recording_sleep(run: RunInProcess) -> Callable[[float], None]:
-    def sleep(seconds: float, /) -> None:
-        run.note(seconds, "time.sleep", _caller())
-        run.standard("time.sleep")(seconds)
-
-    return sleep
-
-
-def _recording_async_sleep(run: RunInProcess) -> Callable[..., Any]:
-    async def sleep(delay: float, result: Any = None) -> Any:
-        noted = run.note(delay, "asyncio.sleep", _caller())
-        try:
-            return await run.standard("asyncio.sleep")(delay, result)
-        except asyncio.CancelledError:  # as a task in the background that its client ends
-            if noted is not None:
-                run.sleeps.remove(noted)
-            raise
-
-    return sleep
-
-
-def _recording_wait(run: RunInProcess) -> Callable[[threading.Event, float | None], bool]:
-    def wait(self: threading.Event, timeout: float | None = None) -> bool:
-        is_set: bool = run.standard("Event.wait")(self, timeout)
-        if not is_set:
-            run.note(timeout, "Event.wait", _caller())
-        return is_set
-
-    return wait
-
-
-def _caller() -> FrameType | None:
-    """Return the frame that has called the function from which this one is called."""
-    frame = inspect.currentframe()
-    for _ in range(2):
-        frame = None if frame is None else frame.f_back
-    return frame
-
-
-class _Name(NamedTuple):
-    """A name of a function that sleeps, the module that defines it, and what makes the function that records."""
-
-    owner: Any
-    attribute: str
-    module: ModuleType
-    recording: Callable[[RunInProcess], Any]
-
-
-_NAMES: Mapping[str, _Name] = MappingProxyType(
-    {
-        "time.sleep": _Name(time, "sleep", time, _recording_sleep),
-        "asyncio.sleep": _Name(asyncio, "sleep", asyncio.tasks, _recording_async_sleep),
-        "Event.wait": _Name(threading.Event, "wait", threading, _recording_wait),
-    }
-)
-
-
-def _is_standard(function: Any, module: ModuleType) -> bool:
+def _is_standard(function: Any) -> bool:
     """Return True for a function of the library, and for one that records in its place for a run around this one."""
     if isinstance(function, BuiltinFunctionType):
-        return function.__module__ == module.__name__
+        return function.__module__ == time.__name__
     space = getattr(function, "__globals__", None)
-    return space is vars(module) or space is globals()
-
-
-def _put_back(name: _Name, recording: Any, former: Any) -> None:
-    if getattr(name.owner, name.attribute) is recording:
-        setattr(name.owner, name.attribute, former)
+    return space is vars(asyncio.tasks) or space is globals()

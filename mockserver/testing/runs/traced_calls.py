@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.contract.endpoints import ENDPOINTS
@@ -53,7 +53,7 @@ class TracedCall(NamedTuple):
         completed: The ids of the sessions that are completed before the call.
         changed: True if a record had changed in this run before the call.
         answer_bytes: The length of the answer's body; 0 if there was none.
-        lost: True if no answer as the service sent it reached the client.
+        by_socket: True if a socket carried it.
     """
 
     number: int
@@ -68,7 +68,7 @@ class TracedCall(NamedTuple):
     completed: tuple[str, ...]
     changed: bool
     answer_bytes: int
-    lost: bool
+    by_socket: bool
 
     @property
     def is_refused(self) -> bool:
@@ -81,12 +81,13 @@ class TracedCall(NamedTuple):
         return self.operation, self.request, self.answer, self.state
 
 
-def trace(run: Run) -> list[TracedCall]:
+def trace(run: Run, by_socket: Collection[int]) -> list[TracedCall]:
     """
     Return the calls of operations in a run, oldest first.
 
     Args:
         run: The sandbox after the run. Lock: the caller holds it.
+        by_socket: The numbers of the exchanges that a socket carried.
     """
     calls, counts, statuses = list[TracedCall](), dict[str, int](), _Statuses(run.transitions)
     for exchange in run.exchanges:
@@ -111,7 +112,7 @@ def trace(run: Run) -> list[TracedCall]:
                 completed=statuses.ids("session", "completed"),
                 changed=statuses.has_changed,
                 answer_bytes=len(exchange.answer),
-                lost=not exchange.was_received,
+                by_socket=exchange.n in by_socket,
             )
         )
     return calls

@@ -41,7 +41,7 @@ class Row(NamedTuple):
         sleep: The sleep to replace; empty if it never sleeps.
         repeats: What it does with a start whose answer is lost, and the setting that stops it.
         waits: Whether it waits as long as a 429 asks.
-        found: For each task the causes of the findings and what reported runs left behind, with the number of placements.
+        found: For each task the causes of the findings, with the number of placements.
         errors: The exceptions by which it reports a failure; any other is a crash.
         jitters: Its waits are drawn: two explorations must have the same report.
         is_alone: It replaces packages of others, and so has an environment of its own.
@@ -70,7 +70,7 @@ _OBEYS = "waits as long as it is asked, in seconds and by a date"
 _OWN = "waits by its own policy"
 _REPORTS = "is reported"
 _D, _B, _R = "duplicate-start", "blind-post-retry", "ignore-retry-after"
-_T, _L = "no-timeout", "left behind"
+_T = "no-timeout"
 _OF_REQUESTS = ("requests:RequestException",)
 _OF_URLLIB = ("http.client:HTTPException", "builtins:OSError")
 
@@ -82,62 +82,62 @@ def _found(launch: Mapping[str, int], pages: Mapping[str, int], connect: Mapping
 # fmt: off
 ROWS: tuple[Row, ...] = (
     Row("requests", ("requests==2.34.2",), adapters.requests_plain, SESSION, "", _NEVER, _REPORTS,
-        _found({_T: 10, _L: 18}, {_T: 2}, {_T: 3, _L: 6}), _OF_REQUESTS),
+        _found({_T: 10}, {_T: 2}, {_T: 3}), _OF_REQUESTS),
     Row("requests, Retry of urllib3", ("requests==2.34.2", "urllib3==2.8.0"), adapters.urllib3_retry("reads"), SOCKET, _SLEEP,
         _NEVER, _OBEYS,
-        _found({_L: 15}, {}, {_L: 5}), _OF_REQUESTS),
+        _found({}, {}, {}), _OF_REQUESTS),
     Row("requests, Retry of every method", ("requests==2.34.2", "urllib3==2.8.0"), adapters.urllib3_retry("all"), SOCKET, _SLEEP,
         f"{_RETRIES}; leave `allowed_methods` at its default", _OBEYS,
-        _found({_B: 4, _D: 7, _L: 6}, {}, {_L: 2}), _OF_REQUESTS),
+        _found({_B: 4, _D: 7}, {}, {}), _OF_REQUESTS),
     Row("stripe, no retries", ("stripe==16.1.0", "requests==2.34.2"), adapters.stripe(0), SESSION, "", _NEVER, _REPORTS,
-        _found({_L: 18}, {}, {_L: 6}), ("stripe:StripeError",)),
+        _found({}, {}, {}), ("stripe:StripeError",)),
     Row("stripe, 2 retries", ("stripe==16.1.0", "requests==2.34.2"), adapters.stripe(2), SESSION, _SLEEP,
         f"{_RETRIES}; `max_network_retries=0`", _REPORTS,
-        _found({_B: 4, _D: 9, _L: 7}, {}, {_L: 2}), ("stripe:StripeError",)),
+        _found({_B: 4, _D: 9}, {}, {}), ("stripe:StripeError",)),
     Row("openai, 2 retries", ("openai==3.54.0", "httpx==0.28.1"), adapters.openai(2), CLIENT, _SLEEP,
         f"{_RETRIES}; `max_retries=0`", "waits as long as it is asked",
-        _found({_B: 5, _D: 10, _L: 4}, {}, {_L: 1}), ("openai:OpenAIError",)),
+        _found({_B: 5, _D: 10}, {}, {}), ("openai:OpenAIError",)),
     Row("tenacity around every call", ("tenacity==9.2.1", "requests==2.34.2"), adapters.tenacity, SESSION, "`sleep=mockserver.sleep`",
         f"{_RETRIES}; decorate reads alone", _OWN,
-        _found({_R: 15, _B: 6, _D: 10, _L: 3}, {_R: 4}, {_R: 6, _L: 1}), _OF_REQUESTS),
+        _found({_R: 15, _B: 6, _D: 10}, {_R: 4}, {_R: 6}), _OF_REQUESTS),
     Row("backoff around every call", ("backoff==2.2.1", "requests==2.34.2"), adapters.backoff, SESSION, _SLEEP,
         f"{_RETRIES}; decorate reads alone", _OWN,
-        _found({_R: 19, _B: 6, _D: 10, _L: 3}, {_R: 5}, {_R: 8, _L: 1}), _OF_REQUESTS, jitters=True),
+        _found({_R: 19, _B: 6, _D: 10}, {_R: 5}, {_R: 8}), _OF_REQUESTS, jitters=True),
     Row("stamina around every call", ("stamina==26.1.0", "requests==2.34.2"), adapters.stamina, SESSION, _SLEEP,
         f"{_RETRIES}; decorate reads alone", _OWN,
-        _found({_R: 19, _B: 6, _D: 10, _L: 3}, {_R: 5}, {_R: 8, _L: 1}), _OF_REQUESTS, jitters=True),
+        _found({_R: 19, _B: 6, _D: 10}, {_R: 5}, {_R: 8}), _OF_REQUESTS, jitters=True),
     Row("google-api-core around reads", ("google-api-core==2.44.0", "requests==2.34.2"), adapters.google(only_reads=True), SESSION, _SLEEP,
         _NEVER, _OWN,
-        _found({_R: 7, _L: 18}, {_R: 5}, {_R: 4, _L: 6}), (*_OF_REQUESTS, "google.api_core.exceptions:GoogleAPIError"), jitters=True),
+        _found({_R: 7}, {_R: 5}, {_R: 4}), (*_OF_REQUESTS, "google.api_core.exceptions:GoogleAPIError"), jitters=True),
     Row("google-api-core around every call", ("google-api-core==2.44.0", "requests==2.34.2"), adapters.google(only_reads=False), SESSION, _SLEEP,
         f"{_RETRIES}; decorate reads alone", _OWN,
-        _found({_R: 19, _B: 6, _D: 10, _L: 3}, {_R: 5}, {_R: 8, _L: 1}), (*_OF_REQUESTS, "google.api_core.exceptions:GoogleAPIError"), jitters=True),
+        _found({_R: 19, _B: 6, _D: 10}, {_R: 5}, {_R: 8}), (*_OF_REQUESTS, "google.api_core.exceptions:GoogleAPIError"), jitters=True),
     Row("httpx-retries", ("httpx-retries==0.6.0", "httpx==0.28.1"), adapters.httpx_retries, "`RetryTransport(transport=...)` around that of `httpx_client()`", _SLEEP,
         _NEVER, _OBEYS,
-        _found({_L: 18}, {}, {_L: 6}), ("httpx:HTTPError",)),
+        _found({}, {}, {}), ("httpx:HTTPError",)),
     Row("twilio", ("twilio==9.13.0", "requests==2.34.2"), adapters.twilio, f"its `session`, as {SESSION}", "", _NEVER, _REPORTS,
-        _found({_T: 10, _L: 18}, {_T: 2}, {_T: 3, _L: 6}), _OF_REQUESTS),
+        _found({_T: 10}, {_T: 2}, {_T: 3}), _OF_REQUESTS),
     Row("slack_sdk", ("slack_sdk==3.47.0",), adapters.slack(), SOCKET, _SLEEP,
         f"{_RETRIES}; `retry_handlers=[]`", _REPORTS,
-        _found({_B: 2, _D: 6, "crashed: UnicodeDecodeError": 7, _L: 6}, {"crashed: UnicodeDecodeError": 2}, {"crashed: UnicodeDecodeError": 2, _L: 2}), _OF_URLLIB, jitters=True),
+        _found({_B: 2, _D: 6, "crashed: UnicodeDecodeError": 7}, {"crashed: UnicodeDecodeError": 2}, {"crashed: UnicodeDecodeError": 2}), _OF_URLLIB, jitters=True),
     Row("slack_sdk, handlers of its documentation", ("slack_sdk==3.47.0",), adapters.slack("RateLimitErrorRetryHandler", "ServerErrorRetryHandler"), SOCKET, _SLEEP,
         f"{_RETRIES}; `retry_handlers` without those of connections and servers", "waits as long as it is asked in seconds; a date ends it with ValueError",
-        _found({_B: 3, _D: 6, "crashed: UnicodeDecodeError": 7, "crashed: ValueError": 4, _L: 6}, {"crashed: UnicodeDecodeError": 2, "crashed: ValueError": 1}, {"crashed: UnicodeDecodeError": 2, "crashed: ValueError": 2, _L: 2}), _OF_URLLIB, jitters=True),
+        _found({_B: 3, _D: 6, "crashed: UnicodeDecodeError": 7, "crashed: ValueError": 4}, {"crashed: UnicodeDecodeError": 2, "crashed: ValueError": 1}, {"crashed: UnicodeDecodeError": 2, "crashed: ValueError": 2}), _OF_URLLIB, jitters=True),
     Row("PyGithub", ("PyGithub==2.10.0", "requests==2.34.2", "urllib3==2.8.0"), adapters.pygithub, SOCKET, _SLEEP,
         f"{_RETRIES}; `retry=GithubRetry(allowed_methods={{\"GET\"}})`", f"{_OBEYS}, also of a create",
-        _found({_B: 4, _D: 7, _L: 6}, {}, {_L: 2}), (*_OF_REQUESTS, "github.GithubException:GithubException")),
+        _found({_B: 4, _D: 7}, {}, {}), (*_OF_REQUESTS, "github.GithubException:GithubException")),
     Row("hubspot-api-client", ("hubspot-api-client==12.0.0", "urllib3==2.8.0"), adapters.hubspot, SOCKET, _SLEEP,
         _NEVER, _OBEYS,
-        _found({_L: 15}, {}, {_L: 5}), ("urllib3.exceptions:HTTPError",)),
+        _found({}, {}, {}), ("urllib3.exceptions:HTTPError",)),
     Row("niquests, Retry of its urllib3", ("niquests==3.21.2",), adapters.niquests, SOCKET, _SLEEP,
         _NEVER, _OBEYS,
-        _found({_L: 15}, {}, {_L: 5}), ("niquests:RequestException",), is_alone=True),
+        _found({}, {}, {}), ("niquests:RequestException",), is_alone=True),
     Row("aiohttp-retry of every status and error", ("aiohttp-retry==2.9.1", "aiohttp==3.14.5"), adapters.aiohttp_retry, SOCKET, "`asyncio.sleep`",
         f"{_RETRIES}, whatever `methods` has; send it by the plain session", _OWN,
-        _found({_R: 19, _B: 4, _D: 7, _L: 6}, {_R: 5}, {_R: 8, _L: 2}), ("aiohttp:ClientError",)),
+        _found({_R: 19, _B: 4, _D: 7}, {_R: 5}, {_R: 8}), ("aiohttp:ClientError",)),
     Row("axios-retry", ("npm:axios@1.21.1", "npm:axios-retry@4.5.0"), adapters.axios({}), "`mockserver explore -- COMMAND`", "`globalThis.setTimeout`",
         f"{_RETRIES}; `retryCondition: axiosRetry.isIdempotentRequestError`", "waits as long as it is asked, in seconds and by a date; a create is reported",
-        _found({_B: 2, _D: 6, _L: 9}, {}, {_L: 3}), ("tests.clients.real.adapters:NoAnswer",)),
+        _found({_B: 2, _D: 6}, {}, {}), ("tests.clients.real.adapters:NoAnswer",)),
 )
 # fmt: on
 
@@ -151,7 +151,6 @@ def explored(row: Row) -> Found:
         "settings": {"given": dict(GIVEN)},
         "choices": (),
         "tolerates": errors,
-        "response_delay": 0.05,
     }
     found: dict[str, dict[str, int]] = {}
     with MockServer() as server:
@@ -173,14 +172,12 @@ def _without_seconds(report: ExploreReport) -> str:
 
 def _counts(report: ExploreReport) -> dict[str, int]:
     crash = {"crashed": "crashed: "}
-    counts = {f"{crash.get(row.verdict, '')}{row.cause}": row.count for row in report.findings}
-    left = sum(map(len, report.left_behind.values()))
-    return counts | ({_L: left} if left else {})
+    return {f"{crash.get(row.verdict, '')}{row.cause}": row.count for row in report.findings}
 
 
 def _cell(what: str, count: int) -> str:
     kind, _, name = what.rpartition(": ")
-    return f"{kind and f'{kind}: '}{name if name == _L else f'`{name}`'} {count}"
+    return f"{kind and f'{kind}: '}`{name}` {count}"
 
 
 def page() -> str:
@@ -209,7 +206,7 @@ def page() -> str:
         "",
         "## What Explore finds",
         "",
-        "Each cell shows the findings of a task with the number of their placements, and after `left behind` the number of those at which the client reported a failure although what it asked for exists.",
+        "Each cell shows the findings of a task with the number of their placements.",
         "The last column is for findings that a reader could refute; an entry there is a defect of this project.",
         "",
         "| client | launch | pages | connect | refuted |",

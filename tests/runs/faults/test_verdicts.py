@@ -363,7 +363,7 @@ def really(wait: Callable[[float], object]) -> Callable[[Sandbox], None]:
     """Return the test of a reader that sleeps by the library, whose sleeps an exploration records and which take no time."""
 
     def test(sandbox: Sandbox) -> None:
-        own = {"time.sleep": no_sleep, "asyncio.sleep": no_async_sleep, "Event.wait": lambda *_: False}
+        own = {"time.sleep": no_sleep, "asyncio.sleep": no_async_sleep}
         with mock.patch.object(RunInProcess, "standard", lambda _, function: own[function]):
             reader(sandbox, wait)
 
@@ -380,7 +380,6 @@ JUDGED: dict[str, Callable[[Sandbox], object]] = {
         "asyncio.sleep", lambda sandbox: sandbox.aio.sleep, no_sleep
     ),
     "sleeps in real time": really(lambda s: time.sleep(s)),
-    "waits for an event in real time": really(lambda s: threading.Event().wait(s)),
     "sleeps in real time on a loop": really(lambda s: asyncio.run(pause(s))),
 }
 
@@ -836,50 +835,3 @@ def test_damage_is_a_breach_even_if_the_exception_is_tolerated(explore: Callable
     assert {"duplicate-start"} == causes(
         explore(test, faults=("drop-after",), operations=("startCampaign",), tolerates=LOST)
     )
-
-
-def test_a_reported_failure_whose_campaign_exists_is_counted_as_left_behind(
-    explore: Callable[..., ExploreReport],
-) -> None:
-    def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
-        start(sandbox, create(sandbox))
-
-    report = explore(test, faults=("drop-before", "drop-after", "internal-error"), tolerates=LOST)
-
-    assert ["1 campaign", "1 execution"] == list(report.left_behind)
-    assert [["drop-after at call 1 (createCampaign)"], ["drop-after at call 2 (startCampaign)"]] == [
-        [placement.describe() for placement in placements] for placements in report.left_behind.values()
-    ]
-    assert "reported, and left behind: 1 campaign at 1 placement, 1 execution at 1 placement\n" in report.text()
-    assert ["1 campaign", "1 execution"] == [row["left"] for row in report.entry()["leftBehind"]]
-
-
-@pytest.mark.parametrize("looks", ["GET /v1/campaigns", "cancels"])
-def test_what_the_client_reads_or_cancels_before_it_reports_is_not_left_behind(
-    explore: Callable[..., ExploreReport], looks: str
-) -> None:
-    def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
-        campaign = create(sandbox)
-        try:
-            start(sandbox, campaign)
-        except LOST:
-            if looks == "cancels":
-                sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel", timeout=5)
-            else:
-                sandbox.call("GET", "/v1/campaigns", timeout=5)
-            raise
-
-    report = explore(test, faults=("drop-after",), operations=("startCampaign",), tolerates=LOST)
-
-    assert (1, {}) == (report.verdicts["reported"], dict(report.left_behind))
-
-
-def test_a_session_whose_answer_is_lost_is_left_behind(explore: Callable[..., ExploreReport]) -> None:
-    def test(sandbox: Sandbox) -> None:
-        sandbox.call("POST", SESSIONS, json={}, timeout=5)
-
-    report = explore(test, faults=("drop-after",), tolerates=LOST)
-
-    assert ["1 session"] == list(report.left_behind)

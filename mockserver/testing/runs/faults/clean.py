@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from mockserver.core.instants import Duration
 from mockserver.core.run import Run
-from mockserver.testing.runs.bounds import Used, Watch
-from mockserver.testing.runs.faults import waits
-from mockserver.testing.runs.faults.singles import Delivered, Surroundings
+from mockserver.testing.runs.bounds import Bounds, Watch
 from mockserver.testing.runs.faults.verdicts import JudgedRun
-from mockserver.testing.runs.faults.waits import Bursts
 from mockserver.testing.runs.traced_calls import TracedCall, trace
-from mockserver.trace.of_sandbox import trace_of
+
+
+class Delivered(NamedTuple):
+    """One attempt to deliver an event: its number in the run, the event's kind, and its endpoint."""
+
+    number: int
+    event: str
+    endpoint: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,47 +29,33 @@ class Clean:
         run: As it is judged.
         calls: Its calls of operations.
         delivered: Its attempts to deliver an event.
-        around: What it had, other than calls.
+        templates: The ids of the templates of the client's campaigns.
+        entrypoints: The ids of the entrypoints, each with the session that has connected it; None if none has.
         used: What it took.
         in_force: The options of the choices.
-        waits: The waits before its calls, on the sandbox's clock; None if nothing shows them.
-        bursts: Its equal calls at one instant.
-        real_wait: A wait in real time between two calls, as text; None if there is none.
     """
 
     run: JudgedRun
     calls: Sequence[TracedCall]
     delivered: Sequence[Delivered]
-    around: Surroundings
-    used: Used
-    in_force: dict[str, object]
-    waits: Sequence[Duration] | None
-    bursts: Bursts
-    real_wait: str | None
+    templates: Sequence[str]
+    entrypoints: Mapping[str, str | None]
+    used: Bounds
+    in_force: Mapping[str, object]
 
 
 def read_clean(run: JudgedRun, view: Run, watch: Watch) -> Clean:
     """Return a clean run. Lock: the caller holds the sandbox's."""
-    templates = {campaign.id: campaign.template_id for _, campaign in view.records("campaign")}
     connected = {session.entrypoint_id: session.id for _, session in view.records("session")}
-    entrypoints = {row.id: connected.get(row.id) for _, row in view.records("entrypoint")}
     return Clean(
         run=run,
-        calls=trace(view),
+        calls=trace(view, watch.by_socket),
         delivered=_delivered(view),
-        around=Surroundings(templates, entrypoints, by_socket(view, watch)),
+        templates=sorted({campaign.template_id for _, campaign in view.records("campaign")}),
+        entrypoints={row.id: connected.get(row.id) for _, row in view.records("entrypoint")},
         used=watch.used(),
         in_force=dict(view.choices),
-        waits=waits.before_calls(view),
-        bursts=waits.bursts(trace_of(view)),
-        real_wait=waits.real_wait(view.exchanges),
     )
-
-
-def by_socket(run: Run, watch: Watch) -> frozenset[int]:
-    """Return the numbers of the calls of operations that a socket carried."""
-    numbers = [exchange.n for exchange in run.exchanges if exchange.operation]
-    return frozenset(place for place, n in enumerate(numbers, start=1) if n in watch.by_socket)
 
 
 def _delivered(run: Run) -> list[Delivered]:

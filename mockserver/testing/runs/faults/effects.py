@@ -43,7 +43,6 @@ _OPERATION_OF: Mapping[str, str] = MappingProxyType(
 _CREATED: Mapping[str, str] = MappingProxyType(
     {"campaign": "campaigns", "execution": "executions", "session": "sessions"}
 )
-_SHOW_CAMPAIGNS = ("listCampaigns", "readCampaign", "readExecution")
 _ON_CAMPAIGNS = frozenset(("campaigns", "executions", "cancels"))
 _SHOWN = 6  # calls that differ from the clean run
 
@@ -204,33 +203,6 @@ def _polled(trace: Trace) -> Iterator[tuple[str, LastRead]]:
             statuses = [read.field("status") for read in reads]
             status = next((status for status in statuses if status in FINAL), statuses[-1])
             yield record_id, LastRead(status=status, call=reads[-1].number, reads=len(reads))
-
-
-def left_behind(trace: Trace, canceled: Collection[str]) -> str:
-    """
-    Return what calls created whose answers were lost, as text such as `1 campaign, 1 execution`; empty if there is nothing.
-
-    What the client read later, it knows; a campaign that was canceled after all is not left behind, nor is its execution.
-
-    Args:
-        trace: That of the run.
-        canceled: The ids of the campaigns that were canceled.
-    """
-    counts = Counter[str]()
-    for kind, record_id, call in _created(trace):
-        campaign_id = call.params.get("id", record_id)
-        if not call.was_received and campaign_id not in canceled and not _is_read_after(trace, call, campaign_id):
-            counts[_CREATED[kind]] += 1
-    for call in trace.of("uploadMedia"):
-        if call.applied and not call.was_received:
-            counts["uploads"] += _files(call)
-    return ", ".join(_counted(counts[what], what) for what in _OPERATION_OF if counts[what])
-
-
-def _is_read_after(trace: Trace, call: Exchange, campaign_id: str) -> bool:
-    """Return True if the client received a read of the campaign, or of the list of them, after a call."""
-    reads = (read for read in trace.of(*_SHOW_CAMPAIGNS) if read.number > call.number and read.was_received)
-    return any(read.params.get("id", campaign_id) == campaign_id for read in reads)
 
 
 def may_do_less(clean: Caused, run: Caused, placement: Placement) -> bool:

@@ -8,74 +8,36 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import sys
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
-from mockserver.core.instants import Duration
 from mockserver.core.run import Run
-from mockserver.testing.runs.bounds import CLEAN, bounds_beyond, drain
-from mockserver.testing.runs.faults import singles, waits
-from mockserver.testing.runs.faults.clean import Clean, by_socket, read_clean
+from mockserver.testing.runs.bounds import CLEAN, bounds_beyond
+from mockserver.testing.runs.faults import singles
+from mockserver.testing.runs.faults.clean import Clean, read_clean
 from mockserver.testing.runs.faults.findings import EffectsAlone, Findings
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.pairs import First, pairs
-from mockserver.testing.runs.faults.placements import ExploreStep, Placement
-from mockserver.testing.runs.faults.report import CURE, ExploreReport
+from mockserver.testing.runs.faults.placements import Placement
+from mockserver.testing.runs.faults.report import CURE, ExploreReport, Part
 from mockserver.testing.runs.faults.verdicts import (
     DEVIATES,
-    JudgedRun,
+    Outcome,
     causes,
     describe,
-    has_waited,
     of_finding,
     read_run,
     verdict_of,
-    waiting_for_ever,
 )
 from mockserver.testing.runs.findings import Cause
-from mockserver.testing.runs.in_process import Sleep
 from mockserver.testing.runs.investigation import ControlledRun, Investigation, Plans, muted_logs
-from mockserver.testing.runs.traced_calls import TracedCall, first_difference, lacks_calls, trace
+from mockserver.testing.runs.traced_calls import first_difference, lacks_calls, trace
 from mockserver.testing.sandbox import Sandbox
 
 Explored = Callable[[Sandbox], Any]
 Show = Callable[[str], object]
-
-
-class Outcome(NamedTuple):
-    """
-    A run that has ended.
-
-    Attributes:
-        control: The run.
-        raised: The exception with which its test ended; None if it passed.
-        is_drained: Everything that was due has been delivered and done.
-    """
-
-    control: ControlledRun
-    raised: BaseException | None
-    is_drained: bool = False
-
-    @classmethod
-    def of(cls, control: ControlledRun, raised: BaseException | None) -> Outcome:
-        """End a run whose test has ended: in process its receivers get what is still due, if it has passed."""
-        if isinstance(raised, SystemExit) and not raised.code:
-            raised = None  # the program has ended in order
-        is_drained = raised is None and control.in_process is not None and drain(control.hosted)
-        control.stop()
-        return cls(control, raised, is_drained)
-
-
-class _Repeated(NamedTuple):
-    """The run that is made once more, to see whether equal runs are equal."""
-
-    placement: Placement
-    calls: Sequence[TracedCall]
-    waits: Sequence[Duration] | None
 
 
 class Exploration:
@@ -101,13 +63,11 @@ class Exploration:
             investigation=Investigation(options.seconds),
             found=Findings(test),
             cure=cure,
-            of_command=not in_process,
         )
         self._options, self._is_in_process = options, in_process
         self._clean: Clean | None = None
         self._alone = EffectsAlone()
         self._firsts: list[First] = []
-        self._repeated: _Repeated | None = None
 
     def run(self, subject: Callable[[Placement], AbstractContextManager[Outcome]], show: Show = lambda _: None) -> None:
         """
@@ -142,16 +102,17 @@ class Exploration:
         return control
 
     def plans(self) -> Plans[Placement, Outcome]:
-        """Yield the placement of each run: the empty one twice, then the singles, then pairs."""
-        yield from self._clean_runs()
-        clean = self._clean
-        if clean is None or not self.report.clean.is_explored:
+        """Yield the placement of each run: the empty one twice, since equal runs should be equal, then the singles, then pairs."""
+        clean = self._clean = self._read_clean((yield Placement()))
+        seen = self.report.clean
+        seen.calls, seen.deliveries = len(clean.calls), len(clean.delivered)
+        if clean.run.raised is None:
+            clean = self._clean = self._compared(clean, self._read_clean((yield Placement())))
+        if not seen.is_explored:
             return
         self.report.investigation.has_baseline = True
         for placement in self._singles(clean):
             self._judge(clean, placement, (yield placement))
-        if self._repeated is not None:
-            yield from self._run_again(self._repeated)
         if self._options.pairs:
             for placement in self._pairs(clean):
                 self._judge(clean, placement, (yield placement))
@@ -167,88 +128,49 @@ class Exploration:
 
     # The clean runs
 
-    def _clean_runs(self) -> Plans[Placement, Outcome]:
-        """Run the test twice without a fault: equal runs should be equal."""
-        first = self._clean = self._read_clean((yield Placement()))
-        self.report.clean.calls, self.report.clean.deliveries = len(first.calls), len(first.delivered)
-        if first.run.raised is None:
-            self._compare_clean(first, self._read_clean((yield Placement())))
-
     def _read_clean(self, outcome: Outcome) -> Clean:
         """Return a clean run, and report what it shows by itself."""
         is_first = self._clean is None
-        hosted = outcome.control.hosted
-        with hosted.sandbox.lock:
-            view = Run.of(hosted.sandbox)
-            clean = read_clean(self._read(Placement(), outcome), view, outcome.control.watch)
-        reasons = {finding.rule: of_finding(finding) for finding in reversed(clean.run.findings)}
-        raised = clean.run.raised
-        if raised is not None:
-            self.report.clean.failure = describe(raised, clean.run.base_url)
+        control = outcome.control
+        with control.hosted.sandbox.lock:
+            run = read_run(outcome, Placement(), None)
+            clean = read_clean(run, Run.of(control.hosted.sandbox), control.watch)
+        self._note_sleep(Placement(), outcome)
+        reasons = {finding.rule: of_finding(finding) for finding in reversed(run.findings)}
+        if run.raised is not None:
+            self.report.clean.failure = describe(run.raised, run.base_url)
             message = f"the clean run failed: {self.report.clean.failure}"
-            reasons["raised"] = Cause("crashed", type(raised).__name__, message)
-        for cause in reasons.values() if is_first or raised is not None else ():
-            self.report.found.add(cause, Placement(), outcome.control.sandbox)
+            reasons["raised"] = Cause("crashed", type(run.raised).__name__, message)
+        for cause in reasons.values() if is_first or run.raised is not None else ():
+            self.report.found.add(cause, Placement(), control.sandbox)
         return clean
 
-    def _compare_clean(self, first: Clean, second: Clean) -> None:
-        """Note what the second clean run does otherwise, and keep what both show."""
+    def _compared(self, first: Clean, second: Clean) -> Clean:
+        """Note what the second clean run does otherwise, and return the first one with that."""
         seen = self.report.clean
         seen.difference = first_difference(first.calls, second.calls)
         if second.run.raised is not None:
             seen.difference = seen.difference or f"the second run ended with {type(second.run.raised).__name__}"
         elif lacks_calls(first.calls, second.calls):
             seen.unexplored = f"run 2 did not make the calls of run 1: {seen.difference}"
-        other = waits.first_other_wait(first.waits, second.waits)
-        seen.unequal = other and f"two clean runs differ: {other}"
         seen.is_repeatable = first.run.caused.is_like(second.run.caused)
-        # A busy machine may delay one of two runs; a client that sleeps does so in both.
-        seen.real_wait = first.real_wait if second.real_wait is not None else None
-        self._clean = replace(first, run=replace(first.run, is_repeatable=seen.is_repeatable))
+        return replace(first, run=replace(first.run, is_repeatable=seen.is_repeatable))
 
-    # Sleeps, and runs that should be equal
-
-    def _read(self, placement: Placement, outcome: Outcome) -> JudgedRun:
-        """Return a run as it is judged, and note its sleeps. Lock: the caller holds the sandbox's."""
-        control, raised, is_drained = outcome
-        if control.in_process is not None:
-            self._note_sleep(control.in_process.longest(), placement)
-        of_clean = {} if self._clean is None or not placement else self._clean.bursts
-        return read_run(
-            control.hosted,
-            control.watch.ended,
-            raised,
-            control.in_process,
-            of_clean,
-            placement,
-            is_drained=is_drained,
-        )
-
-    def _note_sleep(self, longest: Sleep | None, placement: Placement) -> None:
+    def _note_sleep(self, placement: Placement, outcome: Outcome) -> None:
         """Keep the longest sleep of the clean runs, or if they have none of the runs with faults."""
-        known = self.report.longest
+        in_process, known = outcome.control.in_process, self.report.longest
+        longest = None if in_process is None else in_process.longest()
         if longest is None or (known is not None and not known[1] and placement):
             return
         if known is None or longest.seconds > known[0].seconds:
             self.report.longest = longest, placement
-
-    def _run_again(self, first: _Repeated) -> Plans[Placement, Outcome]:
-        """Run a placement once more: equal runs should be equal."""
-        outcome = yield first.placement
-        state = outcome.control.hosted.sandbox
-        with state.lock:
-            view = Run.of(state)
-            again = _Repeated(first.placement, trace(view), waits.before_calls(view))
-        other = first_difference(first.calls, again.calls) or waits.first_other_wait(first.waits, again.waits)
-        if other is not None and self.report.clean.unequal is None:
-            self.report.clean.unequal = f"two runs with {first.placement.describe()} differ: {other}"
 
     # Single placements
 
     def _singles(self, clean: Clean) -> Iterator[Placement]:
         options = self._options_of_calls()
         candidates = [
-            *singles.at_calls(clean.calls, clean.around, options),
+            *singles.at_calls(clean.calls, clean, options),
             *singles.at_deliveries(clean.delivered, options),
             *singles.of_choices(self.report.clean.choices_read, clean.in_force, options),
             *(singles.of_process(options) if self._is_in_process and clean.calls else ()),
@@ -256,73 +178,45 @@ class Exploration:
         self.report.coverage.possible = {candidate.step.name for candidate in candidates if candidate.step.name}
         if options.prune:
             self._alone.merge(candidates)
-        planned, merged = singles.pruned(candidates, options.prune)
-        singles_coverage = self.report.coverage.singles
-        singles_coverage.placements, singles_coverage.merged = len(planned) + merged, merged
-        self.report.coverage.over_socket = bool(clean.around.by_socket)
+        planned = singles.pruned(candidates, options.prune)
         chosen = singles.within(planned, options.runs)
-        self.report.coverage.over_budget = len(planned) - len(chosen)
-        for placement in chosen:
-            yield self._counted(placement)
+        coverage = self.report.coverage
+        coverage.singles = Part(placements=len(candidates), merged=len(candidates) - len(planned))
+        coverage.over_budget = len(planned) - len(chosen)
+        coverage.over_socket = any(call.by_socket for call in clean.calls)
+        yield from chosen
 
     # Pairs
 
     def _pairs(self, clean: Clean) -> Iterator[Placement]:
-        planned = pairs(self._firsts, clean.calls, clean.around, self._options_of_calls())
-        coverage = self.report.coverage.pairs
-        coverage.placements = len(planned.placements) + planned.merged
-        coverage.merged = planned.merged
-        self.report.coverage.has_planned_pairs = True
-        for placement in planned.placements[: self._options.pairs]:
-            yield self._counted(placement)
+        planned = pairs(self._firsts, clean, self._options_of_calls())
+        self.report.coverage.pairs = Part(placements=len(planned.placements) + planned.merged, merged=planned.merged)
+        yield from planned.placements[: self._options.pairs]
 
     def _options_of_calls(self) -> ExploreOptions:
         """Return the options; calls of a client that is not deterministic are equal to no other."""
         return self._options if self.report.clean.difference is None else replace(self._options, prune=False)
 
-    def _counted(self, placement: Placement) -> Placement:
-        """Return the placement; for a client that is not deterministic, with calls counted among those of their operations."""
-        return (
-            placement
-            if self.report.clean.difference is None
-            else Placement(replace(step, call=step.nth) for step in placement)
-        )
-
     # Judging
 
     def _judge(self, clean: Clean, placement: Placement, outcome: Outcome) -> None:
-        """Judge a run, count it, and keep what further runs begin with."""
-        hosted = outcome.control.hosted
-        with hosted.sandbox.lock:
-            view = Run.of(hosted.sandbox)
-            run = self._read(placement, outcome)
-            waiting = list(waiting_for_ever(view, outcome.control.watch.by_socket, is_strict=self._options.strict))
-            self._keep(clean, placement, outcome.control, view)
-        if run.unjudged is not None:
-            self.report.unjudged.setdefault(run.unjudged, []).append(placement)
-        tolerated = (*self._options.tolerated_types, *_own_answers())
-        reasons = causes(clean.run, run, placement, tolerated)
+        """Judge a run, count it, and keep what pairs begin with."""
+        control, coverage = outcome.control, self.report.coverage.part_of(placement)
+        with control.hosted.sandbox.lock:
+            run = read_run(outcome, placement, clean.run)
+            if self._options.pairs and len(placement) == 1 and placement[0].is_in_pairs:
+                calls = trace(Run.of(control.hosted.sandbox), control.watch.by_socket)
+                self._firsts.append(First(placement[0], calls))
+        self._note_sleep(placement, outcome)
+        if run.has_unseen_waits:
+            self.report.unjudged.append(placement)
+        reasons = causes(clean.run, run, placement, self._options)
         if not run.altered and not reasons:
-            self.report.coverage.part_of(placement).not_tried.append(placement)
+            coverage.not_tried.append(placement)
             return
-        reasons += waiting
-        verdict = self._count(placement, reasons, outcome.control.sandbox)
-        hosted.counts_faults = verdict not in DEVIATES
-        if verdict == "reported" and run.left not in ("", clean.run.left):
-            self.report.left_behind.setdefault(run.left, []).append(placement)
-
-    def _keep(self, clean: Clean, placement: Placement, control: ControlledRun, view: Run) -> None:
-        """Keep what a run shows other than its verdict."""
-        longer = control.sandbox.clock.sleeps and sum(waits.before_calls(view) or ()) > sum(clean.waits or ())
-        if self._repeated is None and placement.has("fault") and longer:
-            # The wait may be one that no seed decides.
-            self._repeated = _Repeated(placement, trace(view), waits.before_calls(view))
-        if len(placement) == 1:
-            (step,) = placement
-            if step.held is not None:
-                self.report.coverage.held = step.operation or "", has_waited(view)
-            if self._options.pairs and step.is_in_pairs:
-                self._firsts.append(First(step, trace(view), by_socket(view, control.watch)))
+        coverage.tried += 1
+        verdict = self._count(placement, reasons, control.sandbox)
+        control.hosted.counts_faults = verdict not in DEVIATES
 
     def _count(self, placement: Placement, reasons: list[Cause], sandbox: Sandbox) -> str:
         """Count a run with its causes, and return its verdict."""
@@ -333,18 +227,11 @@ class Exploration:
             reasons = self._alone.without(placement, reasons)
         if verdict in DEVIATES and self.report.tolerated.allows(placement, verdict):
             verdict, reasons = "reported", []
-        self.report.coverage.part_of(placement).tried += 1
-        self.report.verdicts[verdict] += 1
-        if len(placement) == 1:
-            self._count_in_matrix(placement[0], verdict)
-        for cause in (each for each in reasons if each.verdict != "reported"):
-            self.report.found.add(cause, placement, sandbox)
+        self.report.count(placement, verdict)
+        for cause in reasons:
+            if cause.verdict != "reported":
+                self.report.found.add(cause, placement, sandbox)
         return verdict
-
-    def _count_in_matrix(self, step: ExploreStep, verdict: str) -> None:
-        row = step.operation or step.event
-        if row is not None:
-            self.report.matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
 
 
 def explore(
@@ -394,9 +281,3 @@ def _raised_by(function: Explored, sandbox: Sandbox) -> BaseException | None:
     except BaseException as failure:  # noqa: BLE001 - the way in which it ends is judged
         return failure
     return None
-
-
-def _own_answers() -> tuple[type[BaseException], ...]:
-    """Return the exceptions by which a test or its client itself says how it ends: a program's status, pytest's skip and xfail."""
-    outcomes = sys.modules.get("_pytest.outcomes")
-    return (SystemExit,) if outcomes is None else (SystemExit, outcomes.Skipped, outcomes.XFailed)

@@ -110,38 +110,26 @@ class Findings:
 
 
 class EffectsAlone:
-    """
-    What each fault and act has caused alone: for that no pair with it is blamed.
-
-    A step is known by what puts it in force, since its number among all calls may differ in the run of a pair's first one.
-    """
+    """What each fault and act has caused alone: for that no pair with it is blamed."""
 
     def __init__(self) -> None:
-        self._effects: dict[Any, set[Any]] = {}
-        self._equal: dict[Any, Any] = {}
+        self._effects: dict[ExploreStep, set[Any]] = {}
+        self._equal: dict[ExploreStep, ExploreStep] = {}
 
     def merge(self, candidates: Iterable[Candidate]) -> None:
         """Let candidates with one key have the effects of the first of them, which is the one that is tried."""
         tried: dict[Any, ExploreStep] = {}
         for candidate in candidates:
-            first = tried.setdefault(candidate.key, candidate.step)
-            self._equal[_in_force(candidate.step)] = _in_force(first)
+            self._equal[candidate.step] = tried.setdefault(candidate.key, candidate.step)
 
     def keep(self, step: ExploreStep, reasons: Iterable[Cause]) -> None:
         """Keep what a step alone has caused."""
-        self._effects.setdefault(_in_force(step), set()).update(map(_effect, reasons))
+        self._effects[step] = set(map(_effect, reasons))
 
     def without(self, placement: Placement, reasons: Sequence[Cause]) -> list[Cause]:
         """Return the causes that no step of a pair has alone."""
-        known: set[Any] = set()
-        for step in placement:
-            own = _in_force(step)
-            known |= self._effects.get(self._equal.get(own, own), set())
+        known = set[Any]().union(*(self._effects.get(self._equal.get(step, step), ()) for step in placement))
         return [cause for cause in reasons if _effect(cause) not in known]
-
-
-def _in_force(step: ExploreStep) -> Any:
-    return step.kind, step.operation, step.nth, step.name, step.target
 
 
 def _effect(cause: Cause) -> Any:

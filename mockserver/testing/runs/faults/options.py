@@ -15,7 +15,6 @@ from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS,
 
 VERDICTS = ("survived", "reported", "crashed", "breach", "silent")
 ANY = "*"
-_DELAY_MAX_S = 3600
 _LIKE = 0.75  # of a name that is proposed: many faults have a word in common
 _LEAST = math.ulp(0.0)  # above 0
 _ROW_PARTS = 4  # operation, fault, verdict, reason
@@ -37,8 +36,6 @@ class ExploreOptions:
         tolerates: Types of exceptions with which the test may end, and rows (operation, fault, verdict, reason) of cases
             that are known; `*` in a row is any operation or fault.
         seed: The order of pairs that have the same rank.
-        response_delay: Real seconds by which the response of one read over a socket is delayed, to see whether its client has
-            a timeout; 0 for none.
         runs: The most runs for single placements; of more, each fault is tried at the first calls of each operation.
 
     Raises:
@@ -56,7 +53,6 @@ class ExploreOptions:
     tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = ()
     seed: int = 0
     runs: int = 1_000
-    response_delay: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("faults", "operations", "choices", "tolerates"):
@@ -76,14 +72,6 @@ class ExploreOptions:
             check_number(
                 "seconds", self.seconds, (int, float), _LEAST, math.inf, "a number above 0, or None for no limit"
             )
-        check_number(
-            "response_delay",
-            self.response_delay,
-            (int, float),
-            0,
-            _DELAY_MAX_S,
-            f"a number of seconds from 0 to {_DELAY_MAX_S}",
-        )
         for entry in self.tolerates:
             _check_tolerated(entry)
 

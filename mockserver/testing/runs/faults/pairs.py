@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
+from mockserver.testing.runs.faults.clean import Clean
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
-from mockserver.testing.runs.faults.singles import Surroundings, at_calls
+from mockserver.testing.runs.faults.singles import at_calls
 from mockserver.testing.runs.faults.tables import FAULTS, READS, SECOND
 from mockserver.testing.runs.traced_calls import TracedCall
 
@@ -26,11 +26,10 @@ Rank = tuple[bool, bool, bool, int, int]
 
 
 class First(NamedTuple):
-    """A single placement that was tried, the calls of its run, and the numbers of those that a socket carried."""
+    """A single placement that was tried, and the calls of its run."""
 
     step: ExploreStep
     calls: Sequence[TracedCall]
-    by_socket: frozenset[int]
 
 
 class Pairs(NamedTuple):
@@ -40,14 +39,13 @@ class Pairs(NamedTuple):
     merged: int
 
 
-def pairs(firsts: Sequence[First], clean: Sequence[TracedCall], around: Surroundings, options: ExploreOptions) -> Pairs:
+def pairs(firsts: Sequence[First], clean: Clean, options: ExploreOptions) -> Pairs:
     """
     Return the pairs of faults.
 
     Args:
         firsts: The single faults and acts that were tried, each with its run.
-        clean: The calls of the clean run.
-        around: What the clean run had, other than calls, for templates and entrypoints.
+        clean: The clean run.
         options: The faults and operations to try, and the seed of the order.
     """
     ranked: dict[Any, tuple[Rank, Placement]] = {}
@@ -57,9 +55,8 @@ def pairs(firsts: Sequence[First], clean: Sequence[TracedCall], around: Surround
         place = next((place for place, call in enumerate(first.calls) if (call.operation, call.nth) == at), None)
         if place is None:
             continue
-        state, recovered = _state(first, place), _recovered(first.calls, clean, place)
-        of_run = replace(around, by_socket=first.by_socket)
-        for candidate in at_calls(first.calls, of_run, options, place + 1, is_second=True):
+        state, recovered = _state(first, place), _recovered(first.calls, clean.calls, place)
+        for candidate in at_calls(first.calls, clean, options, place + 1, is_second=True):
             count += 1
             key = state, candidate.key if options.prune else count
             second = candidate.step

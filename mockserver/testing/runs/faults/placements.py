@@ -25,12 +25,12 @@ _MEMBERS: Final[Mapping[Kind, Sequence[str]]] = {
 @dataclass(frozen=True)
 class ExploreStep:
     """
-    One deviation from the clean run.
+    One deviation from the clean run. Those are equal that are in force by equal rules.
 
     Attributes:
         kind: `fault` of the wire, `act` of another, `delivery`, `choice`, or `process` for its time zone.
         operation: The operation of the call; None for a delivery and a choice.
-        call: The number of the call in its run; of a client that is not deterministic, among the calls of its operation.
+        call: The number of the call in its run.
         nth: The number of the call among those of its operation, which the rule counts.
         name: The name of the fault or act.
         event: The kind of the event that is delivered.
@@ -40,12 +40,11 @@ class ExploreStep:
         target: The id of the record that an act concerns, where its rule needs one.
         resumes: For sends that stall: operations, each with the number of its call that lets them go on.
         answer_bytes: The length of the answer that the clean run got at this call.
-        held: How long the answer is held in real time.
     """
 
     kind: Kind
     operation: str | None = None
-    call: int | None = None
+    call: int | None = field(default=None, compare=False)
     nth: int | None = None
     name: str | None = None
     event: str | None = None
@@ -53,14 +52,8 @@ class ExploreStep:
     choice: str | None = None
     option: str | None = None
     target: str | None = field(default=None, repr=False)
-    resumes: tuple[tuple[str, int], ...] = field(default=(), repr=False)
-    answer_bytes: int = field(default=0, repr=False)
-    held: str | None = field(default=None, repr=False)
-
-    @property
-    def lasts(self) -> bool:
-        """True if its operation fails from there to the end of the run."""
-        return self.kind == "fault" and FAULTS[self.name or ""].calls is None
+    resumes: tuple[tuple[str, int], ...] = field(default=(), compare=False, repr=False)
+    answer_bytes: int = field(default=0, compare=False, repr=False)
 
     @property
     def is_in_pairs(self) -> bool:
@@ -95,7 +88,7 @@ class ExploreStep:
             if row.calls != 1:
                 skipped = {"skip": (self.nth or 1) - 1} if self.nth != 1 else {}
                 at = {"on": self.operation, **skipped, **({"times": row.calls} if row.calls is not None else {})}
-            return [{**at, "do": dict(row.effects_at(self.answer_bytes, self.held))}]
+            return [{**at, "do": dict(row.effects_at(self.answer_bytes))}]
         act, target = ACTS[name], {"id": self.target} if self.target else {}
         acted = [{**at, "when": "before", "do": {act.effect: {**act.argument, **target}}}]
         resumes = [{"on": on, "nth": nth, "when": "before", "do": {"resume-sends": target}} for on, nth in self.resumes]
@@ -164,6 +157,11 @@ class Placement(tuple[ExploreStep, ...]):
     def time_zone(self) -> str | None:
         """The time zone of the process, as the variable TZ has it; None if it stays as it is."""
         return AHEAD if self.has("process") else None
+
+    @property
+    def lasts(self) -> bool:
+        """True if an operation fails from a step to the end of the run, after which a test can only report that."""
+        return any(step.kind == "fault" and FAULTS[step.name or ""].calls is None for step in self)
 
     @property
     def withholds(self) -> bool:

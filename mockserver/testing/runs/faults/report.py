@@ -8,13 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mockserver._json import JSON
-from mockserver.contract.choices import CHOICES
 from mockserver.contract.text import printable
 from mockserver.testing.runs.faults import waits
 from mockserver.testing.runs.faults.findings import ExploreFinding, Findings
 from mockserver.testing.runs.faults.options import ANY, ExploreOptions
 from mockserver.testing.runs.faults.placements import Placement
-from mockserver.testing.runs.faults.tables import ACTS, FAULTS, NAMES, TIME_ZONE, variant_of
+from mockserver.testing.runs.faults.tables import ACTS, FAULTS, variant_of
 from mockserver.testing.runs.faults.verdicts import DEVIATES, MEANINGS, NO_TIMEOUT, ORDER
 from mockserver.testing.runs.findings import ReportOfFindings
 from mockserver.testing.runs.in_process import Sleep
@@ -23,11 +22,10 @@ from mockserver.version import REPORT_VERSION
 
 COLUMNS: tuple[str, ...] = ("survived", "reported", "crashed", "breach", "silent")  # in the JSON
 _PLACEMENT = "one thing that goes wrong at one place, such as a lost answer at call 2"
+Matrix = dict[tuple[str, str], Counter[str]]  # of an operation or event and a fault, by verdict
 _FAILING = ("silent", "breach")
 _SHOWN = 3  # placements of a finding in the text
 _SLOW = ", ".join(row.name for row in FAULTS.values() if row.needs_time)
-_PAIRS = "pairs of faults"
-_FOLLOWED = "the names time.sleep, asyncio.sleep and threading.Event.wait"
 _FRESH_STATE = "keep what decides its calls in the sandbox, or in a fixture of function scope that each run makes anew"
 CURE = (
     'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep), or for a coroutine '
@@ -47,9 +45,7 @@ class CleanRun:
         difference: The first difference of the second clean run; None if they are equal.
         failure: The exception with which it ended; None if it passed.
         is_repeatable: True if the calls of the second one caused the same.
-        unequal: What two runs of equal calls do differently, such as a wait after the same fault; None if nothing is known.
         unexplored: Why nothing was explored although both clean runs passed; None if it was.
-        real_wait: A wait in real time between two calls of both clean runs; None if there is none.
     """
 
     calls: int = 0
@@ -58,9 +54,7 @@ class CleanRun:
     difference: str | None = None
     failure: str | None = None
     is_repeatable: bool = True
-    unequal: str | None = None
     unexplored: str | None = None
-    real_wait: str | None = None
 
     @property
     def is_explored(self) -> bool:
@@ -85,6 +79,11 @@ class Part:
     def left(self) -> int:
         return self.placements - self.merged - self.tried - len(self.not_tried)
 
+    def describe(self, what: str) -> str:
+        which = f"{self.tried} of {self.placements - self.merged}" if self.left else f"all {self.tried}"
+        merged = f" ({self.merged} more are equal to one of them)" if self.merged else ""
+        return f"{which} {what}s{merged}"
+
 
 @dataclass
 class TriedPlacements:
@@ -93,11 +92,7 @@ class TriedPlacements:
     singles: Part = field(default_factory=Part)
     pairs: Part = field(default_factory=Part)
     over_socket: bool = False
-    held: tuple[str, bool] | None = (
-        None  # the operation whose answer was held over a socket, and whether the client waited
-    )
     over_budget: int = 0  # single placements beyond the budget of runs
-    has_planned_pairs: bool = False
     possible: set[str] = field(default_factory=set)  # names of the faults and acts that have a call, record or delivery
 
     def part_of(self, placement: Placement) -> Part:
@@ -135,15 +130,13 @@ class ExploreReport(ReportOfFindings):
         investigation: Its runs.
         found: The findings by cause.
         cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
-        of_command: True for a command in a process of its own, whose options are those of `mockserver explore`.
         clean: The clean run.
         coverage: What was tried, and what was not.
         verdicts: The number of placements by verdict.
         matrix: The number of single placements by operation (or event) and fault, by verdict.
         tolerated: The known cases that were met.
         longest: The longest sleep in real time of the clean runs, or if they have none of the others.
-        left_behind: What calls created whose answers were lost, such as `1 campaign`, each with the reported placements.
-        unjudged: Why the waits after a 429 are not judged, each with the placements.
+        unjudged: The placements after whose 429 no clock moved, so that the waits there are not judged.
         unwritten: Why documents of the findings were not written.
     """
 
@@ -152,19 +145,25 @@ class ExploreReport(ReportOfFindings):
     investigation: Investigation
     found: Findings
     cure: str
-    of_command: bool = False
     clean: CleanRun = field(default_factory=CleanRun)
     coverage: TriedPlacements = field(default_factory=TriedPlacements)
     verdicts: Counter[str] = field(default_factory=Counter)
-    matrix: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
+    matrix: Matrix = field(default_factory=dict)
     tolerated: Tolerated = field(init=False)
     longest: tuple[Sleep, Placement] | None = None
-    left_behind: dict[str, list[Placement]] = field(default_factory=dict)
-    unjudged: dict[str, list[Placement]] = field(default_factory=dict)
+    unjudged: list[Placement] = field(default_factory=list)
     unwritten: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.tolerated = Tolerated(self.options.tolerated_rows)
+
+    def count(self, placement: Placement, verdict: str) -> None:
+        """Count a run with its verdict."""
+        self.verdicts[verdict] += 1
+        step = placement[0]
+        row = step.operation or step.event
+        if len(placement) == 1 and row is not None:
+            self.matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
 
     @property
     def findings(self) -> Sequence[ExploreFinding]:
@@ -174,18 +173,11 @@ class ExploreReport(ReportOfFindings):
     @property
     def sleep(self) -> str | None:
         """Where the test or its client sleeps in real time, as the beginning of a sentence; None if it is not known to."""
-        if self.longest is not None:
-            sleep, placement = self.longest
-            where = f", with {placement.describe()}" if placement else ""
-            return f"the test or its client sleeps in real time ({sleep}{where})"
-        if self.clean.real_wait is None:
+        if self.longest is None:
             return None
-        wait = f"{self.clean.real_wait}, in both clean runs"
-        if self.of_command:
-            return f"the client may sleep in real time ({wait})"
-        return (
-            f"the client may sleep in real time by a function that is not followed ({wait}; followed are {_FOLLOWED})"
-        )
+        sleep, placement = self.longest
+        where = f", with {placement.describe()}" if placement else ""
+        return f"the test or its client sleeps in real time ({sleep}{where})"
 
     @property
     def runs(self) -> int:
@@ -217,8 +209,8 @@ class ExploreReport(ReportOfFindings):
 
     @property
     def deterministic(self) -> bool:
-        """True if runs that should be equal were: the clean ones, and two with one fault after which the client waits."""
-        return self.clean.difference is None and self.clean.unequal is None
+        """True if the clean runs made the same calls."""
+        return self.clean.difference is None
 
     def as_json(self) -> JSON:
         """Return the document of a report file, with this test alone: `{"version": 1, "tests": [entry]}`."""
@@ -243,10 +235,6 @@ class ExploreReport(ReportOfFindings):
             "pairs": self.coverage.pairs.as_json(),
             "runs": self.runs,
             "verdicts": _counts(self.verdicts),
-            "leftBehind": [
-                {"left": left, "count": len(placements), "placements": [each.as_json() for each in placements]}
-                for left, placements in self.left_behind.items()
-            ],
             "findings": [finding.as_json() for finding in self.findings],
             "matrix": matrix,
             "seconds": round(self.seconds, 1),
@@ -267,50 +255,43 @@ class ExploreReport(ReportOfFindings):
         return "\n".join(map(printable, (*self._lines(as_documents=as_documents), *then, "", took)))
 
     def _lines(self, *, as_documents: bool) -> Iterator[str]:
+        clean = self.clean
         yield from self._incomplete()
-        yield f"explored {self.test}: {_of(self.clean.calls, 'call')}, {_of(self.clean.deliveries, 'delivery')}; depends on {_of(len(self.clean.choices_read), 'choice')}"
+        yield f"explored {self.test}: {_of(clean.calls, 'call')}, {_of(clean.deliveries, 'delivery')}; depends on {_of(len(clean.choices_read), 'choice')}"
         yield from (f"  {line}" for line in self._notes())
-        if self.clean.is_explored:
-            yield f"  {self._covered()}"
+        if clean.is_explored:
+            yield f"  {self.coverage.singles.describe('single placement')}"
+            if self.coverage.pairs.placements:
+                yield f"  {self.coverage.pairs.describe('pair')}"
             yield f"  placement: {_PLACEMENT}"
-            yield f"  {', '.join(f'{name} {self.verdicts.get(name, 0)}' for name in reversed(COLUMNS))}"
-            yield from (f"  {name}: {meaning}" for name, meaning in MEANINGS.items() if self.verdicts.get(name))
-        if self.left_behind:
-            rows = (f"{left} at {_of(len(places), 'placement')}" for left, places in self.left_behind.items())
-            yield f"  reported, and left behind: {', '.join(rows)}"
+            yield f"  {', '.join(f'{name} {self.verdicts[name]}' for name in reversed(COLUMNS))}"
+            yield from (f"  {name}: {meaning}" for name, meaning in MEANINGS.items() if self.verdicts[name])
         for finding in self.findings:
             yield ""
             rules = [json.dumps(finding.rules, ensure_ascii=False)] if as_documents else finding.lines
             yield from _finding_lines(finding, rules)
         if self.matrix:
-            yield ""
-            yield from _matrix_lines(self.matrix)
+            yield from ("", "single placements by operation:")
+            yield from (f"  {line}" for line in matrix_lines(self.matrix))
         not_tried = list(self._not_tried())
-        if not_tried and self.clean.is_explored:
-            yield ""
-            yield "not tried:"
+        if not_tried and clean.is_explored:
+            yield from ("", "not tried:")
             yield from (f"  {line}" for line in not_tried)
 
     def _incomplete(self) -> Iterator[str]:
-        """Yield why not every single placement was tried, other than for want of time."""
+        """Yield why not every placement was tried."""
         if self.ended is not None:
             yield f"ended early, {self.ended}; the report has what was found before"
+        if self.investigation.is_out_of_time:
+            yield f"ended after {self.options.seconds:g} seconds, before the last run"
         if self.coverage.over_budget:
             yield (
-                f"{self.coverage.over_budget} single placements are beyond the budget of {self.options.runs} ({self._option('runs')}): "
+                f"{self.coverage.over_budget} single placements are beyond the budget of {self.options.runs} (`runs`): "
                 "each fault is tried at the first calls of each operation"
             )
 
     def _notes(self) -> Iterator[str]:
         """Yield what the clean runs show about the test, what all runs show about its client, and the use of tolerated rows."""
-        yield from self._notes_on_clean()
-        yield from self._notes_on_client()
-        for (operation, fault, verdict, reason), count in self.tolerated.counts.items():
-            met = _of(count, "case") if count else "no case: remove the row"
-            yield f"tolerated {verdict} of {fault} at {operation}: {met} ({reason})"
-        yield from self.unwritten
-
-    def _notes_on_clean(self) -> Iterator[str]:
         clean = self.clean
         if clean.failure is not None:
             yield f"the clean run failed, so nothing was explored: {clean.failure}"
@@ -320,109 +301,40 @@ class ExploreReport(ReportOfFindings):
             yield f"not explored: {clean.unexplored}"
             yield _FRESH_STATE
         elif clean.difference is not None:
-            yield f"the clean runs differ: {clean.difference}"
-            yield "so calls are counted by operation, and no placement is left out as equal to another"
-        if clean.unequal is not None:
-            yield f"{clean.unequal}: what the client does is not decided by the seed of `random` alone"
+            yield f"the clean runs differ: {clean.difference}; so no placement is left out as equal to another"
         if not clean.is_repeatable:
             yield "what its calls cause differs too, so no placement is silent, and no list of the ledger is compared"
-
-    def _notes_on_client(self) -> Iterator[str]:
         patient = next((row for row in self.findings if row.cause == NO_TIMEOUT), None)
         if patient is not None:
             yield f"the client has no timeout, so that a lost answer would hold it for ever, at {_of(patient.count, 'placement')}: set one"
         if self.sleep is not None:
             yield f"{self.sleep}; let it sleep on the sandbox's clock: {self.cure}"
-        for why, placements in self.unjudged.items():
-            places = f"{_of(len(placements), 'placement')}, such as {placements[0].describe()}"
-            cure = f"; let it sleep on the sandbox's clock: {self.cure}" if why in waits.CURED else ""
-            yield f"{waits.RULE} is not judged at {places}: {why}{cure}"
-
-    def _covered(self) -> str:
-        singles, pairs = self.coverage.singles, self.coverage.pairs
-        which = f"{singles.tried} of {singles.placements - singles.merged}" if singles.left else f"all {singles.tried}"
-        merged = f" ({singles.merged} more are equal to one of them)" if singles.merged else ""
-        parts = [f"{which} single placements{merged}"]
-        if pairs.placements:
-            distinct = pairs.placements - pairs.merged
-            share = 100 * pairs.tried // distinct if distinct else 100
-            parts.append(f"{share} % of {distinct} pairs ({pairs.merged} more are equal to one of them)")
-        return ", ".join(parts)
+        if self.unjudged:
+            places = f"{_of(len(self.unjudged), 'placement')}, such as {self.unjudged[0].describe()}"
+            yield f"{waits.RULE} is not judged at {places}: no clock moved after the 429; let it sleep on the sandbox's clock: {self.cure}"
+        for (operation, fault, verdict, reason), count in self.tolerated.counts.items():
+            met = _of(count, "case") if count else "no case: remove the row"
+            yield f"tolerated {verdict} of {fault} at {operation}: {met} ({reason})"
+        yield from self.unwritten
 
     def _not_tried(self) -> Iterator[str]:
         coverage, options = self.coverage, self.options
-        unbegun = list(self._unbegun())
-        if unbegun:
-            end = (
-                "was left at the end"
-                if not self.investigation.is_out_of_time
-                else f"did not fit into {options.seconds:g} seconds"
-            )
-            yield f"what {end}: {' and '.join(unbegun)}"
+        if coverage.singles.left:
+            yield _of(coverage.singles.left, "single placement")
+        if options.pairs == 0:
+            yield "pairs of faults (`pairs` is 0)"
+        elif coverage.pairs.left:
+            yield _of(coverage.pairs.left, "pair")
         unaltered = [*coverage.singles.not_tried, *coverage.pairs.not_tried]
         if unaltered:
             yield f"{_of(len(unaltered), 'placement')} that changed nothing, such as {unaltered[0].describe()}"
-        yield from self._excluded_by_options()
         if coverage.over_socket:
-            yield f"{_SLOW} at calls over a socket, where they would take real time{self._on_timeout()}"
-        numeric = [choice for choice in sorted(self.clean.choices_read) if len(CHOICES[choice].options) < 2]
-        if numeric:
-            yield f"choices that are numbers: {', '.join(numeric)}"
-        if options.pairs == 0:
-            yield f"{_PAIRS} ({self._option('pairs', 0)})"
-        elif coverage.pairs.left > 0 and not unbegun:
-            yield f"{_of(coverage.pairs.left, 'pair')} beyond the budget of {options.pairs} runs"
-        if self.of_command and options.has_fault(TIME_ZONE):
-            yield f"{TIME_ZONE}: the command has a process of its own"
+            yield f"{_SLOW} at calls over a socket, where they would take real time: whether the client has a timeout is not known"
         if self.clean.deliveries == 0:
             yield "faults of deliveries: the clean run delivered no event"
         absent = [name for name in ACTS if options.has_fault(name) and name not in coverage.possible]
         if absent:
             yield f"acts without a record that they could concern: {', '.join(absent)}"
-
-    def _on_timeout(self) -> str:
-        """Return what is known of the timeout of a client over a socket, and what would show the rest."""
-        longer = f"; delay a response by more than its timeout ({self._option('response_delay')})"
-        tried = ", so that it is not known whether the client has a timeout"
-        if self.coverage.held is not None:
-            operation, has_waited = self.coverage.held
-            call = f"one call of {operation} was held for {self.options.response_delay:g} s, and the client"
-            if not has_waited:
-                return f"; {call} gave up before: it has a timeout"
-            tried = f"; {call} waited: it is not known whether it has a timeout"
-        in_process = (
-            ""
-            if self.of_command
-            else "; in process it is: `mockserver.requests_session()`, `mockserver.httpx_client()`"
-        )
-        return f"{tried}{in_process}{longer}"
-
-    def _option(self, name: str, value: int | None = None) -> str:
-        """Return an option as its user writes it."""
-        if not self.of_command:
-            return f"`{name}`" if value is None else f"`{name}={value}`"
-        return f"`--{name.replace('_', '-')}`" if value is None else f"`--{name.replace('_', '-')} {value}`"
-
-    def _excluded_by_options(self) -> Iterator[str]:
-        """Yield the faults and operations that the user's options exclude."""
-        options = self.options
-        left_out = [name for name in NAMES if not options.has_fault(name)]
-        if options.faults is not None and len(left_out) > len(options.faults):
-            yield f"other faults than {', '.join(options.faults) or 'none'} ({self._option('faults')})"
-        elif left_out:
-            yield f"faults left out by {self._option('faults')}: {', '.join(left_out)}"
-        if options.operations is not None:
-            yield f"faults at calls of other operations than {', '.join(options.operations)}"
-
-    def _unbegun(self) -> Iterator[str]:
-        """Yield what no run began for, since the time was over."""
-        coverage = self.coverage
-        if coverage.singles.left > coverage.over_budget:
-            yield _of(coverage.singles.left - coverage.over_budget, "single placement")
-        if self.options.pairs and not coverage.has_planned_pairs:
-            yield _PAIRS
-        elif self.investigation.is_out_of_time and coverage.pairs.left:
-            yield _of(coverage.pairs.left, "pair")
 
 
 def _counts(counts: Mapping[str, int]) -> dict[str, int]:
@@ -446,18 +358,18 @@ def _finding_lines(finding: ExploreFinding, rules: Sequence[str]) -> Iterator[st
         yield f"  replayed by {finding.path}"
 
 
-def _matrix_lines(matrix: Mapping[tuple[str, str], Mapping[str, int]]) -> Iterator[str]:
+def matrix_lines(matrix: Matrix) -> Iterator[str]:
     """Yield one line per operation or event: the number of placements of each verdict, and the faults of those that deviate."""
-    rows: dict[str, dict[str, dict[str, int]]] = {}
+    rows: dict[str, dict[str, Counter[str]]] = {}
     for (operation, fault), counts in matrix.items():
         for verdict, count in counts.items():
-            rows.setdefault(operation, {}).setdefault(verdict, {})[fault] = count
-    width = max(map(len, rows))
-    yield "single placements by operation:"
+            if count:
+                rows.setdefault(operation, {}).setdefault(verdict, Counter())[fault] += count
+    width = max(map(len, rows), default=0)
     for operation, by_verdict in rows.items():
         parts = []
         for verdict in (name for name in ORDER if name in by_verdict):
             faults = by_verdict[verdict]
-            names = "" if verdict not in DEVIATES else f" ({', '.join(faults)})"
-            parts.append(f"{verdict} {sum(faults.values())}{names}")
-        yield f"  {operation:<{width}}  {', '.join(parts)}"
+            names = f" ({', '.join(faults)})" if verdict in DEVIATES else ""
+            parts.append(f"{verdict} {faults.total()}{names}")
+        yield f"{operation:<{width}}  {', '.join(parts)}"

@@ -12,10 +12,10 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import CHOICES
+from mockserver.testing.runs.faults.clean import Clean, Delivered
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.tables import (
@@ -36,30 +36,6 @@ _STALL = "sends-stall"
 _TURNS_MAX = 4  # calls that repeat in turn
 
 
-class Delivered(NamedTuple):
-    """One attempt to deliver an event: its number in the run, the event's kind, and its endpoint."""
-
-    number: int
-    event: str
-    endpoint: str
-
-
-@dataclass(frozen=True, slots=True)
-class Surroundings:
-    """
-    What a run had, other than calls.
-
-    Attributes:
-        templates: The ids of the templates of the client's campaigns, by campaign.
-        entrypoints: The ids of the entrypoints, each with the session that has connected it; None if none has.
-        by_socket: The numbers of the calls that a socket carried.
-    """
-
-    templates: dict[str, str]
-    entrypoints: Mapping[str, str | None]
-    by_socket: frozenset[int]
-
-
 class Candidate(NamedTuple):
     """A step, and the key that is equal for steps of which one is enough."""
 
@@ -69,7 +45,7 @@ class Candidate(NamedTuple):
 
 def at_calls(
     calls: Sequence[TracedCall],
-    around: Surroundings,
+    clean: Clean,
     options: ExploreOptions,
     first: int = 0,
     *,
@@ -80,7 +56,7 @@ def at_calls(
 
     Args:
         calls: The calls of the run that the steps are added to.
-        around: What else that run had.
+        clean: The clean run, for templates and entrypoints.
         options: The faults and operations to try.
         first: The place of the first call at which a step may happen.
         is_second: The steps are the second ones of pairs.
@@ -92,24 +68,22 @@ def at_calls(
         if not options.has_operation(call.operation):
             continue
         context = contexts[place]
-        yield from _faults(call, context, around, options, is_second=is_second)
+        yield from _faults(call, context, options, is_second=is_second)
         for act in ACTS.values():
             if options.has_fault(act.name):
                 at = context if act.matters_to is None else _first_that(act, calls, contexts, place)
-                targets = _targets(act, call, around, named)
+                targets = _targets(act, call, clean, named)
                 yield from _acts(act, calls, place, targets, at)
 
 
 def _faults(
-    call: TracedCall, context: tuple[Any, ...], around: Surroundings, options: ExploreOptions, *, is_second: bool
+    call: TracedCall, context: tuple[Any, ...], options: ExploreOptions, *, is_second: bool
 ) -> Iterator[Candidate]:
     changes_nothing = call.operation in READS or call.is_refused
     for row in FAULTS.values():
-        if not options.has_fault(row.name) or (is_second and not row.is_in_pairs):
+        is_wanted = options.has_fault(row.name) and (row.is_in_pairs or not is_second)
+        if not is_wanted or not _applies(row, call):
             continue
-        if not _applies(row, call, around, options):
-            continue
-        held = f"{round(options.response_delay * 1000)}ms" if row.holds else None
         step = ExploreStep(
             kind="fault",
             operation=call.operation,
@@ -117,58 +91,26 @@ def _faults(
             nth=call.nth,
             name=row.name,
             answer_bytes=call.answer_bytes,
-            held=held,
         )
         name = row.twin if row.twin and changes_nothing else row.name
-        in_variant = () if row.holds else (call.operation,)
-        yield Candidate(step, (name, *(in_variant if row.variant_of else context)))
-
-
-class _Following(NamedTuple):
-    """
-    The calls that follow a place, without what repeats.
-
-    Attributes:
-        key: That of the first one.
-        rest: The others; None after the last call.
-        digest: A number that is equal for equal calls.
-    """
-
-    key: object
-    rest: _Following | None
-    digest: int
-
-    def first(self, count: int) -> list[object]:
-        """Return the keys of the first calls, fewer if there are fewer."""
-        keys: list[object] = []
-        row = self
-        while len(keys) < count and row.rest is not None:
-            keys.append(row.key)
-            row = row.rest
-        return keys
-
-    def after(self, count: int) -> _Following:
-        """Return what follows so many of its calls."""
-        row = self
-        for _ in range(count):
-            row = row.rest or row
-        return row
+        yield Candidate(step, (name, *((call.operation,) if row.variant_of else context)))
 
 
 def _contexts(calls: Sequence[TracedCall]) -> list[tuple[Any, ...]]:
     """Return for each call what makes a placement at it equal to one at another call."""
     keys = [call.key for call in calls]
     contexts: list[tuple[Any, ...]] = []
-    following = _Following(None, None, 0)
+    following: list[object] = []  # the keys of the calls after a place without what repeats, the nearest last
+    digests = [0]  # of `following` and each of its beginnings
     for place in range(len(keys) - 1, -1, -1):
         key = keys[place]
-        is_repeated = any(place >= turns and keys[place - turns] == key for turns in range(1, _TURNS_MAX + 1))
-        contexts.append((key, is_repeated, following.digest))
-        following = _Following(key, following, hash((key, following.digest)))
+        is_repeated = key in keys[max(0, place - _TURNS_MAX) : place]
+        contexts.append((key, is_repeated, digests[-1]))
+        following.append(key)
+        digests.append(hash((key, digests[-1])))
         for turns in range(1, _TURNS_MAX + 1):
-            row = following.first(2 * turns)
-            if len(row) == 2 * turns and row[:turns] == row[turns:]:
-                following = following.after(turns)
+            if len(following) >= 2 * turns and following[-turns:] == following[-2 * turns : -turns]:
+                del following[-turns:], digests[-turns:]
                 break
     return contexts[::-1]
 
@@ -182,11 +124,8 @@ def _first_that(
     return next((contexts[later] for later in at), ())
 
 
-def _applies(row: WireRow, call: TracedCall, around: Surroundings, options: ExploreOptions) -> bool:
-    is_by_socket = call.number in around.by_socket
-    if row.holds:
-        return is_by_socket and options.response_delay > 0 and call.operation in READS
-    if row.needs_time and is_by_socket:
+def _applies(row: WireRow, call: TracedCall) -> bool:
+    if row.needs_time and call.by_socket:
         return False
     if row.requires == "change":
         return call.operation in READS and call.changed
@@ -215,7 +154,7 @@ def _acts(
         yield Candidate(step, (act.name, target, *context))
 
 
-def _targets(act: ActRow, call: TracedCall, around: Surroundings, named: frozenset[str | None]) -> Iterable[str | None]:
+def _targets(act: ActRow, call: TracedCall, clean: Clean, named: frozenset[str | None]) -> Iterable[str | None]:
     """Return the ids of the records that an act can concern before this call; None for an act that needs no id."""
     if act.name == _STALL:
         return _each(call.running, named)  # by its id, so that the rule that ends the stall concerns the same campaign
@@ -224,9 +163,9 @@ def _targets(act: ActRow, call: TracedCall, around: Surroundings, named: frozens
         is_plain = len(ids) == 1 and call.addressed in (None, *ids)  # a rule acts on what the call is about
         return [None] if is_plain else _each(ids, named)
     if act.concerns == "template":
-        return sorted(set(around.templates.values()))
+        return clean.templates
     if act.concerns == "entrypoint":
-        return [id for id, session in around.entrypoints.items() if session is None or session in call.completed]
+        return [id for id, session in clean.entrypoints.items() if session is None or session in call.completed]
     return [None]
 
 
@@ -252,7 +191,7 @@ def at_deliveries(delivered: Sequence[Delivered], options: ExploreOptions) -> It
                 yield Candidate(step, step)
 
 
-def of_choices(read: Iterable[str], in_force: dict[str, object], options: ExploreOptions) -> Iterator[Candidate]:
+def of_choices(read: Iterable[str], in_force: Mapping[str, object], options: ExploreOptions) -> Iterator[Candidate]:
     """Yield each option other than the one in force, of the choices that the clean run has read or that are named."""
     ids = set(read) if options.choices is None else set(options.choices)
     for row in CHOICES.values():
@@ -278,24 +217,20 @@ def within(placements: Sequence[Placement], runs: int) -> Sequence[Placement]:
         placements: Single ones, in the order of the calls.
         runs: How many.
     """
-    if len(placements) <= runs:
-        return placements
     counts: Counter[Any] = Counter()
-    ranked = []
-    for place, placement in enumerate(placements):
+    ranks = []
+    for placement in placements:
         (step,) = placement
         what = step.kind, step.name or step.choice, step.operation or step.event
         counts[what] += 1
-        ranked.append((counts[what], place, placement))
-    chosen = sorted(ranked, key=lambda row: row[:2])[:runs]
-    return [placement for _, _, placement in sorted(chosen, key=lambda row: row[1])]
+        ranks.append(counts[what])
+    chosen = sorted(range(len(placements)), key=ranks.__getitem__)[:runs]
+    return [placements[place] for place in sorted(chosen)]
 
 
-def pruned(candidates: Iterable[Candidate], prune: bool) -> tuple[list[Placement], int]:
-    """Return the placements to try, the first of each key, and the number of those left out."""
+def pruned(candidates: Sequence[Candidate], prune: bool) -> list[Placement]:
+    """Return the placements to try: the first of each key."""
     chosen: dict[Any, Placement] = {}
-    count = 0
-    for candidate in candidates:
-        count += 1
-        chosen.setdefault(candidate.key if prune or candidate.step.held else count, Placement.of(candidate.step))
-    return list(chosen.values()), count - len(chosen)
+    for place, candidate in enumerate(candidates):
+        chosen.setdefault(candidate.key if prune else place, Placement.of(candidate.step))
+    return list(chosen.values())

@@ -15,8 +15,6 @@ RETRY_AFTER_S = 30
 STALL_ENDS_AFTER = 20  # reads of the client, after which the sends that stall go on
 _TRUNCATE_BYTES = 20
 _CUT = "truncate"
-_HOLDS = "delay-after"
-HELD = "held"
 BEFORE_ANSWER = "before-answer"
 TIME_ZONE = "time-zone"  # of the process of the client, for a whole run
 AHEAD = "<+13>-13"  # of UTC by 13 hours, as the variable TZ has it
@@ -37,7 +35,6 @@ class WireRow(NamedTuple):
         calls: How many calls of the operation in a row it concerns; None for all from that one on, after which a test can
             only report that.
         choices: The options of the run that it needs.
-        holds: Takes as much real time as the options allow, at one read over a socket.
         variant_of: The fault whose name selects it too. It depends on how the client treats the operation, so that one call
             of each operation is enough.
     """
@@ -50,7 +47,6 @@ class WireRow(NamedTuple):
     requires: Literal["body", "change"] | None = None
     calls: int | None = 1
     choices: Mapping[str, str] = MappingProxyType({})
-    holds: bool = False
     variant_of: str | None = None
 
     @property
@@ -58,10 +54,8 @@ class WireRow(NamedTuple):
         """True if pairs contain it: a fault of one call that is no variant of another."""
         return self.calls == 1 and self.variant_of is None
 
-    def effects_at(self, answer_bytes: int, held: str | None) -> Mapping[str, Any]:
-        """Return the effects at a call whose answer has this length, before whose end it is cut, and is held so long."""
-        if self.holds:
-            return {**self.effects, _HOLDS: held}
+    def effects_at(self, answer_bytes: int) -> Mapping[str, Any]:
+        """Return the effects at a call whose answer has this length, before whose end it is cut."""
         is_whole = answer_bytes <= _TRUNCATE_BYTES
         return {**self.effects, _CUT: answer_bytes // 2} if _CUT in self.effects and is_whole else self.effects
 
@@ -133,7 +127,6 @@ _WIRE = (
     WireRow("rate-limit-date",   _too_many(RETRY_AFTER_S), "before", choices={_HEADERS: "http-date"}, variant_of="rate-limit"),
     WireRow("rate-limit-bare",   _too_many(RETRY_AFTER_S), "before", choices={_HEADERS: "none"},      variant_of="rate-limit"),
     WireRow("rate-limit-twice",  _too_many(RETRY_AFTER_S), "before", calls=2, variant_of="rate-limit"),
-    WireRow(HELD,             {},                                                             "after",  holds=True, variant_of="timeout-before"),
 )
 _ACTS = (
     ActRow("campaign-canceled",   "cancel-campaign",   {},                            "campaign"),

@@ -8,11 +8,12 @@ correct client could get is none: the functions here leave those out, each with 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from traceback import walk_tb
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import ENDPOINTS
@@ -20,18 +21,21 @@ from mockserver.core import ledger
 from mockserver.core.instants import SECOND
 from mockserver.core.redaction import Redactor
 from mockserver.core.run import Run
+from mockserver.core.state.journal import JournalEntry
 from mockserver.judge.check import Finding
 from mockserver.judge.client.judge import judge
 from mockserver.judge.client.polling import STALLED
 from mockserver.judge.client.rules import BLAMED, RULES
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.testing.report.failures import is_of_test
+from mockserver.testing.runs.bounds import drain
 from mockserver.testing.runs.faults import waits
-from mockserver.testing.runs.faults.effects import Caused, caused, differences, left_behind, may_do_less
+from mockserver.testing.runs.faults.effects import Caused, caused, differences, may_do_less
+from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.tables import BEFORE_ANSWER, OUTDATED
 from mockserver.testing.runs.findings import Cause
-from mockserver.testing.runs.in_process import RunInProcess
+from mockserver.testing.runs.investigation import ControlledRun
 from mockserver.trace.of_sandbox import delay_of, trace_of
 from mockserver.trace.trace import Trace
 
@@ -60,7 +64,31 @@ _CREATES_SESSION, _READS_SESSION = "createConnectionSession", "readConnectionSes
 _EVENTS = "events"  # the family of choices on deliveries: a correct receiver can implement one option only
 
 
-@dataclass(frozen=True, slots=True)
+class Outcome(NamedTuple):
+    """
+    A run that has ended.
+
+    Attributes:
+        control: The run.
+        raised: The exception with which its test ended; None if it passed.
+        is_drained: Everything that was due has been delivered and done.
+    """
+
+    control: ControlledRun
+    raised: BaseException | None
+    is_drained: bool = False
+
+    @classmethod
+    def of(cls, control: ControlledRun, raised: BaseException | None) -> Outcome:
+        """End a run whose test has ended: in process its receivers get what is still due, if it has passed."""
+        if isinstance(raised, SystemExit) and not raised.code:
+            raised = None  # the program has ended in order
+        is_drained = raised is None and control.in_process is not None and drain(control.hosted)
+        control.stop()
+        return cls(control, raised, is_drained)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedRun:
     """
     One run as it is judged.
@@ -72,11 +100,11 @@ class JudgedRun:
         ended: Why the run was ended at a bound; None if it was not.
         raised: The exception with which the test ended; None if it passed.
         base_url: The address of its sandbox, which the next sandbox does not have.
-        is_repeatable: Of a clean run: the second one caused the same, so that numbers can be compared.
-        left: What calls created whose answers were lost, which the client cannot know; empty if there is nothing.
         waited: The client slept between its last calls, on the sandbox's clock or in real time.
         altered: Each step of its placement has changed something.
-        unjudged: Why its waits after a 429 are not judged; None if they are, or if there are none.
+        has_unseen_waits: A call was repeated after a 429, and no clock moved between.
+        stalled: The call whose answer the client waited for until the rule's delay was over; None if there is none.
+        is_repeatable: Of a clean run: the second one caused the same, so that numbers can be compared.
     """
 
     findings: Sequence[Finding]
@@ -85,40 +113,29 @@ class JudgedRun:
     ended: str | None
     raised: BaseException | None
     base_url: str
+    waited: bool
+    altered: bool
+    has_unseen_waits: bool
+    stalled: JournalEntry | None
     is_repeatable: bool = True
-    left: str = ""
-    waited: bool = False
-    altered: bool = True
-    unjudged: str | None = None
 
 
-def read_run(
-    hosted: HostedSandbox,
-    ended: str | None,
-    raised: BaseException | None,
-    in_process: RunInProcess | None,
-    of_clean: waits.Bursts,
-    placement: Placement,
-    *,
-    is_drained: bool,
-) -> JudgedRun:
+def read_run(outcome: Outcome, placement: Placement, clean: JudgedRun | None) -> JudgedRun:
     """
     Return a run as it is judged.
 
     Args:
-        hosted: The sandbox after the run. Lock: the caller holds it.
-        ended: Why the run was ended at a bound, if it was.
-        raised: The exception with which the test ended.
-        in_process: Its sleeps; None if it was in another process.
-        of_clean: The equal calls that the clean run makes at one instant; empty for that run itself.
+        outcome: The run. Lock: the caller holds its sandbox's.
         placement: Where it had its faults.
-        is_drained: Events were delivered after the test's end.
+        clean: The clean run; None for that run itself.
     """
-    run = Run.of(hosted.sandbox)
+    control, raised, is_drained = outcome
+    run = Run.of(control.hosted.sandbox)
     trace = trace_of(run)
+    of_clean = () if clean is None else clean.caused.calls
     has_ended_early = raised is not None or is_drained or bool(trace.sandbox.under_way)
     conduct = judge(trace)
-    early = waits.early_retries(trace, conduct, in_process, of_clean)
+    early = waits.early_retries(trace, conduct, control.in_process, of_clean)
 
     def counts(finding: Finding) -> bool:
         # What did not follow is no omission if the test has failed there, or if an event is still to be sent.
@@ -129,18 +146,20 @@ def read_run(
         return not _is_misled(finding, trace)
 
     others = [row for row in conduct.findings if row.rule != waits.RULE]
-    findings = list(filter(counts, [*others, *early.findings]))
+    # Over a socket the mock does not know how long a client would have waited.
+    in_process = (exchange for exchange in run.exchanges if exchange.n not in control.watch.by_socket)
+    stalled = (each for each in in_process if each.left is not None and delay_of(each.fault) >= STALLED)
     return JudgedRun(
-        findings=findings,
+        findings=list(filter(counts, [*others, *early.findings])),
         caused=caused(run, trace),
         duplicates=_duplicates(run),
-        ended=ended,
+        ended=control.watch.ended,
         raised=raised,
-        base_url=hosted.base_url,
-        left=left_behind(trace, {row.id for _, row in run.records("campaign") if row.status == "canceled"}),
-        waited=waits.between_last_calls(trace, in_process),
-        altered=all(_has_altered(hosted, step) for step in placement),
-        unjudged=early.unjudged,
+        base_url=control.hosted.base_url,
+        waited=waits.between_last_calls(trace, control.in_process),
+        altered=all(_has_altered(control.hosted, step) for step in placement),
+        has_unseen_waits=early.has_unseen,
+        stalled=next(stalled, None),
     )
 
 
@@ -175,9 +194,7 @@ def _duplicates(run: Run) -> Mapping[str, int]:
     }
 
 
-def causes(
-    clean: JudgedRun, run: JudgedRun, placement: Placement, tolerated: tuple[type[BaseException], ...]
-) -> list[Cause]:
+def causes(clean: JudgedRun, run: JudgedRun, placement: Placement, options: ExploreOptions) -> list[Cause]:
     """
     Return why a run is not like the clean one, the worst first; empty if it is.
 
@@ -185,19 +202,35 @@ def causes(
         clean: The clean run, whose own findings are no news.
         run: The run with this placement.
         placement: Where the run had its faults.
-        tolerated: The types of exceptions with which the test may end.
+        options: What the test tolerates.
     """
     reasons = [*_damage(clean, run, placement)]
     if run.raised is None and run.ended is None and clean.is_repeatable:
         reasons += differences(clean.caused, run.caused, placement)
     if run.raised is not None and run.ended is None:
         verdict = "silent" if _is_wrong_quietly(clean, run, placement) else "crashed"
-        if isinstance(run.raised, tolerated) or any(step.lasts for step in placement):
+        if isinstance(run.raised, (*options.tolerated_types, *_own_answers())) or placement.lasts:
             verdict = "reported"
         name = str(getattr(run.raised, "explore_cause", type(run.raised).__name__))
         reasons.append(Cause(verdict, name, describe(run.raised, run.base_url)))
         reasons += _of_option(run.raised, run.base_url, placement)
+    if run.stalled is not None:
+        reasons.append(_without_timeout(run.stalled, is_strict=options.strict))
     return sorted(reasons, key=lambda cause: ORDER.index(cause.verdict))
+
+
+def _own_answers() -> tuple[type[BaseException], ...]:
+    """Return the exceptions by which a test or its client itself says how it ends: a program's status, pytest's skip and xfail."""
+    outcomes = sys.modules.get("_pytest.outcomes")
+    return (SystemExit,) if outcomes is None else (SystemExit, outcomes.Skipped, outcomes.XFailed)
+
+
+def _without_timeout(stalled: JournalEntry, *, is_strict: bool) -> Cause:
+    """Return the cause of a client without a timeout; most HTTP libraries have none, and it loses time: it is advice unless asked for."""
+    rule = RULES[NO_TIMEOUT]
+    waited_s = delay_of(stalled.fault) // SECOND
+    message = f"the client has no timeout: it waited {waited_s} s for the answer to {stalled.operation}"
+    return Cause("breach" if is_strict else ADVICE, rule.id, message, rule.clause, rule.advice)
 
 
 def _is_wrong_quietly(clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:
@@ -233,7 +266,7 @@ def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[
         yield from _more_duplicates(clean, run)
     # A client that waits between its calls may have a deadline by the computer's clock, which stands while it waits.
     if run.ended is not None:
-        is_excused = run.waited and any(step.lasts for step in placement)
+        is_excused = run.waited and placement.lasts
         yield Cause("reported" if is_excused else "breach", ENDLESS, run.ended)
 
 
@@ -246,29 +279,6 @@ def _more_duplicates(clean: JudgedRun, run: JudgedRun) -> Iterator[Cause]:
             of_clean = clean_count or "none"
             message = f"the ledger's list of {name.replace('-', ' ')} has {count}, and in the clean run {of_clean}"
             yield Cause("breach", name, message)
-
-
-def waiting_for_ever(run: Run, by_socket: Collection[int], *, is_strict: bool) -> Iterator[Cause]:
-    """
-    Yield the cause of a client without a timeout: it waited for an answer until the rule's delay was over.
-
-    Most HTTP libraries have no timeout by default, and what a client without one loses is time: it is advice unless asked
-    for. Over a socket the mock does not know how long a client would have waited.
-    """
-    rule = RULES[NO_TIMEOUT]
-    for exchange in run.exchanges:
-        waited = delay_of(exchange.fault)
-        if waited >= STALLED and exchange.left is not None and exchange.n not in by_socket:
-            message = (
-                f"the client has no timeout: it waited {waited // SECOND} s for the answer to {exchange.operation}"
-            )
-            yield Cause("breach" if is_strict else ADVICE, NO_TIMEOUT, message, rule.clause, rule.advice)
-            return
-
-
-def has_waited(run: Run) -> bool:
-    """Return True if the client waited for the answer that a rule has held, to its end."""
-    return any(exchange.left is not None for exchange in run.exchanges if delay_of(exchange.fault))
 
 
 def of_finding(finding: Finding) -> Cause:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.operations.footprints import Footprint
-from mockserver.testing.runs.bounds import Used
+from mockserver.testing.runs.bounds import Bounds
 from mockserver.testing.runs.in_process import Sleep
 from mockserver.testing.runs.orders import schedules
 from mockserver.testing.runs.orders.schedules import Release, Waits
@@ -115,7 +115,7 @@ class Played(NamedTuple):
     raised: Mapping[str, BaseException]
     stuck: str | None
     blocked: Sequence[str]
-    used: Used
+    used: Bounds
     sleep: Sleep | None
     is_plain: bool
     calls: Mapping[str, int]

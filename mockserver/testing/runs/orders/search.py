@@ -8,7 +8,6 @@ schedules of further runs, the ones with fewer preemptions first.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mockserver.testing.runs.bounds import bounds_beyond
@@ -158,7 +157,7 @@ class Search:
         first = self._serial.runs[0]
         self._difference = difference(first, again)
         most = max(run.played.used for run in self._serial.runs)
-        self._subject.bounds = replace(bounds_beyond(most), real=SERIAL_BOUNDS.real)
+        self._subject.bounds = bounds_beyond(most)._replace(real=SERIAL_BOUNDS.real)
         self._by_bound[0] = Bound(0, len(self._serial.runs))
         keeps_memory = self._subject.shares_memory and first.texts != again.texts and not self._subject.blocked
         self._failed = _KEPT if keeps_memory else self._serial.failure(self._options.tolerates)
