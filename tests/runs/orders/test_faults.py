@@ -153,7 +153,7 @@ def test_a_fault_that_lets_whole_clients_start_a_campaign_twice_is_a_finding_wit
             start(sandbox, create(sandbox, f"{name} (2)"))
 
     clients: Mapping[str, Client] = {
-        name: lambda sandbox, name=name: launch_again(sandbox, name) for name in ("a", "b")
+        name: lambda sandbox, name=name: launch_again(sandbox, name=name) for name in ("a", "b")
     }
     report = server.interleave(clients=clients, settings={"given": GIVEN}, bound=1, tolerates=(OSError,), faults=60)
 
