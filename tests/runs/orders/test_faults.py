@@ -152,9 +152,7 @@ def test_a_fault_that_lets_whole_clients_start_a_campaign_twice_is_a_finding_wit
         except OSError:
             start(sandbox, create(sandbox, f"{name} (2)"))
 
-    clients: Mapping[str, Client] = {
-        name: lambda sandbox, name=name: launch_again(sandbox, name=name) for name in ("a", "b")
-    }
+    clients: Mapping[str, Client] = {name: partial(launch_again, name=name) for name in ("a", "b")}
     report = server.interleave(clients=clients, settings={"given": GIVEN}, bound=1, tolerates=(OSError,), faults=60)
 
     finding = next(row for row in report.findings if row.fault is not None)

@@ -355,23 +355,6 @@ def test_an_event_reaches_the_receiver_before_between_and_after_calls(server: Mo
     assert {("event", "read", "read"), ("read", "event", "read"), ("read", "read")} == orders
 
 
-def test_with_split_an_event_overtakes_the_answer_of_the_call_that_caused_it(server: MockServer) -> None:
-    orders: set[str] = set()
-
-    def service(sandbox: Sandbox) -> None:
-        known: list[str] = []
-        sandbox.receive_webhooks(lambda request: orders.add("known" if known else "unknown"))
-        session_id = call(sandbox, "POST", SESSIONS, {})["sessionId"]
-        sandbox.complete_session(session_id, phone="+5511999990000")
-        known.append(session_id)
-
-    clients: dict[str, Client] = {"service": service, "other": campaigns}
-    interleaved(server, clients, bound=1)
-    assert {"known"} == orders
-    interleaved(server, clients, bound=1, split=True)
-    assert {"known", "unknown"} == orders
-
-
 def test_a_timer_fires_before_or_after_the_call_of_another(server: MockServer) -> None:
     seen: set[str] = set()
 

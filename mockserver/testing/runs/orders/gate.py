@@ -85,30 +85,26 @@ class Gate:
     """
     Lifetime: one run.
 
-    Args:
-        split: Answers are steps.
-
     Attributes:
         mail: What has arrived: waiting steps, ends of actors and answers over sockets; what the loop reports.
         ended: Why the run has ended; None while it runs.
-        is_split: Answers are steps.
         has_looked: A client has read the sandbox past its steps, such as its clock, since this was set to False.
         in_flight: Of each client the calls that it awaits on the loop.
         loop: The event loop of the clients that are coroutine functions, once there is one.
     """
 
-    def __init__(self, *, split: bool) -> None:
+    def __init__(self) -> None:
         self.mail: SimpleQueue[Mail] = SimpleQueue()
         self.ended: str | None = None
         self.in_flight: dict[str, int] = {}
         self.loop: asyncio.AbstractEventLoop | None = None
-        self.is_split, self.has_looked = split, False
+        self.has_looked = False
         self._open: set[Waiting] = set()
         self._lock = threading.Lock()
 
     def step(self, actor: str, call: Callable[[], Any], label: str = "", order: tuple[Any, ...] = ()) -> Any:
         """
-        Run a call once its step is released, and return its result, with `split` once that is released too.
+        Run a call once its step is released, and return its result.
 
         Args:
             actor: Whose call it is.
@@ -117,11 +113,7 @@ class Gate:
             order: Sorts the calls of one actor that wait at the same time.
         """
         self.enter(Waiting(actor=actor, waits="call", label=label, order=order))
-        try:
-            return call()
-        finally:
-            if self.is_split and self.ended is None:
-                self.enter(Waiting(actor=actor, waits="answer", label="answer", order=order))
+        return call()
 
     def enter(self, waiting: Waiting) -> None:
         """

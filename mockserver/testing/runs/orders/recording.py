@@ -91,7 +91,7 @@ class StepRecorder:
     def _footprint(self, waits: Waits, exchanges: Sequence[JournalEntry]) -> Footprint | None:
         if self._gate.has_looked:
             return None
-        if waits in ("start", "answer", "sleep", "time"):
+        if waits in ("start", "sleep", "time"):
             return Footprint()
         if waits != "call" or len(exchanges) != 1:
             return None

@@ -51,7 +51,6 @@ class InterleavedRun:
         sandbox: A fresh one, after the user's setup; its clock is frozen.
         clients: By name.
         seed: The random numbers of the clients follow from it.
-        split: Answers are steps.
         blocked_s: Real seconds for which a client outside of calls is waited for.
         bounds: Those of the run.
         known: What earlier runs have learned.
@@ -64,13 +63,12 @@ class InterleavedRun:
         clients: Mapping[str, ClientFunction],
         *,
         seed: int,
-        split: bool,
         blocked_s: float,
         bounds: Bounds,
         known: KnownThreads,
         fault: PlacedFault | None = None,
     ) -> None:
-        self._gate = Gate(split=split)
+        self._gate = Gate()
         self._controlled = ControlledRun(sandbox, bounds)
         self._sandbox, self._hosted = sandbox, self._controlled.hosted
         self._hosted.dispatch.is_held = True
@@ -198,7 +196,7 @@ class InterleavedRun:
             self._calls[actor.name] += 1
             self._place_fault(actor.name)
         actor.waiting.remove(waiting)
-        actor.unanswered += waiting.thread is None and waits != "answer"
+        actor.unanswered += waiting.thread is None
         self._gate.release(waiting)
         return waiting.label
 

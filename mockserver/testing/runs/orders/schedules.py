@@ -4,8 +4,7 @@ Schedules: the order in which the steps of actors are released, as text, and wha
 1. A schedule is text such as `worker*2 cron`: names of actors in the order of release. What it does not name follows
    serially.
 2. Serially the actor that ran last continues, and what falls due is delivered at once. Releasing another actor while the
-   last one has a step waiting is a preemption, and so is holding back a delivery that is due, or sending it before the
-   answer to the call that ran last.
+   last one has a step waiting is a preemption, and so is holding back a delivery that is due.
 3. A client that sleeps, has ended, or repeats one read in vain waits for others: to release another is no preemption.
 """
 
@@ -24,7 +23,7 @@ IDLE: Instant = -1  # the end of a sleep that lasts until no timer is left
 EVENTS = "events"  # of the first endpoint; the second one is events-2
 _ENTRY = re.compile(r"(?P<name>[^\s*]+)(\*(?P<times>[1-9]\d{0,5}))?")
 
-Waits = Literal["start", "call", "answer", "sleep", "delivery", "time"]
+Waits = Literal["start", "call", "sleep", "delivery", "time"]
 
 
 class Ready(NamedTuple):
@@ -36,7 +35,7 @@ class Ready(NamedTuple):
     @property
     def is_held_up(self) -> bool:
         """True for a step that another actor's release preempts."""
-        return self.waits in ("start", "call", "answer")
+        return self.waits in ("start", "call")
 
 
 class Situation(NamedTuple):
@@ -76,8 +75,7 @@ def options(situation: Situation) -> list[Release]:
 def passed_over(situation: Situation, name: str) -> frozenset[str]:
     """Return the endpoints whose delivery is held back from here on if this actor is released."""
     chosen = next(ready for ready in situation.ready if ready.name == name)
-    is_answer = chosen.waits == "answer" and name == situation.last
-    return frozenset() if is_answer or chosen.waits == "delivery" else _prompt(situation)
+    return frozenset() if chosen.waits == "delivery" else _prompt(situation)
 
 
 def next_in_time(sleeps: Mapping[str, Instant], due: Instant | None) -> tuple[Collection[str], bool]:
@@ -101,8 +99,6 @@ def _prompt(situation: Situation) -> frozenset[str]:
 def _cost(situation: Situation, ready: Ready, last: Ready | None, passed: int) -> int:
     """Return the cost of a release that passes over so many deliveries."""
     if ready.waits == "delivery":
-        return 1 if last is not None and last.waits == "answer" else 0
-    if ready is last and ready.waits == "answer":
         return 0
     if ready is last:
         return passed + (situation.is_in_vain and len(situation.ready) > 1)
@@ -111,8 +107,6 @@ def _cost(situation: Situation, ready: Ready, last: Ready | None, passed: int) -
 
 def _rank(situation: Situation, ready: Ready, last: Ready | None) -> int:
     is_last = ready is last
-    if is_last and ready.waits == "answer":
-        return 0
     if ready.waits == "delivery":
         return 1 if ready.name not in situation.held else 6
     if is_last and not situation.is_in_vain:

@@ -93,7 +93,6 @@ class OrderSubject:
                 sandbox,
                 self._clients,
                 seed=self._options.seed,
-                split=self._options.split,
                 blocked_s=self._options.blocked_seconds,
                 bounds=self.bounds,
                 known=self._known,
