@@ -31,13 +31,11 @@ class ActorThreads:
         gate: Of the run.
 
     Attributes:
-        own: Those that call for no client by themselves: of the clients, the loop, the ports and this one.
         foreign: Those that ran before.
         loop: Of the clients that are coroutines; None while there is none.
     """
 
     def __init__(self, hosted: HostedSandbox, gate: Gate) -> None:
-        self.own = {threading.current_thread(), *_of_servers()}
         self.foreign = set(threading.enumerate())
         self.loop: ClientLoop | None = None
         self._hosted, self._gate = hosted, gate
@@ -63,14 +61,12 @@ class ActorThreads:
         """Wait for the thread of an actor that has ended."""
         if actor.thread is not None and not actor.is_task:
             actor.thread.join(_JOIN_S)
-            self.own.discard(actor.thread)
 
     def port(self, name: str) -> str:
         """Return the address of a client's own port, and open it if it is not open."""
         if name not in self._servers:
             self._servers[name] = gated_server(self._hosted, self._gate, name)
             self._servers[name].start()
-            self.own.update(_of_servers())
         return self._servers[name].url
 
     def close(self, actors: Iterable[Actor]) -> None:
@@ -96,20 +92,13 @@ class ActorThreads:
             self._gate.mail.put(ActorEnd(actor.name, raised))
 
         actor.thread = threading.Thread(target=run, name=f"interleave {actor.name}", daemon=True)
-        self.own.add(actor.thread)
         actor.thread.start()
 
     def _start_task(self, actor: Actor, make: Callable[[], Any]) -> None:
         actor.is_task = True
         if self.loop is None:
             self.loop = ClientLoop(self._gate)
-            self.own.add(self.loop.thread)
         self.loop.start_task(actor.name, make)
-
-
-def _of_servers() -> list[threading.Thread]:
-    """Return the threads of servers, which call for no client."""
-    return [thread for thread in threading.enumerate() if thread.name.startswith("mockserver http")]
 
 
 def _deliver(name: str, send: Callable[[], None]) -> None:
