@@ -38,7 +38,6 @@ class ReleasedStep(NamedTuple):
         label: What it did, such as `startCampaign 202`.
         exchanges: The numbers of the calls in it.
         footprint: What it has read and written; None if it may depend on anything, or anything on it.
-        due: The deliveries that fell due in it.
         at: The instant at which it happened.
         slept: Of a sleep, its length; None if that follows from more than its beginning.
         reads: For each call what is equal for equal reads with equal answers; None for a call that is no read.
@@ -53,7 +52,6 @@ class ReleasedStep(NamedTuple):
     label: str
     exchanges: tuple[int, ...] = ()
     footprint: Footprint | None = None
-    due: frozenset[str] = frozenset()
     at: Instant = 0
     slept: Duration | None = None
     reads: tuple[object, ...] = ()
@@ -104,7 +102,7 @@ class Played(NamedTuple):
         blocked: Where clients waited outside of calls, such as `cron at locks.py:12`.
         used: What the run took.
         sleep: The longest sleep in real time; None if there was none worth a word.
-        is_plain: No client was blocked, and no receiver has called: the order is that of calls, sleeps and timers alone.
+        is_plain: No client was blocked, and no delivery was due: the order is that of calls, sleeps and timers alone.
         calls: The number of calls that each client has sent.
         began: The sandbox's clock at its beginning.
         timers: Those that were scheduled before its first step.

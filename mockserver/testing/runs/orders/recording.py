@@ -12,7 +12,6 @@ from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import SandboxState, Timer
 from mockserver.testing.runs.orders.gate import Gate
 from mockserver.testing.runs.orders.played import NewTimer, ReleasedStep
-from mockserver.testing.runs.orders.ready import ReadySteps
 from mockserver.testing.runs.orders.schedules import Waits
 
 _SHOWS_PROGRESS: Final = ("readCampaign", "readExecution", "listMessages")  # of a campaign while it is sent
@@ -28,7 +27,6 @@ class StepRecorder:
 
     Args:
         state: The sandbox.
-        ready: What can be released.
         gate: Of the run.
 
     Attributes:
@@ -36,10 +34,9 @@ class StepRecorder:
         timers: Those that were scheduled before the first step.
     """
 
-    def __init__(self, state: SandboxState, ready: ReadySteps, gate: Gate) -> None:
+    def __init__(self, state: SandboxState, gate: Gate) -> None:
         self.steps: list[ReleasedStep] = []
-        self._state, self._ready, self._gate = state, ready, gate
-        self._due: frozenset[str] = frozenset()
+        self._state, self._gate = state, gate
         self._live: Mapping[int, Timer] = {}
         self.timers = self._new_timers()
         self._last: dict[str, Instant] = {}  # by actor, when it had its last step
@@ -67,7 +64,6 @@ class StepRecorder:
             label=_label(label, waits, exchanges),
             exchanges=tuple(entry.n for entry in exchanges),
             footprint=self._footprint(waits, exchanges),
-            due=self._newly_due(name),
             at=self._state.now,
             slept=None if until is None else until - self._last.get(name, until),
             reads=tuple(_read(entry) for entry in exchanges),
@@ -99,10 +95,6 @@ class StepRecorder:
         rows = self._state.journal.transitions
         changed = [rows[place] for place in range(-min(count, len(rows)), 0)]
         return footprint_of(self._state, exchanges[0], changed)
-
-    def _newly_due(self, name: str) -> frozenset[str]:
-        before, self._due = self._due - {name}, self._ready.due_deliveries()
-        return self._due - before
 
     def _new_timers(self) -> tuple[NewTimer, ...]:
         """Return the timers that have been scheduled since the last look."""

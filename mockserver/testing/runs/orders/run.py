@@ -77,7 +77,7 @@ class InterleavedRun:
         self._threads = ActorThreads(self._hosted, self._gate)
         self._settling = Settling(self._actors, clients, self._gate, self._threads, known, blocked_s)
         self._ready = ReadySteps(self._hosted.sandbox, self._actors, tuple(clients))
-        self._recorder = StepRecorder(self._hosted.sandbox, self._ready, self._gate)
+        self._recorder = StepRecorder(self._hosted.sandbox, self._gate)
         self._vain_reads = VainReads()
         self._decisions: list[Decision] = []
         self._last: str | None = None
@@ -147,6 +147,7 @@ class InterleavedRun:
         chosen = next(option for option in ranked if option.name == name)
         self._decisions.append(Decision(ranked, chosen, situation.last is None))
         self._held |= schedules.passed_over(situation, name)
+        self._is_plain &= all(ready.waits != "delivery" for ready in situation.ready)
         waits = next(ready.waits for ready in situation.ready if ready.name == name)
         until = self._end_of_sleep(name, waits)
         self._recorder.begin()
@@ -239,7 +240,6 @@ class InterleavedRun:
     def _note(self, step: ReleasedStep) -> None:
         """Note what the next choice depends on: who ran last, and whether it reads in vain."""
         name, actor = step.actor, self._actors.get(step.actor)
-        self._is_plain &= step.waits in ("delivery", "time") or name in self._functions
         self._vain_reads.note(name, step.waits, step.reads)
         if step.waits == "time":
             return
