@@ -64,7 +64,7 @@ def test_the_text_shows_the_serial_runs_the_orders_and_one_lane_per_client(serve
         "  serial: worker cron (3 and 1 calls), cron worker (3 and 1 calls)",
         "  bound 1: all 8 orders, 0 merged",
         "  preemption: another client or an event goes first while a client has a call waiting",
-        "duplicate: the ledger has 1 duplicate execution (equal template, values and 3 chats), every serial run none, at 2 orders",
+        "duplicate: the ledger has 1 duplicate execution, and no serial run more than 0, at 2 orders",
         "  worker  start  listCampaigns                                                           createCampaign  startCampaign 202",
         "  cron                          start  listCampaigns  createCampaign  startCampaign 202",
         "  shortest: 1 preemption, after listCampaigns of worker",

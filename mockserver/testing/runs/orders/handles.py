@@ -9,12 +9,10 @@ from typing import Any
 from mockserver._json import JSON
 from mockserver.contract.durations import parse_duration
 from mockserver.core.instants import Instant, parse
-from mockserver.core.scheduler import next_due
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.server.webhooks.local_receivers import ReceiverTarget
 from mockserver.testing.backend import LocalBackend, RegisteredReceiver, is_recorded
 from mockserver.testing.runs.orders.gate import Gate, Waiting
-from mockserver.testing.runs.orders.schedules import IDLE
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.settings import Settings
 from mockserver.testing.transports.in_process import ClientRoute, Response
@@ -80,7 +78,8 @@ class _ActorBackend(LocalBackend):
         call = partial(super().run, command, **arguments)
         if command == "advanceClock":
             until = end_of_sleep(self.hosted, arguments)
-            return self._sleep(until, is_relative="by" in arguments) if until is not None else call()
+            if until is not None:
+                return self._sleep(until, is_relative="by" in arguments)
         if not is_recorded(command):
             self.gate.has_looked = True
             return call()
@@ -115,14 +114,10 @@ class _ActorBackend(LocalBackend):
 
 
 def end_of_sleep(hosted: HostedSandbox, arguments: Mapping[str, Any]) -> Instant | None:
-    """Return the instant to which an advance of the clock leads, IDLE for the last timer's; None for one that is refused."""
-    state = hosted.sandbox
-    if arguments.get("until") == "idle":
-        return IDLE
-    if arguments.get("to") == "next":
-        return max(state.now, next_due(state) or state.now)
-    if "to" in arguments:
-        parsed = parse(str(arguments["to"]))
-        return parsed[0] if parsed is not None and parsed[0] >= state.now else None
-    by = parse_duration(arguments.get("by"))
-    return None if by is None else state.now + by
+    """Return the instant to which an advance of the clock leads; None if that depends on timers, or if it is refused."""
+    now = hosted.sandbox.now
+    if "by" in arguments:
+        by = parse_duration(arguments["by"])
+        return None if by is None else now + by
+    parsed = parse(str(arguments.get("to")))
+    return parsed[0] if parsed is not None and parsed[0] >= now else None

@@ -28,7 +28,7 @@ from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Decision, Played, ReleasedStep
 from mockserver.testing.runs.orders.ready import ReadySteps
 from mockserver.testing.runs.orders.recording import StepRecorder
-from mockserver.testing.runs.orders.schedules import IDLE, Release, Situation, Waits
+from mockserver.testing.runs.orders.schedules import Release, Situation, Waits
 from mockserver.testing.runs.orders.settling import RUN_S, Settling
 from mockserver.testing.runs.orders.starting import ActorThreads
 
@@ -191,8 +191,8 @@ class InterleavedRun:
     def _resume(self, actor: Actor, waits: Waits) -> str:
         """Release the step that an actor waits with, and return its label."""
         waiting = actor.next_waiting()
-        if waits == "sleep" and waiting.until is not None and waiting.until != IDLE:
-            self._advance(waiting.until)
+        if waiting.until is not None:
+            self._advance(max(waiting.until, self._hosted.sandbox.now))
         if actor.name in self._calls and waiting.is_api_call:
             self._calls[actor.name] += 1
             self._place_fault(actor.name)

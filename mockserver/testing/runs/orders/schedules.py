@@ -19,7 +19,6 @@ from mockserver.contract.text import closest_match_hint, whole_number
 from mockserver.core.instants import Instant
 
 TIMERS = "timers"
-IDLE: Instant = -1  # the end of a sleep that lasts until no timer is left
 EVENTS = "events"  # of the first endpoint; the second one is events-2
 _ENTRY = re.compile(r"(?P<name>[^\s*]+)(\*(?P<times>[1-9]\d{0,5}))?")
 
@@ -86,10 +85,10 @@ def next_in_time(sleeps: Mapping[str, Instant], due: Instant | None) -> tuple[Co
         sleeps: The ends of sleeps by actor, at least one.
         due: The instant of the next timer; None if there is none.
     """
-    first = min((until for until in sleeps.values() if until != IDLE), default=None)
-    if due is not None and (first is None or due <= first):
+    first = min(sleeps.values())
+    if due is not None and due <= first:
         return (), True
-    return [name for name, until in sleeps.items() if until == (IDLE if first is None else first)], False
+    return [name for name, until in sleeps.items() if until == first], False
 
 
 def _prompt(situation: Situation) -> frozenset[str]:
