@@ -62,7 +62,6 @@ class _KnownRun:
         self.clients, self.began, self.first_timers = clients, played.began, played.timers
         self.steps: dict[str, list[_KnownStep]] = {}
         self.timers = {timer.number: timer for timer in played.timers}
-        self.length = sum(step.waits != "time" for step in played.steps)
         self._moves = any(step.waits in ("sleep", "time") for step in played.steps)
         self._paced = {step.actor for step in played.steps if step.is_paced}
         footprints = [step.footprint for step in played.steps]
@@ -76,12 +75,8 @@ class _KnownRun:
     @property
     def is_comparable(self) -> bool:
         """False if more than the parts of footprints decides what happens in it."""
-        if not self._moves:
-            return True
-        steps = [known.step for rows in self.steps.values() for known in rows]
-        has_lengths = all(step.slept is not None for step in steps if step.waits == "sleep")
         has_parts = all(timer.part is not None for timer in self.timers.values())
-        return has_lengths and has_parts and TIMERS not in self.steps
+        return not self._moves or (has_parts and TIMERS not in self.steps)
 
     def _singles(self, step: ReleasedStep) -> Iterator[ReleasedStep]:
         """Yield a step, or the timers that have fired in it one by one, each under a name of its own."""
@@ -161,15 +156,13 @@ class _Replay:
         """Return the whole order that goes on serially; None if it breaks a dependence."""
         replay: _Replay | None = self
         states: list[object] = [None] * len(self.names)
-        while replay is not None and not replay._is_over():
+        while replay is not None and any(map(replay._has_step, self.run.clients)):
             states.append(replay._state())
             replay = replay.after(None)
-        if replay is None or not replay._ends_alike():
+        # The timers that are left have to fire too: the user's check may see what they have changed.
+        if replay is None or any(map(replay._has_step, self.run.steps)):
             return None
         return Order(replay.names, replay.decisions, states)
-
-    def _is_over(self) -> bool:
-        return sum(name != TIMERS for name in self.names) == self.run.length
 
     def _state(self) -> object:
         """Return what is equal where the same can follow: the steps so far, and how long ago those were that later ones depend on."""
@@ -208,8 +201,8 @@ class _Replay:
         return Ready(name, self.run.steps[name][self.done[name]].step.waits)
 
     def _end_of_sleep(self, name: str) -> Instant:
-        slept = self.run.steps[name][self.done[name]].step.slept
-        return self.at[_Place(name, self.done[name])] + (slept or 0)
+        begun, ended = (_Place(name, self.done[name] + more) for more in (0, 1))
+        return self.at[begun] + self.run.step(ended).at - self.run.step(begun).at
 
     def _release(self, name: str) -> bool:
         """Let the next step of an actor happen, and return True if it is the same as in the run."""
@@ -253,10 +246,6 @@ class _Replay:
 
     def _schedule(self, timers: Sequence[NewTimer]) -> None:
         self.pending.update((timer.number, self.now + timer.after) for timer in timers)
-
-    def _ends_alike(self) -> bool:
-        """Return True if the same timers have fired as in the run: the user's check may see what they have changed."""
-        return all(self.done[name] == len(rows) for name, rows in self.run.steps.items())
 
 
 class _Beginning:

@@ -39,7 +39,6 @@ class ReleasedStep(NamedTuple):
         exchanges: The numbers of the calls in it.
         footprint: What it has read and written; None if it may depend on anything, or anything on it.
         at: The instant at which it happened.
-        slept: Of a sleep, its length; None if that follows from more than its beginning.
         reads: For each call what is equal for equal reads with equal answers; None for a call that is no read.
         timers: Those that it has scheduled.
         gone: The numbers of the timers that have fired in it, or will not fire since it.
@@ -53,7 +52,6 @@ class ReleasedStep(NamedTuple):
     exchanges: tuple[int, ...] = ()
     footprint: Footprint | None = None
     at: Instant = 0
-    slept: Duration | None = None
     reads: tuple[object, ...] = ()
     timers: tuple[NewTimer, ...] = ()
     gone: frozenset[int] = frozenset()
@@ -102,7 +100,7 @@ class Played(NamedTuple):
         blocked: Where clients waited outside of calls, such as `cron at locks.py:12`.
         used: What the run took.
         sleep: The longest sleep in real time; None if there was none worth a word.
-        is_plain: No client was blocked, and no delivery was due: the order is that of calls, sleeps and timers alone.
+        is_plain: No client was blocked, no delivery was due, and each sleep ended by its length alone.
         calls: The number of calls that each client has sent.
         began: The sandbox's clock at its beginning.
         timers: Those that were scheduled before its first step.

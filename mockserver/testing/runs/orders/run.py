@@ -149,24 +149,15 @@ class InterleavedRun:
         self._held |= schedules.passed_over(situation, name)
         self._is_plain &= all(ready.waits != "delivery" for ready in situation.ready)
         waits = next(ready.waits for ready in situation.ready if ready.name == name)
-        until = self._end_of_sleep(name, waits)
         self._recorder.begin()
         label = self._let_happen(name, waits)
-        step = self._recorder.add(name, waits, label, until)
+        step = self._recorder.add(name, waits, label)
         self._note(step)
         if self._controlled.watch.ended is not None:
             return self._controlled.watch.ended
         if real_time.seconds() - self._began > RUN_S:
             return f"the run took more than {RUN_S:g} seconds of real time"
         return None
-
-    def _end_of_sleep(self, name: str, waits: Waits) -> Instant | None:
-        """Return the end of the sleep that is released; the run is not plain if it follows from more than its beginning."""
-        if waits != "sleep":
-            return None
-        waiting = self._actors[name].waiting
-        self._is_plain &= len(waiting) == 1 and waiting[0].is_relative
-        return waiting[0].until if self._is_plain else None
 
     def _let_happen(self, name: str, waits: Waits) -> str:
         """Let an actor have its step, and return what it did if the journal does not show it."""
@@ -192,7 +183,9 @@ class InterleavedRun:
         """Release the step that an actor waits with, and return its label."""
         waiting = actor.next_waiting()
         if waiting.until is not None:
-            self._advance(max(waiting.until, self._hosted.sandbox.now))
+            now = self._hosted.sandbox.now
+            self._is_plain &= waiting.is_relative and len(actor.waiting) == 1 and waiting.until >= now
+            self._advance(max(waiting.until, now))
         if actor.name in self._calls and waiting.is_api_call:
             self._calls[actor.name] += 1
             self._place_fault(actor.name)
