@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Coroutine
 from typing import Any, Final
 
 from mockserver.server.http1 import real_time
@@ -33,14 +33,14 @@ class ClientLoop:
         self.thread = threading.Thread(target=self._serve, name="interleave loop", daemon=True)
         self.thread.start()
 
-    def start_task(self, actor: str, make: Callable[[], Any]) -> None:
+    def start_task(self, actor: str, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Run a client as a task."""
         loop, mail = self._loop, self._gate.mail
 
         async def run() -> None:
             raised: BaseException | None = None
             try:
-                await make()
+                await coroutine
             except BaseException as failure:  # noqa: BLE001 - the way in which it ends is judged
                 raised = failure
             mail.put(ActorEnd(actor, raised))

@@ -65,10 +65,8 @@ def options(situation: Situation) -> list[Release]:
     """Return what can be released, the serial choice first."""
     last = next((ready for ready in situation.ready if ready.name == situation.last), None)
     passed = len(_prompt(situation))
-    rows = [(_rank(situation, ready, last), place, ready) for place, ready in enumerate(situation.ready)]
-    if len(rows) > 1:
-        rows.sort(key=lambda row: row[:2])
-    return [Release(ready.name, _cost(situation, ready, last, passed)) for _, _, ready in rows]
+    ranked = sorted(situation.ready, key=lambda ready: _rank(situation, ready, last))
+    return [Release(ready.name, _cost(situation, ready, last, passed)) for ready in ranked]
 
 
 def passed_over(situation: Situation, name: str) -> frozenset[str]:

@@ -148,7 +148,6 @@ class Settling:
         elif isinstance(item, ActorEnd):
             actor = self._actors[item.actor]
             actor.is_over = True
-            self._threads.end(actor)
             is_in_order = isinstance(item.raised, SystemExit) and not item.raised.code
             if item.raised is not None and not is_in_order:
                 self.raised[item.actor] = item.raised

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -46,21 +46,26 @@ class ActorThreads:
         """The addresses of the ports."""
         return [server.url for server in self._servers.values()]
 
-    def start_client(self, actor: Actor, function: Callable[[], Any]) -> None:
-        """Run a client; a coroutine function is a task, and so is what another function returns if it is a coroutine."""
-        if inspect.iscoroutinefunction(function):
-            self._start_task(actor, function)
-        else:
-            self._start_thread(actor, function)
+    def start(self, actor: Actor, function: Callable[[], Any]) -> None:
+        """Run a client, or a delivery; what returns a coroutine goes on as a task."""
+
+        def run() -> None:
+            raised: BaseException | None = None
+            try:
+                result = function()
+                if inspect.iscoroutine(result):
+                    self._start_task(actor, result)
+                    return
+            except BaseException as failure:  # noqa: BLE001 - the way in which it ends is judged
+                raised = failure
+            self._gate.mail.put(ActorEnd(actor.name, raised))
+
+        actor.thread = threading.Thread(target=run, name=f"interleave {actor.name}", daemon=True)
+        actor.thread.start()
 
     def start_delivery(self, actor: Actor, send: Callable[[], None]) -> None:
         """Run a delivery: what its receiver calls are steps of its own."""
-        self._start_thread(actor, partial(_deliver, actor.name, send))
-
-    def end(self, actor: Actor) -> None:
-        """Wait for the thread of an actor that has ended."""
-        if actor.thread is not None and not actor.is_task:
-            actor.thread.join(_JOIN_S)
+        self.start(actor, partial(_deliver, actor.name, send))
 
     def port(self, name: str) -> str:
         """Return the address of a client's own port, and open it if it is not open."""
@@ -79,26 +84,10 @@ class ActorThreads:
         for server in self._servers.values():
             server.stop()
 
-    def _start_thread(self, actor: Actor, function: Callable[[], Any]) -> None:
-        def run() -> None:
-            raised: BaseException | None = None
-            try:
-                result = function()
-                if inspect.iscoroutine(result):
-                    self._start_task(actor, lambda: result)
-                    return
-            except BaseException as failure:  # noqa: BLE001 - the way in which it ends is judged
-                raised = failure
-            self._gate.mail.put(ActorEnd(actor.name, raised))
-
-        actor.thread = threading.Thread(target=run, name=f"interleave {actor.name}", daemon=True)
-        actor.thread.start()
-
-    def _start_task(self, actor: Actor, make: Callable[[], Any]) -> None:
+    def _start_task(self, actor: Actor, coroutine: Coroutine[Any, Any, Any]) -> None:
         actor.is_task = True
-        if self.loop is None:
-            self.loop = ClientLoop(self._gate)
-        self.loop.start_task(actor.name, make)
+        self.loop = self.loop or ClientLoop(self._gate)
+        self.loop.start_task(actor.name, coroutine)
 
 
 def _deliver(name: str, send: Callable[[], None]) -> None:
