@@ -124,6 +124,11 @@ class Played(NamedTuple):
         return Order([step.actor for step in self.steps], self.decisions, [None] * len(self.steps))
 
     @property
+    def texts(self) -> list[str]:
+        """Its steps as texts."""
+        return [f"{step.actor} {step.label}" for step in self.steps]
+
+    @property
     def cost(self) -> int:
         """The number of preemptions."""
         return sum(decision.chosen.cost for decision in self.decisions)

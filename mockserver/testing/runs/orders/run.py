@@ -23,6 +23,7 @@ from mockserver.testing.runs.orders import schedules
 from mockserver.testing.runs.orders.actors import Actor, KnownThreads, VainReads
 from mockserver.testing.runs.orders.gate import Gate
 from mockserver.testing.runs.orders.handles import handle
+from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Decision, Played, ReleasedStep
 from mockserver.testing.runs.orders.ready import ReadySteps
@@ -49,8 +50,7 @@ class InterleavedRun:
     Args:
         sandbox: A fresh one, after the user's setup; its clock is frozen.
         clients: By name.
-        seed: The random numbers of the clients follow from it.
-        blocked_s: Real seconds for which a client outside of calls is waited for.
+        options: Of the search.
         bounds: Those of the run.
         known: What earlier runs have learned.
         fault: A fault at one call; None for none.
@@ -60,9 +60,8 @@ class InterleavedRun:
         self,
         sandbox: Sandbox,
         clients: Mapping[str, ClientFunction],
+        options: InterleaveOptions,
         *,
-        seed: int,
-        blocked_s: float,
         bounds: Bounds,
         known: KnownThreads,
         fault: PlacedFault | None = None,
@@ -71,10 +70,10 @@ class InterleavedRun:
         self._controlled = ControlledRun(sandbox, bounds)
         self._sandbox, self._hosted = sandbox, self._controlled.hosted
         self._hosted.dispatch.is_held = True
-        self._functions, self._seed, self._fault = clients, seed, fault
-        self._actors = {name: Actor(name, seed) for name in clients}
+        self._functions, self._seed, self._fault = clients, options.seed, fault
+        self._actors = {name: Actor(name, options.seed) for name in clients}
         self._threads = ActorThreads(self._hosted, self._gate)
-        self._settling = Settling(self._actors, clients, self._gate, self._threads, known, blocked_s)
+        self._settling = Settling(self._actors, clients, self._gate, self._threads, known, options.blocked_seconds)
         self._ready = ReadySteps(self._hosted.sandbox, self._actors, tuple(clients))
         self._recorder = StepRecorder(self._hosted.sandbox, self._gate)
         self._vain_reads = VainReads()
@@ -128,11 +127,6 @@ class InterleavedRun:
         self._gate.end("the run is over")
         self._hosted.host.close(self._hosted.id)
         self._threads.close(self._actors.values())
-
-    @property
-    def addresses(self) -> list[str]:
-        """The addresses of the sandbox, which that of the next run does not have."""
-        return [self._hosted.base_url, self._hosted.in_process_url, *self._threads.urls]
 
     def _situation(self) -> Situation:
         self._settling.take_all()

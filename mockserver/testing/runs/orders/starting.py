@@ -41,11 +41,6 @@ class ActorThreads:
         self._hosted, self._gate = hosted, gate
         self._servers: dict[str, Server] = {}
 
-    @property
-    def urls(self) -> list[str]:
-        """The addresses of the ports."""
-        return [server.url for server in self._servers.values()]
-
     def start(self, actor: Actor, function: Callable[[], Any]) -> None:
         """Run a client, or a delivery; what returns a coroutine goes on as a task."""
 

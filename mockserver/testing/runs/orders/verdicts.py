@@ -33,6 +33,7 @@ from mockserver.trace.of_sandbox import trace_of
 ORDER: Final = ("duplicate", "breach", "unserial", "crashed", "stuck", "check")
 _SEVERE = 2
 _UUID = re.compile(r"\b[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\b", re.IGNORECASE)
+_PORT = re.compile(r"http://127\.0\.0\.1:\d+")
 _NUMBER = re.compile(r"\d+")
 _SHOWN = 3  # records of a difference
 
@@ -69,7 +70,7 @@ def read_end(
     raised: Mapping[str, BaseException],
     stuck: str | None,
     check: BaseException | None,
-    base_urls: Sequence[str],
+    base_url: str,
 ) -> RunEnd:
     """
     Return what a run ends with.
@@ -81,7 +82,7 @@ def read_end(
         raised: The exceptions with which clients ended.
         stuck: Why the run has ended before its clients, if it has.
         check: The exception of the user's check.
-        base_urls: The addresses of the sandbox, which the next one does not have.
+        base_url: The address of the sandbox, which the next one does not have; nor has it those of the clients' ports.
     """
     executions = [execution for _, execution in idle.records("execution")]
     numbers = {
@@ -96,18 +97,15 @@ def read_end(
         records=tuple(sorted(_records(idle))),
         findings=list(_findings(run, owners, is_whole=not raised and stuck is None)),
         raised=raised,
-        errors={name: _described(failure, base_urls) for name, failure in raised.items()},
+        errors={name: _described(failure, base_url) for name, failure in raised.items()},
         refused=_refused(run, owners, raised),
         stuck=stuck,
-        check=None if check is None else _described(check, base_urls),
+        check=None if check is None else _described(check, base_url),
     )
 
 
-def _described(failure: BaseException, base_urls: Sequence[str]) -> str:
-    text = describe(failure, base_urls[0])
-    for base_url in base_urls[1:]:
-        text = text.replace(base_url, "{base_url}")
-    return text
+def _described(failure: BaseException, base_url: str) -> str:
+    return _PORT.sub("{base_url}", describe(failure, base_url))
 
 
 def _refused(run: Run, owners: Mapping[int, str], names: Iterable[str]) -> dict[str, str]:
