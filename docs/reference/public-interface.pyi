@@ -157,9 +157,11 @@ class ExploreFinding(RunFinding):
     document: JSON
     is_advice: bool
     lines: list[str]
+    def lines_of(self, cases: str) -> Iterator[str]: ...
     message: str
     path: str | None
     placements: list[Placement]
+    problem: Problem
     rules: JSON
     shown: Sequence[str]
     verdict: str
@@ -289,10 +291,12 @@ class InterleaveFinding(RunFinding):
     document: JSON
     fault: PlacedFault | None
     def lanes(self) -> Iterator[str]: ...
+    def lines_of(self, cases: str) -> Iterator[str]: ...
     message: str
     path: str | None
     places: Sequence[str]
     preemptions: int
+    problem: Problem
     schedule: str
     shown: Sequence[str]
     steps: Sequence[ReleasedStep]
@@ -301,7 +305,7 @@ class InterleaveFinding(RunFinding):
     def write(self, folder: Path) -> None: ...
 
 class InterleaveOptions:
-    def __init__(self, bound: int = 2, tolerates: tuple[type[BaseException], ...] = (), runs: int = 2000, seconds: float | None = None, seed: int = 0, schedule: str | None = None, split: bool = False, prune: bool = True, faults: int = 0, fault: str | None = None, blocked_seconds: float = 2.0) -> None: ...
+    def __init__(self, bound: int = 2, tolerates: tuple[type[BaseException], ...] = (), runs: int = 2000, seconds: float | None = None, seed: int = 0, schedule: str | None = None, prune: bool = True, faults: int = 0, fault: str | None = None, blocked_seconds: float = 2.0) -> None: ...
     blocked_seconds: float
     bound: int
     fault: str | None
@@ -311,7 +315,6 @@ class InterleaveOptions:
     schedule: str | None
     seconds: float | None
     seed: int
-    split: bool
     tolerates: tuple[type[BaseException], ...]
 
 class InterleaveReport(ReportOfFindings):
@@ -407,6 +410,8 @@ class Placement(tuple[ExploreStep, ...]):
     @classmethod
     def of(cls, *steps: ExploreStep) -> Placement: ...
     script: list[JSON]
+    time_zone: str | None
+    withholds: bool
 
 class Receiver:
     deliveries: list[JSON]

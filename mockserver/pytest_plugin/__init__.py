@@ -47,7 +47,6 @@ _OF_INTERLEAVE = (
     "seconds",
     "seed",
     "schedule",
-    "split",
     "prune",
     "faults",
     "fault",

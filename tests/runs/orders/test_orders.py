@@ -64,7 +64,7 @@ def test_the_text_shows_the_serial_runs_the_orders_and_one_lane_per_client(serve
         "  serial: worker cron (3 and 1 calls), cron worker (3 and 1 calls)",
         "  bound 1: all 8 orders, 0 merged",
         "  preemption: another client or an event goes first while a client has a call waiting",
-        "duplicate: the ledger has 1 duplicate execution (equal template, values and 3 chats), every serial run none, at 2 orders",
+        "duplicate: the ledger has 1 duplicate execution, and no serial run more than 0, at 2 orders",
         "  worker  start  listCampaigns                                                           createCampaign  startCampaign 202",
         "  cron                          start  listCampaigns  createCampaign  startCampaign 202",
         "  shortest: 1 preemption, after listCampaigns of worker",
@@ -353,23 +353,6 @@ def test_an_event_reaches_the_receiver_before_between_and_after_calls(server: Mo
 
     assert not report.failed, report.text()
     assert {("event", "read", "read"), ("read", "event", "read"), ("read", "read")} == orders
-
-
-def test_with_split_an_event_overtakes_the_answer_of_the_call_that_caused_it(server: MockServer) -> None:
-    orders: set[str] = set()
-
-    def service(sandbox: Sandbox) -> None:
-        known: list[str] = []
-        sandbox.receive_webhooks(lambda request: orders.add("known" if known else "unknown"))
-        session_id = call(sandbox, "POST", SESSIONS, {})["sessionId"]
-        sandbox.complete_session(session_id, phone="+5511999990000")
-        known.append(session_id)
-
-    clients: dict[str, Client] = {"service": service, "other": campaigns}
-    interleaved(server, clients, bound=1)
-    assert {"known"} == orders
-    interleaved(server, clients, bound=1, split=True)
-    assert {"known", "unknown"} == orders
 
 
 def test_a_timer_fires_before_or_after_the_call_of_another(server: MockServer) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Coroutine
+from typing import Any, Final
 
 from mockserver.server.http1 import real_time
-from mockserver.testing.runs.orders.gate import ActorEnd, Gate, LoopIdle
+from mockserver.testing.runs.orders import idle
+from mockserver.testing.runs.orders.gate import ActorEnd, Gate
+
+_TURN_S: Final = 0.02  # real time, the longest wait for a loop that runs
 
 
 class ClientLoop:
@@ -16,7 +19,7 @@ class ClientLoop:
     Lifetime: until `close`, at the end of one run.
 
     Args:
-        gate: Of the run; what the loop reports is among its mail.
+        gate: Of the run; the ends of tasks are among its mail.
 
     Attributes:
         thread: The thread that runs it.
@@ -24,41 +27,36 @@ class ClientLoop:
 
     def __init__(self, gate: Gate) -> None:
         self._gate = gate
-        self._loop = gate.loop = asyncio.new_event_loop()
+        self._loop = gate.loop = asyncio.SelectorEventLoop()  # `idle` shows when one of this kind waits
         self._loop.time = real_time.seconds  # type: ignore[method-assign]  # a frozen clock would stop its timers
         self._tasks: list[asyncio.Task[None]] = []
-        self._probes = 0
         self.thread = threading.Thread(target=self._serve, name="interleave loop", daemon=True)
         self.thread.start()
 
-    def start_task(self, actor: str, make: Callable[[], Any]) -> None:
+    def start_task(self, actor: str, coroutine: Coroutine[Any, Any, Any]) -> None:
         """Run a client as a task."""
         loop, mail = self._loop, self._gate.mail
 
         async def run() -> None:
             raised: BaseException | None = None
             try:
-                await make()
+                await coroutine
             except BaseException as failure:  # noqa: BLE001 - the way in which it ends is judged
                 raised = failure
             mail.put(ActorEnd(actor, raised))
 
         loop.call_soon_threadsafe(lambda: self._tasks.append(loop.create_task(run())))
-        mail.put(LoopIdle(0, {}))
 
-    def probe(self) -> int:
-        """Have the loop send a number, which is returned, once it has nothing to run."""
-        self._probes += 1
-        number, loop, mail = self._probes, self._loop, self._gate.mail
+    def is_at_rest(self) -> bool:
+        """Let the loop run what is ready, and return True if it then waits."""
+        turned = threading.Lock()
+        turned.acquire()
+        self._loop.call_soon_threadsafe(turned.release)
+        return turned.acquire(timeout=_TURN_S) and idle.is_idle(self.thread)
 
-        def look() -> None:
-            if len(getattr(loop, "_ready", ())) == 0:
-                mail.put(LoopIdle(number, dict(self._gate.in_flight)))
-            elif number == self._probes:  # else two probes would wait for each other
-                loop.call_soon(look)
-
-        loop.call_soon_threadsafe(look)
-        return number
+    def waits_for_nothing(self) -> bool:
+        """Return True if the loop is at rest, and has no timer and no file."""
+        return self.is_at_rest() and idle.waits_for_nothing(self.thread)
 
     def close(self, seconds: float) -> None:
         """End the tasks and the loop, and wait for its thread for so many real seconds."""

@@ -180,10 +180,6 @@ class InterleaveFindings:
             actors={number: step.actor for step in played.steps for number in step.exchanges},
         )
 
-    def keys(self) -> set[tuple[str, str, str]]:
-        """Return verdict and cause of each."""
-        return set(self._rows)
-
     def rows(self) -> list[InterleaveFinding]:
         """Return the findings, the worst first, then in the order in which they were met."""
         return sorted(self._rows.values(), key=lambda row: ORDER.index(row.verdict))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -71,44 +71,31 @@ class SocketAnswered(NamedTuple):
     actor: str
 
 
-class LoopIdle(NamedTuple):
-    """The loop had nothing to run when it looked for the nth time; `in_flight` is that of the gate then. Number 0: a task has begun."""
-
-    number: int
-    in_flight: Mapping[str, int]
-
-
-Mail = Waiting | ActorEnd | SocketAnswered | LoopIdle
+Mail = Waiting | ActorEnd | SocketAnswered
 
 
 class Gate:
     """
     Lifetime: one run.
 
-    Args:
-        split: Answers are steps.
-
     Attributes:
-        mail: What has arrived: waiting steps, ends of actors and answers over sockets; what the loop reports.
+        mail: What has arrived: waiting steps, ends of actors and answers over sockets.
         ended: Why the run has ended; None while it runs.
-        is_split: Answers are steps.
         has_looked: A client has read the sandbox past its steps, such as its clock, since this was set to False.
-        in_flight: Of each client the calls that it awaits on the loop.
         loop: The event loop of the clients that are coroutine functions, once there is one.
     """
 
-    def __init__(self, *, split: bool) -> None:
+    def __init__(self) -> None:
         self.mail: SimpleQueue[Mail] = SimpleQueue()
         self.ended: str | None = None
-        self.in_flight: dict[str, int] = {}
         self.loop: asyncio.AbstractEventLoop | None = None
-        self.is_split, self.has_looked = split, False
+        self.has_looked = False
         self._open: set[Waiting] = set()
         self._lock = threading.Lock()
 
     def step(self, actor: str, call: Callable[[], Any], label: str = "", order: tuple[Any, ...] = ()) -> Any:
         """
-        Run a call once its step is released, and return its result, with `split` once that is released too.
+        Run a call once its step is released, and return its result.
 
         Args:
             actor: Whose call it is.
@@ -117,11 +104,7 @@ class Gate:
             order: Sorts the calls of one actor that wait at the same time.
         """
         self.enter(Waiting(actor=actor, waits="call", label=label, order=order))
-        try:
-            return call()
-        finally:
-            if self.is_split and self.ended is None:
-                self.enter(Waiting(actor=actor, waits="answer", label="answer", order=order))
+        return call()
 
     def enter(self, waiting: Waiting) -> None:
         """
@@ -157,14 +140,6 @@ class Gate:
         waiting.resume = resume
         self._put(waiting)
         await released.wait()
-
-    async def in_thread(self, actor: str, function: Callable[[], Any]) -> Any:
-        """Run a function that calls, in a thread, for a client on the loop."""
-        self.in_flight[actor] = self.in_flight.get(actor, 0) + 1
-        try:
-            return await event_loops.in_thread(function)
-        finally:
-            self.in_flight[actor] -= 1
 
     def release(self, waiting: Waiting) -> None:
         """Let a step happen."""

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from mockserver._json import JSON
 from mockserver.contract.durations import parse_duration
 from mockserver.core.instants import Instant, parse
-from mockserver.core.scheduler import next_due
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.server.webhooks.local_receivers import ReceiverTarget
 from mockserver.testing.backend import LocalBackend, RegisteredReceiver, is_recorded
 from mockserver.testing.runs.orders.gate import Gate, Waiting
-from mockserver.testing.runs.orders.schedules import IDLE
-from mockserver.testing.sandbox import Aio, Sandbox
+from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.settings import Settings
 from mockserver.testing.transports.in_process import ClientRoute, Response
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 def handle(
@@ -36,7 +31,7 @@ def handle(
         actor: The client's name.
         open_port: Returns the address of the client's own port, and opens it if it is not open.
     """
-    return _ActorSandbox(_ActorBackend(hosted, gate, actor, open_port), settings)
+    return Sandbox(_ActorBackend(hosted, gate, actor, open_port), settings)
 
 
 class _ActorBackend(LocalBackend):
@@ -77,18 +72,14 @@ class _ActorBackend(LocalBackend):
             call = partial(route.send, method, origin, target, headers, body, timeout_s)
             return self._step(call, order=(method, target, body))
 
-        return ClientRoute(
-            send=send,
-            base_url=route.base_url,
-            may_block=lambda: True,
-            in_thread=partial(self.gate.in_thread, self.actor),
-        )
+        return ClientRoute(send=send, base_url=route.base_url, may_block=lambda: True)
 
     def run(self, command: Any, /, **arguments: Any) -> JSON:
         call = partial(super().run, command, **arguments)
         if command == "advanceClock":
             until = end_of_sleep(self.hosted, arguments)
-            return self._sleep(until, is_relative="by" in arguments) if until is not None else call()
+            if until is not None:
+                return self._sleep(until, is_relative="by" in arguments)
         if not is_recorded(command):
             self.gate.has_looked = True
             return call()
@@ -123,34 +114,10 @@ class _ActorBackend(LocalBackend):
 
 
 def end_of_sleep(hosted: HostedSandbox, arguments: Mapping[str, Any]) -> Instant | None:
-    """Return the instant to which an advance of the clock leads, IDLE for the last timer's; None for one that is refused."""
-    state = hosted.sandbox
-    if arguments.get("until") == "idle":
-        return IDLE
-    if arguments.get("to") == "next":
-        return max(state.now, next_due(state) or state.now)
-    if "to" in arguments:
-        parsed = parse(str(arguments["to"]))
-        return parsed[0] if parsed is not None and parsed[0] >= state.now else None
-    by = parse_duration(arguments.get("by"))
-    return None if by is None else state.now + by
-
-
-class _ActorSandbox(Sandbox):
-    def __init__(self, backend: _ActorBackend, settings: Settings) -> None:
-        super().__init__(backend, settings)
-        self._in_thread = partial(backend.gate.in_thread, backend.actor)
-
-    @property
-    def aio(self) -> Aio:
-        return _ActorAio(self, self._in_thread)
-
-
-class _ActorAio(Aio):
-    def __init__(self, sandbox: Sandbox, in_thread: Callable[[Callable[[], Any]], Awaitable[Any]]) -> None:
-        super().__init__(sandbox)
-        self._in_thread = in_thread
-
-    async def run(self, function: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        result: R = await self._in_thread(lambda: function(*args, **kwargs))
-        return result
+    """Return the instant to which an advance of the clock leads; None if that depends on timers, or if it is refused."""
+    now = hosted.sandbox.now
+    if "by" in arguments:
+        by = parse_duration(arguments["by"])
+        return None if by is None else now + by
+    parsed = parse(str(arguments.get("to")))
+    return parsed[0] if parsed is not None and parsed[0] >= now else None

@@ -7,7 +7,6 @@ import sys
 import threading
 from pathlib import PurePath
 from types import FrameType
-from typing import Any
 
 from mockserver.testing.runs import in_process
 
@@ -27,9 +26,7 @@ def place_of(thread: threading.Thread) -> str:
 
 
 def is_idle(thread: threading.Thread) -> bool:
-    """Return True if a thread has ended, or waits in a function of the standard library for another thread."""
-    if not thread.is_alive():
-        return True
+    """Return True if a thread waits in a function of the standard library for another thread."""
     frame = _frame(thread)
     return frame is not None and _waits(frame)
 
@@ -46,23 +43,15 @@ def sleeps(thread: threading.Thread) -> bool:
     return frame is not None and frame.f_globals.get("__name__") == in_process.__name__
 
 
-def has_no_events(loop: Any) -> bool:
-    """Return True if an event loop waits for nothing: it has no timer, and no file but its own."""
-    timers = any(not timer.cancelled() for timer in list(getattr(loop, "_scheduled", (None,))))
-    selector: Any = getattr(loop, "_selector", None)
-    files = len(selector.get_map() or ()) if hasattr(selector, "get_map") else _OWN_FILES + 1
-    return not timers and files <= _OWN_FILES
-
-
-def pause(seconds: float) -> None:
-    """Let other threads run, also while a test has frozen or replaced the functions that sleep."""
-    lock = threading.Lock()
-    lock.acquire()
-    lock.acquire(timeout=seconds)
+def waits_for_nothing(thread: threading.Thread) -> bool:
+    """Return True if a thread runs an event loop that has no timer, and no file but that by which other threads wake it."""
+    frame = _frame(thread)
+    if frame is None or not _selects(frame):
+        return False
+    return frame.f_locals.get("timeout") in (None, -1) and len(frame.f_locals["self"].get_map()) == 1
 
 
 _RECEIVES = (("socket", "readinto"), ("socket", "recv_into"), ("ssl", "read"), ("httpcore._backends.sync", "read"))
-_OWN_FILES = 1  # by which other threads wake a loop
 
 
 def _frame(thread: threading.Thread) -> FrameType | None:
@@ -88,4 +77,10 @@ def _waits(frame: FrameType) -> bool:
     if module == "concurrent.futures.thread" and function == "_worker":
         jobs = frame.f_locals.get("work_queue")
         return jobs is not None and bool(jobs.empty()) and frame.f_locals.get("work_item") is None
-    return module == "selectors" and function == "select"  # of an event loop of the client's own
+    return _selects(frame)
+
+
+def _selects(frame: FrameType) -> bool:
+    """Return True in an event loop that waits; one with something to run only looks for what has arrived."""
+    is_select = (frame.f_globals.get("__name__"), frame.f_code.co_name) == ("selectors", "select")
+    return is_select and frame.f_locals.get("timeout") != 0

@@ -5,6 +5,7 @@ Orders that are equal to one that was run: every client gets the same answers in
 2. A timer is a step too: it changes the record for which it was scheduled. A sleep changes nothing but the clock.
 3. Instants are no difference, as they are none between two ends. What depends on how long something has lasted is equal only
    at the same distance: the progress of a campaign that is sent, and calls by whose pace a client's conduct is judged.
+4. Runs of clients alone are compared: none in which a client was blocked or a delivery was due.
 
 An order is compared with a run step by step, as the run's steps would be released by it, on a clock of its own.
 """
@@ -60,11 +61,8 @@ class _KnownRun:
     def __init__(self, played: Played, clients: Sequence[str], *, shows_lists: bool) -> None:
         self.clients, self.began, self.first_timers = clients, played.began, played.timers
         self.steps: dict[str, list[_KnownStep]] = {}
-        self.due_from: dict[str, list[_Place]] = {}  # by delivery: after which step of whom it is due
         self.timers = {timer.number: timer for timer in played.timers}
-        self.length = sum(step.waits != "time" for step in played.steps)
         self._moves = any(step.waits in ("sleep", "time") for step in played.steps)
-        self._delivers = any(step.due for step in played.steps)
         self._paced = {step.actor for step in played.steps if step.is_paced}
         footprints = [step.footprint for step in played.steps]
         reads = {part for footprint in footprints if footprint is not None for part in footprint.reads}
@@ -77,24 +75,19 @@ class _KnownRun:
     @property
     def is_comparable(self) -> bool:
         """False if more than the parts of footprints decides what happens in it."""
-        if not self._moves:
-            return True
-        steps = [known.step for rows in self.steps.values() for known in rows]
-        has_lengths = all(step.slept is not None for step in steps if step.waits == "sleep")
         has_parts = all(timer.part is not None for timer in self.timers.values())
-        return has_lengths and has_parts and TIMERS not in self.steps
+        return not self._moves or (has_parts and TIMERS not in self.steps)
 
     def _singles(self, step: ReleasedStep) -> Iterator[ReleasedStep]:
         """Yield a step, or the timers that have fired in it one by one, each under a name of its own."""
-        if step.waits != "time" or (len(step.gone) > 1 and (step.timers or step.due)):
+        if step.waits != "time" or (len(step.gone) > 1 and step.timers):
             yield step
             return
         for number in sorted(step.gone):
             yield step._replace(actor=timer_name(number), footprint=self._footprint_of(self.timers[number]))
 
     def _footprint_of(self, timer: NewTimer) -> Footprint | None:
-        """Return what a timer reads and writes; where events are delivered, their order depends on it too."""
-        if timer.part is None or self._delivers:
+        if timer.part is None:
             return None
         parts = frozenset({timer.part})
         return Footprint(parts, parts)
@@ -106,8 +99,6 @@ class _KnownRun:
         ages = [(place, step.at - self.step(place).at) for place in self._timed_by(step)] if self._moves else []
         rows = self.steps.setdefault(step.actor, [])
         rows.append(_KnownStep(step, [place for place in needs if place.number], ages))
-        for name in sorted(step.due):
-            self.due_from.setdefault(name, []).append(_Place(step.actor, len(rows)))
 
     def step(self, place: _Place) -> ReleasedStep:
         """Return the step of a place."""
@@ -139,7 +130,6 @@ class _Replay:
         self.decisions: list[Decision] = []
         self.done = dict.fromkeys(run.steps, 0)
         self.last: str | None = None
-        self.held: frozenset[str] = frozenset()
         self.vain_reads = VainReads()
         self.at: dict[_Place, Instant] = {}
         self.pending: dict[int, Instant] = {}
@@ -159,7 +149,6 @@ class _Replay:
         )
         later.done, later.at, later.pending = dict(self.done), dict(self.at), dict(self.pending)
         later.vain_reads = copy(self.vain_reads)
-        later.held = (self.held | schedules.passed_over(situation, chosen.name)) - {chosen.name}
         is_equal = later._fire_timers() if chosen.name == TIMERS else later._release(chosen.name)
         return later if is_equal else None
 
@@ -167,15 +156,13 @@ class _Replay:
         """Return the whole order that goes on serially; None if it breaks a dependence."""
         replay: _Replay | None = self
         states: list[object] = [None] * len(self.names)
-        while replay is not None and not replay._is_over():
+        while replay is not None and any(map(replay._has_step, self.run.clients)):
             states.append(replay._state())
             replay = replay.after(None)
-        if replay is None or not replay._ends_alike():
+        # The timers that are left have to fire too: the user's check may see what they have changed.
+        if replay is None or any(map(replay._has_step, self.run.steps)):
             return None
         return Order(replay.names, replay.decisions, states)
-
-    def _is_over(self) -> bool:
-        return sum(name != TIMERS for name in self.names) == self.run.length
 
     def _state(self) -> object:
         """Return what is equal where the same can follow: the steps so far, and how long ago those were that later ones depend on."""
@@ -185,7 +172,6 @@ class _Replay:
             id(self.run),
             tuple(self.done.items()),
             self.last,
-            self.held,
             self.vain_reads.state if self.last is not None else None,
             frozenset(times.items()),
             frozenset(ages.items()),
@@ -201,14 +187,12 @@ class _Replay:
 
     def _situation(self) -> Situation:
         rows = [self._ready(name) for name in self.run.clients if self._has_step(name)]
-        deliveries = sorted(name for name in self.run.steps if schedules.is_endpoint(name))
-        rows += [Ready(name, "delivery") for name in deliveries if self._has_step(name) and self._is_due(name)]
         sleeps = {row.name: self._end_of_sleep(row.name) for row in rows if row.waits == "sleep"}
         if sleeps:
             ending, timers = schedules.next_in_time(sleeps, min(self.pending.values(), default=None))
             rows = [row for row in rows if row.waits != "sleep" or row.name in ending]
             rows += [Ready(TIMERS, "time")] if timers else []
-        return Situation(rows, self.last, self.held, self.vain_reads.are_of(self.last))
+        return Situation(rows, self.last, is_in_vain=self.vain_reads.are_of(self.last))
 
     def _has_step(self, name: str) -> bool:
         return name in self.run.steps and self.done[name] < len(self.run.steps[name])
@@ -216,17 +200,9 @@ class _Replay:
     def _ready(self, name: str) -> Ready:
         return Ready(name, self.run.steps[name][self.done[name]].step.waits)
 
-    def _is_due(self, name: str) -> bool:
-        """Return True if the step has happened in which the next delivery of an endpoint fell due."""
-        causes = self.run.due_from.get(name, [])
-        if self.done[name] >= len(causes):
-            return bool(causes)
-        actor, count = causes[self.done[name]]
-        return self.done[actor] >= count
-
     def _end_of_sleep(self, name: str) -> Instant:
-        slept = self.run.steps[name][self.done[name]].step.slept
-        return self.at[_Place(name, self.done[name])] + (slept or 0)
+        begun, ended = (_Place(name, self.done[name] + more) for more in (0, 1))
+        return self.at[begun] + self.run.step(ended).at - self.run.step(begun).at
 
     def _release(self, name: str) -> bool:
         """Let the next step of an actor happen, and return True if it is the same as in the run."""
@@ -270,10 +246,6 @@ class _Replay:
 
     def _schedule(self, timers: Sequence[NewTimer]) -> None:
         self.pending.update((timer.number, self.now + timer.after) for timer in timers)
-
-    def _ends_alike(self) -> bool:
-        """Return True if the same timers have fired as in the run: the user's check may see what they have changed."""
-        return all(self.done[name] == len(rows) for name, rows in self.run.steps.items())
 
 
 class _Beginning:

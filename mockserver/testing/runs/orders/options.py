@@ -24,7 +24,6 @@ class InterleaveOptions:
         seconds: Real seconds after which no further run begins; None for no limit.
         seed: The random numbers of the clients follow from it.
         schedule: One order to run, such as `worker*2 cron`, instead of a search.
-        split: Split a call into its effect and its answer, so that an event or another client's call may come between them.
         prune: Leave out orders that only exchange steps which have nothing in common in the sandbox.
         faults: The most runs with a fault at a call of one client in addition; 0 for none.
         fault: One such fault for `schedule`, such as `drop-after worker 2`: the second call of `worker`.
@@ -40,7 +39,6 @@ class InterleaveOptions:
     seconds: float | None = None
     seed: int = 0
     schedule: str | None = None
-    split: bool = False
     prune: bool = True
     faults: int = 0
     fault: str | None = None
@@ -54,7 +52,7 @@ class InterleaveOptions:
                 raise ValueError(  # noqa: TRY004 - as for every other option
                     f"tolerates: got {entry!r}; expected types of exceptions"
                 )
-        check_flags(split=self.split, prune=self.prune)
+        check_flags(prune=self.prune)
         for name in ("schedule", "fault"):
             text = getattr(self, name)
             if text is not None and not isinstance(text, str):

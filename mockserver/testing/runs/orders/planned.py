@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
+from typing import NamedTuple
 
 from mockserver.testing.runs.orders.played import Order
 from mockserver.testing.runs.orders.schedules import Release
 
 
-@dataclass(order=True)
-class PlannedOrder:
+class PlannedOrder(NamedTuple):
     """
-    An order to run: `key` sorts by preemptions, then by deviations from the serial order.
+    An order to run: sorted by preemptions, then by deviations from the serial order, then by its number.
 
     Attributes:
         prefix: The actors of its first steps; the others follow serially.
     """
 
-    key: tuple[int, int, int]
-    prefix: tuple[str, ...] = field(compare=False)
-
-    @property
-    def preemptions(self) -> int:
-        """Their number."""
-        return self.key[0]
+    preemptions: int
+    deviations: int
+    number: int
+    prefix: tuple[str, ...]
 
 
 class PlannedOrders:
@@ -60,7 +56,7 @@ class PlannedOrders:
         if cost <= self._bound:
             deviations = sum(not row.is_serial for row in order.decisions[:place])
             prefix = (*order.names[:place], option.name)
-            heappush(self._heap, PlannedOrder((cost, deviations, next(self._number)), prefix))
+            heappush(self._heap, PlannedOrder(cost, deviations, next(self._number), prefix))
 
     def plan_after(self, order: Order, prefix: tuple[str, ...]) -> None:
         """Plan what leaves an order after its prefix, up to a state from which everything was planned before."""

@@ -38,9 +38,7 @@ class ReleasedStep(NamedTuple):
         label: What it did, such as `startCampaign 202`.
         exchanges: The numbers of the calls in it.
         footprint: What it has read and written; None if it may depend on anything, or anything on it.
-        due: The deliveries that fell due in it.
         at: The instant at which it happened.
-        slept: Of a sleep, its length; None if that follows from more than its beginning.
         reads: For each call what is equal for equal reads with equal answers; None for a call that is no read.
         timers: Those that it has scheduled.
         gone: The numbers of the timers that have fired in it, or will not fire since it.
@@ -53,9 +51,7 @@ class ReleasedStep(NamedTuple):
     label: str
     exchanges: tuple[int, ...] = ()
     footprint: Footprint | None = None
-    due: frozenset[str] = frozenset()
     at: Instant = 0
-    slept: Duration | None = None
     reads: tuple[object, ...] = ()
     timers: tuple[NewTimer, ...] = ()
     gone: frozenset[int] = frozenset()
@@ -104,7 +100,7 @@ class Played(NamedTuple):
         blocked: Where clients waited outside of calls, such as `cron at locks.py:12`.
         used: What the run took.
         sleep: The longest sleep in real time; None if there was none worth a word.
-        is_plain: No client was blocked, and no receiver has called: the order is that of calls, sleeps and timers alone.
+        is_plain: No client was blocked, no delivery was due, and each sleep ended by its length alone.
         calls: The number of calls that each client has sent.
         began: The sandbox's clock at its beginning.
         timers: Those that were scheduled before its first step.
@@ -126,6 +122,11 @@ class Played(NamedTuple):
     def order(self) -> Order:
         """The order of its steps."""
         return Order([step.actor for step in self.steps], self.decisions, [None] * len(self.steps))
+
+    @property
+    def texts(self) -> list[str]:
+        """Its steps as texts."""
+        return [f"{step.actor} {step.label}" for step in self.steps]
 
     @property
     def cost(self) -> int:

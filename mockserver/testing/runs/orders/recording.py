@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from mockserver.contract.endpoints import ENDPOINTS
-from mockserver.core.instants import Instant
 from mockserver.core.operations.footprints import Footprint, footprint_of
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import SandboxState, Timer
 from mockserver.testing.runs.orders.gate import Gate
 from mockserver.testing.runs.orders.played import NewTimer, ReleasedStep
-from mockserver.testing.runs.orders.ready import ReadySteps
 from mockserver.testing.runs.orders.schedules import Waits
 
 _SHOWS_PROGRESS: Final = ("readCampaign", "readExecution", "listMessages")  # of a campaign while it is sent
@@ -28,7 +26,6 @@ class StepRecorder:
 
     Args:
         state: The sandbox.
-        ready: What can be released.
         gate: Of the run.
 
     Attributes:
@@ -36,13 +33,11 @@ class StepRecorder:
         timers: Those that were scheduled before the first step.
     """
 
-    def __init__(self, state: SandboxState, ready: ReadySteps, gate: Gate) -> None:
+    def __init__(self, state: SandboxState, gate: Gate) -> None:
         self.steps: list[ReleasedStep] = []
-        self._state, self._ready, self._gate = state, ready, gate
-        self._due: frozenset[str] = frozenset()
+        self._state, self._gate = state, gate
         self._live: Mapping[int, Timer] = {}
         self.timers = self._new_timers()
-        self._last: dict[str, Instant] = {}  # by actor, when it had its last step
         self.begin()
 
     def begin(self) -> None:
@@ -50,7 +45,7 @@ class StepRecorder:
         journal = self._state.journal
         self._exchange, self._transition = journal.last_exchange, journal.last_transition
 
-    def add(self, name: str, waits: Waits, label: str, until: Instant | None) -> ReleasedStep:
+    def add(self, name: str, waits: Waits, label: str) -> ReleasedStep:
         """
         Record the step that has happened, and return it.
 
@@ -58,51 +53,35 @@ class StepRecorder:
             name: Whose it is.
             waits: What it is.
             label: What it has done, if the journal does not show it.
-            until: The end of a sleep, if it follows from its beginning.
         """
-        exchanges, before = self._exchanges(), self._live
+        exchanges = [entry for entry in self._state.journal.exchanges if entry.n > self._exchange]
+        before = self._live
         step = ReleasedStep(
             actor=name,
             waits=waits,
             label=_label(label, waits, exchanges),
             exchanges=tuple(entry.n for entry in exchanges),
             footprint=self._footprint(waits, exchanges),
-            due=self._newly_due(name),
             at=self._state.now,
-            slept=None if until is None else until - self._last.get(name, until),
             reads=tuple(_read(entry) for entry in exchanges),
             timers=self._new_timers(),
             gone=frozenset(before.keys() - self._live.keys()),
             is_timed=any(map(self._is_timed, exchanges)),
             is_paced=any((entry.status or 0) >= 400 or entry.operation in _IS_PACED for entry in exchanges),
         )
-        self._last[name] = self._state.now
         self._gate.has_looked = False
         self.steps.append(step)
         return step
 
-    def _exchanges(self) -> list[JournalEntry]:
-        journal = self._state.journal
-        count = journal.last_exchange - self._exchange
-        return (
-            [journal.exchanges[place] for place in range(-min(count, len(journal.exchanges)), 0)] if count > 0 else []
-        )
-
     def _footprint(self, waits: Waits, exchanges: Sequence[JournalEntry]) -> Footprint | None:
         if self._gate.has_looked:
             return None
-        if waits in ("start", "answer", "sleep", "time"):
+        if waits in ("start", "sleep", "time"):
             return Footprint()
         if waits != "call" or len(exchanges) != 1:
             return None
-        count = self._state.journal.last_transition - self._transition
-        rows = self._state.journal.transitions
-        changed = [rows[place] for place in range(-min(count, len(rows)), 0)]
+        changed = [row for row in self._state.journal.transitions if row.n > self._transition]
         return footprint_of(self._state, exchanges[0], changed)
-
-    def _newly_due(self, name: str) -> frozenset[str]:
-        before, self._due = self._due - {name}, self._ready.due_deliveries()
-        return self._due - before
 
     def _new_timers(self) -> tuple[NewTimer, ...]:
         """Return the timers that have been scheduled since the last look."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
@@ -69,9 +69,6 @@ class FaultRuns(NamedTuple):
     placements: int
     tried: int
 
-    def as_json(self) -> JSON:
-        return {"runs": self.runs, "placements": self.placements, "tried": self.tried}
-
 
 @dataclass(frozen=True)
 class InterleaveReport(ReportOfFindings):
@@ -135,12 +132,10 @@ class InterleaveReport(ReportOfFindings):
             "version": REPORT_VERSION,
             "test": self.test,
             "clients": list(self.clients),
-            "serial": [
-                {"order": list(row.order), "calls": list(row.calls), "errors": dict(row.errors)} for row in self.serial
-            ],
-            "bounds": [{"preemptions": row.preemptions, "run": row.run, "merged": row.merged} for row in self.bounds],
+            "serial": [row._asdict() for row in self.serial],
+            "bounds": [asdict(row) for row in self.bounds],
             "left": self.left,
-            "faults": None if self.fault_runs is None else self.fault_runs.as_json(),
+            "faults": None if self.fault_runs is None else self.fault_runs._asdict(),
             "runs": self.runs,
             "seed": self.options.seed,
             "deterministic": self.difference is None and not self.blocked,

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mockserver.core.instants import SECOND, Instant, format_exact
 from mockserver.core.scheduler import next_due
-from mockserver.server.http1 import real_time
 from mockserver.testing.run_end import RunEnded
 from mockserver.testing.runs.bounds import Bounds
 from mockserver.testing.runs.investigation import ControlledRun
@@ -24,11 +23,12 @@ from mockserver.testing.runs.orders import schedules
 from mockserver.testing.runs.orders.actors import Actor, KnownThreads, VainReads
 from mockserver.testing.runs.orders.gate import Gate
 from mockserver.testing.runs.orders.handles import handle
+from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Decision, Played, ReleasedStep
 from mockserver.testing.runs.orders.ready import ReadySteps
 from mockserver.testing.runs.orders.recording import StepRecorder
-from mockserver.testing.runs.orders.schedules import IDLE, Release, Situation, Waits
+from mockserver.testing.runs.orders.schedules import Release, Situation, Waits
 from mockserver.testing.runs.orders.settling import RUN_S, Settling
 from mockserver.testing.runs.orders.starting import ActorThreads
 
@@ -50,9 +50,7 @@ class InterleavedRun:
     Args:
         sandbox: A fresh one, after the user's setup; its clock is frozen.
         clients: By name.
-        seed: The random numbers of the clients follow from it.
-        split: Answers are steps.
-        blocked_s: Real seconds for which a client outside of calls is waited for.
+        options: Of the search.
         bounds: Those of the run.
         known: What earlier runs have learned.
         fault: A fault at one call; None for none.
@@ -62,24 +60,22 @@ class InterleavedRun:
         self,
         sandbox: Sandbox,
         clients: Mapping[str, ClientFunction],
+        options: InterleaveOptions,
         *,
-        seed: int,
-        split: bool,
-        blocked_s: float,
         bounds: Bounds,
         known: KnownThreads,
         fault: PlacedFault | None = None,
     ) -> None:
-        self._gate = Gate(split=split)
+        self._gate = Gate()
         self._controlled = ControlledRun(sandbox, bounds)
         self._sandbox, self._hosted = sandbox, self._controlled.hosted
         self._hosted.dispatch.is_held = True
-        self._functions, self._seed, self._fault = clients, seed, fault
-        self._actors = {name: Actor(name, seed) for name in clients}
+        self._functions, self._seed, self._fault = clients, options.seed, fault
+        self._actors = {name: Actor(name, options.seed) for name in clients}
         self._threads = ActorThreads(self._hosted, self._gate)
-        self._settling = Settling(self._actors, clients, self._gate, self._threads, known, blocked_s)
+        self._settling = Settling(self._actors, clients, self._gate, self._threads, known, options.blocked_seconds)
         self._ready = ReadySteps(self._hosted.sandbox, self._actors, tuple(clients))
-        self._recorder = StepRecorder(self._hosted.sandbox, self._ready, self._gate)
+        self._recorder = StepRecorder(self._hosted.sandbox, self._gate)
         self._vain_reads = VainReads()
         self._decisions: list[Decision] = []
         self._last: str | None = None
@@ -88,7 +84,7 @@ class InterleavedRun:
         self._random_of: Actor | None = None  # whose random numbers are drawn now
         self._calls = dict.fromkeys(clients, 0)
         self._is_plain = True
-        self._began, self._began_at = real_time.seconds(), self._hosted.sandbox.now
+        self._began_at = self._hosted.sandbox.now
 
     def play(self, choose: Choose) -> Played:
         """
@@ -132,11 +128,6 @@ class InterleavedRun:
         self._hosted.host.close(self._hosted.id)
         self._threads.close(self._actors.values())
 
-    @property
-    def addresses(self) -> list[str]:
-        """The addresses of the sandbox, which that of the next run does not have."""
-        return [self._hosted.base_url, self._hosted.in_process_url, *self._threads.urls]
-
     def _situation(self) -> Situation:
         self._settling.take_all()
         is_in_vain = self._vain_reads.are_of(self._last)
@@ -149,25 +140,13 @@ class InterleavedRun:
         chosen = next(option for option in ranked if option.name == name)
         self._decisions.append(Decision(ranked, chosen, situation.last is None))
         self._held |= schedules.passed_over(situation, name)
+        self._is_plain &= all(ready.waits != "delivery" for ready in situation.ready)
         waits = next(ready.waits for ready in situation.ready if ready.name == name)
-        until = self._end_of_sleep(name, waits)
         self._recorder.begin()
         label = self._let_happen(name, waits)
-        step = self._recorder.add(name, waits, label, until)
+        step = self._recorder.add(name, waits, label)
         self._note(step)
-        if self._controlled.watch.ended is not None:
-            return self._controlled.watch.ended
-        if real_time.seconds() - self._began > RUN_S:
-            return f"the run took more than {RUN_S:g} seconds of real time"
-        return None
-
-    def _end_of_sleep(self, name: str, waits: Waits) -> Instant | None:
-        """Return the end of the sleep that is released; the run is not plain if it follows from more than its beginning."""
-        if waits != "sleep":
-            return None
-        waiting = self._actors[name].waiting
-        self._is_plain &= len(waiting) == 1 and waiting[0].is_relative
-        return waiting[0].until if self._is_plain else None
+        return self._controlled.watch.ended
 
     def _let_happen(self, name: str, waits: Waits) -> str:
         """Let an actor have its step, and return what it did if the journal does not show it."""
@@ -186,19 +165,21 @@ class InterleavedRun:
     def _start(self, actor: Actor) -> str:
         actor.is_begun = True
         client = handle(self._hosted, self._sandbox.settings, self._gate, actor.name, self._threads.port)
-        self._threads.start_client(actor, partial(self._functions[actor.name], client))
+        self._threads.start(actor, partial(self._functions[actor.name], client))
         return "start"
 
     def _resume(self, actor: Actor, waits: Waits) -> str:
         """Release the step that an actor waits with, and return its label."""
         waiting = actor.next_waiting()
-        if waits == "sleep" and waiting.until is not None and waiting.until != IDLE:
-            self._advance(waiting.until)
+        if waiting.until is not None:
+            now = self._hosted.sandbox.now
+            self._is_plain &= waiting.is_relative and len(actor.waiting) == 1 and waiting.until >= now
+            self._advance(max(waiting.until, now))
         if actor.name in self._calls and waiting.is_api_call:
             self._calls[actor.name] += 1
             self._place_fault(actor.name)
         actor.waiting.remove(waiting)
-        actor.unanswered += waiting.thread is None and waits != "answer"
+        actor.unanswered += waiting.thread is None
         self._gate.release(waiting)
         return waiting.label
 
@@ -241,7 +222,6 @@ class InterleavedRun:
     def _note(self, step: ReleasedStep) -> None:
         """Note what the next choice depends on: who ran last, and whether it reads in vain."""
         name, actor = step.actor, self._actors.get(step.actor)
-        self._is_plain &= step.waits in ("delivery", "time") or name in self._functions
         self._vain_reads.note(name, step.waits, step.reads)
         if step.waits == "time":
             return

@@ -4,8 +4,7 @@ Schedules: the order in which the steps of actors are released, as text, and wha
 1. A schedule is text such as `worker*2 cron`: names of actors in the order of release. What it does not name follows
    serially.
 2. Serially the actor that ran last continues, and what falls due is delivered at once. Releasing another actor while the
-   last one has a step waiting is a preemption, and so is holding back a delivery that is due, or sending it before the
-   answer to the call that ran last.
+   last one has a step waiting is a preemption, and so is holding back a delivery that is due.
 3. A client that sleeps, has ended, or repeats one read in vain waits for others: to release another is no preemption.
 """
 
@@ -20,11 +19,10 @@ from mockserver.contract.text import closest_match_hint, whole_number
 from mockserver.core.instants import Instant
 
 TIMERS = "timers"
-IDLE: Instant = -1  # the end of a sleep that lasts until no timer is left
 EVENTS = "events"  # of the first endpoint; the second one is events-2
 _ENTRY = re.compile(r"(?P<name>[^\s*]+)(\*(?P<times>[1-9]\d{0,5}))?")
 
-Waits = Literal["start", "call", "answer", "sleep", "delivery", "time"]
+Waits = Literal["start", "call", "sleep", "delivery", "time"]
 
 
 class Ready(NamedTuple):
@@ -36,7 +34,7 @@ class Ready(NamedTuple):
     @property
     def is_held_up(self) -> bool:
         """True for a step that another actor's release preempts."""
-        return self.waits in ("start", "call", "answer")
+        return self.waits in ("start", "call")
 
 
 class Situation(NamedTuple):
@@ -67,17 +65,14 @@ def options(situation: Situation) -> list[Release]:
     """Return what can be released, the serial choice first."""
     last = next((ready for ready in situation.ready if ready.name == situation.last), None)
     passed = len(_prompt(situation))
-    rows = [(_rank(situation, ready, last), place, ready) for place, ready in enumerate(situation.ready)]
-    if len(rows) > 1:
-        rows.sort(key=lambda row: row[:2])
-    return [Release(ready.name, _cost(situation, ready, last, passed)) for _, _, ready in rows]
+    ranked = sorted(situation.ready, key=lambda ready: _rank(situation, ready, last))
+    return [Release(ready.name, _cost(situation, ready, last, passed)) for ready in ranked]
 
 
 def passed_over(situation: Situation, name: str) -> frozenset[str]:
     """Return the endpoints whose delivery is held back from here on if this actor is released."""
     chosen = next(ready for ready in situation.ready if ready.name == name)
-    is_answer = chosen.waits == "answer" and name == situation.last
-    return frozenset() if is_answer or chosen.waits == "delivery" else _prompt(situation)
+    return frozenset() if chosen.waits == "delivery" else _prompt(situation)
 
 
 def next_in_time(sleeps: Mapping[str, Instant], due: Instant | None) -> tuple[Collection[str], bool]:
@@ -88,10 +83,10 @@ def next_in_time(sleeps: Mapping[str, Instant], due: Instant | None) -> tuple[Co
         sleeps: The ends of sleeps by actor, at least one.
         due: The instant of the next timer; None if there is none.
     """
-    first = min((until for until in sleeps.values() if until != IDLE), default=None)
-    if due is not None and (first is None or due <= first):
+    first = min(sleeps.values())
+    if due is not None and due <= first:
         return (), True
-    return [name for name, until in sleeps.items() if until == (IDLE if first is None else first)], False
+    return [name for name, until in sleeps.items() if until == first], False
 
 
 def _prompt(situation: Situation) -> frozenset[str]:
@@ -101,8 +96,6 @@ def _prompt(situation: Situation) -> frozenset[str]:
 def _cost(situation: Situation, ready: Ready, last: Ready | None, passed: int) -> int:
     """Return the cost of a release that passes over so many deliveries."""
     if ready.waits == "delivery":
-        return 1 if last is not None and last.waits == "answer" else 0
-    if ready is last and ready.waits == "answer":
         return 0
     if ready is last:
         return passed + (situation.is_in_vain and len(situation.ready) > 1)
@@ -111,8 +104,6 @@ def _cost(situation: Situation, ready: Ready, last: Ready | None, passed: int) -
 
 def _rank(situation: Situation, ready: Ready, last: Ready | None) -> int:
     is_last = ready is last
-    if is_last and ready.waits == "answer":
-        return 0
     if ready.waits == "delivery":
         return 1 if ready.name not in situation.held else 6
     if is_last and not situation.is_in_vain:

@@ -22,7 +22,7 @@ from mockserver.testing.runs.orders.planned import PlannedOrders
 from mockserver.testing.runs.orders.played import Order
 from mockserver.testing.runs.orders.report import Bound, FaultRuns, InterleaveReport
 from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, ClientFunction
-from mockserver.testing.runs.orders.serial import SerialOrder, SerialRuns, difference
+from mockserver.testing.runs.orders.serial import SerialRuns, difference
 from mockserver.testing.runs.orders.subject import OrderOutcome, OrderPlan, OrderSubject
 from mockserver.testing.runs.orders.verdicts import SerialEnds
 
@@ -133,12 +133,12 @@ class Search:
         while left and len(self._serial.runs) < _SERIAL_MAX:
             prefix = left.pop(0)
             outcome = yield OrderPlan(prefix)
-            self._serial.runs.append(SerialOrder(prefix, outcome.played, outcome.end))
+            self._serial.runs.append(outcome)
             self._orders.add(outcome.played)
             left += self._plan_beyond_serial(outcome.played.order, prefix)
-        outcome = yield OrderPlan()
+        again = yield OrderPlan()
         self._subject.is_watching = False
-        self._compare_equal(SerialOrder((), outcome.played, outcome.end))
+        self._compare_equal(again)
 
     def _plan_beyond_serial(self, order: Order, prefix: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Plan what leaves a serial order, and return how further serial orders begin."""
@@ -152,14 +152,16 @@ class Search:
                     self._planned.plan(order, place, option)
         return serial
 
-    def _compare_equal(self, again: SerialOrder) -> None:
+    def _compare_equal(self, again: OrderOutcome) -> None:
         """Decide what can be compared, by the first serial run and its repetition."""
         first = self._serial.runs[0]
         self._difference = difference(first, again)
         most = max(run.played.used for run in self._serial.runs)
         self._subject.bounds = bounds_beyond(most)._replace(real=SERIAL_BOUNDS.real)
         self._by_bound[0] = Bound(0, len(self._serial.runs))
-        keeps_memory = self._subject.shares_memory and first.texts != again.texts and not self._subject.blocked
+        keeps_memory = (
+            self._subject.shares_memory and first.played.texts != again.played.texts and not self._subject.blocked
+        )
         self._failed = _KEPT if keeps_memory else self._serial.failure(self._options.tolerates)
         self._investigation.has_baseline = True
 
@@ -173,9 +175,8 @@ class Search:
             order = self._equal_to(planned.prefix)
             is_merged = order is not None
             if order is None:
-                plan = OrderPlan(planned.prefix)
-                outcome = yield plan
-                self._judge(plan, outcome, known)
+                outcome = yield OrderPlan(planned.prefix)
+                self._judge(outcome, known)
                 self._orders.add(outcome.played)
                 order = self._equal_to(planned.prefix) or outcome.played.order
             cost = max(planned.preemptions, 1) if self._options.bound else 0
@@ -215,9 +216,8 @@ class Search:
                         continue
                     if self._investigation.runs >= last:
                         return False
-                    plan = OrderPlan((*order.names[:place], option.name), fault)
-                    outcome = yield plan
-                    self._judge(plan, outcome, known)
+                    outcome = yield OrderPlan((*order.names[:place], option.name), fault)
+                    self._judge(outcome, known)
         return True
 
     def _serial_with(self, fault: PlacedFault) -> Running[tuple[list[Order], SerialEnds]]:
@@ -225,7 +225,7 @@ class Search:
         orders, ends = list[Order](), self._serial.ends
         without = SerialEnds(ends, self._clients)
         for run in self._serial.runs:
-            outcome = yield OrderPlan(run.names, fault)
+            outcome = yield OrderPlan(run.plan.names, fault)
             for cause in without.repeated_by_a_fault(outcome.end):
                 self._findings.add([cause], outcome.played, outcome.sandbox, fault)
             orders.append(outcome.played.order)
@@ -240,8 +240,7 @@ class Search:
         fault, known = self._fault, SerialEnds(self._serial.ends, self._clients)
         if fault is not None:
             _, known = yield from self._serial_with(fault)
-        plan = OrderPlan(names, fault)
-        outcome = yield plan
+        outcome = yield OrderPlan(names, fault)
         played = outcome.played
         taken = [step.actor for step in played.steps[: len(names)]]
         if taken != list(names):
@@ -251,13 +250,13 @@ class Search:
             made = played.calls[fault.client]
             self._unplayed = f"{fault.describe()} is to take place, and {fault.client} has made {made}"
             return
-        self._judge(plan, outcome, known)
+        self._judge(outcome, known)
 
-    def _judge(self, plan: OrderPlan, outcome: OrderOutcome, known: SerialEnds) -> None:
+    def _judge(self, outcome: OrderOutcome, known: SerialEnds) -> None:
         """Add the findings of a run; causes that differ by their client alone are one."""
         causes = known.causes(outcome.end, self._options.tolerates, is_comparable=self._difference is None)
         alike: dict[tuple[str, str, str], list[Cause]] = {}
         for cause in causes:
             alike.setdefault(cause.key, []).append(cause)
         for rows in alike.values():
-            self._findings.add(rows, outcome.played, outcome.sandbox, plan.fault)
+            self._findings.add(rows, outcome.played, outcome.sandbox, outcome.plan.fault)

@@ -3,33 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
-from mockserver.testing.runs.orders.played import Played
 from mockserver.testing.runs.orders.report import SerialRun
+from mockserver.testing.runs.orders.subject import OrderOutcome
 from mockserver.testing.runs.orders.verdicts import RunEnd
 
 _CURE = "call with the sandbox that the client gets"
-
-
-class SerialOrder(NamedTuple):
-    """
-    A run of whole clients, one after the other.
-
-    Attributes:
-        names: The actors of its first steps, which decide the order.
-        played: The run.
-        end: What it ends with.
-    """
-
-    names: Sequence[str]
-    played: Played
-    end: RunEnd
-
-    @property
-    def texts(self) -> list[str]:
-        """Its steps."""
-        return [f"{step.actor} {step.label}" for step in self.played.steps]
 
 
 class SerialRuns:
@@ -46,7 +25,7 @@ class SerialRuns:
     """
 
     def __init__(self, clients: Sequence[str]) -> None:
-        self.runs: list[SerialOrder] = []
+        self.runs: list[OrderOutcome] = []
         self._clients = clients
 
     @property
@@ -97,13 +76,14 @@ class SerialRuns:
         return any(step.actor == name and step.waits != "start" for run in self.runs for step in run.played.steps)
 
 
-def difference(one: SerialOrder, other: SerialOrder) -> str | None:
+def difference(one: OrderOutcome, other: OrderOutcome) -> str | None:
     """Return what two equal runs do differently; None if they are equal."""
-    for place, (step, again) in enumerate(zip(one.texts, other.texts, strict=False), start=1):
+    texts, others = one.played.texts, other.played.texts
+    for place, (step, again) in enumerate(zip(texts, others, strict=False), start=1):
         if step != again:
             return f"step {place} is {step} in one run, and {again} in an equal one"
-    if len(one.texts) != len(other.texts):
-        return f"equal serial runs have {len(one.texts)} and {len(other.texts)} steps"
+    if len(texts) != len(others):
+        return f"equal serial runs have {len(texts)} and {len(others)} steps"
     if one.end.records == other.end.records:
         return None
     first = next(iter(one.end.records), "nothing")

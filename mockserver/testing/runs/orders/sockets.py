@@ -49,12 +49,9 @@ class _GatedHandler(SocketHandler):
         try:
             answer: Any = super().respond(incoming)
             response: ResponseOrDisconnect = await answer if inspect.isawaitable(answer) else answer
+            return response
         finally:
             self._gate.mail.put(SocketAnswered(waiting.actor))
-        if self._gate.is_split and self._gate.ended is None:
-            answered = Waiting(actor=waiting.actor, waits="answer", label="answer", order=waiting.order)
-            await self._gate.enter_from_socket(answered)
-        return response
 
     def _waiting(self, incoming: Request) -> Waiting:
         """Return the step of a request: a call, or the sleep that an advance of the clock is."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,46 +31,42 @@ class ActorThreads:
         gate: Of the run.
 
     Attributes:
-        own: Those that call for no client by themselves: of the clients, the loop, the ports and this one.
         foreign: Those that ran before.
         loop: Of the clients that are coroutines; None while there is none.
     """
 
     def __init__(self, hosted: HostedSandbox, gate: Gate) -> None:
-        self.own = {threading.current_thread(), *_of_servers()}
         self.foreign = set(threading.enumerate())
         self.loop: ClientLoop | None = None
         self._hosted, self._gate = hosted, gate
         self._servers: dict[str, Server] = {}
 
-    @property
-    def urls(self) -> list[str]:
-        """The addresses of the ports."""
-        return [server.url for server in self._servers.values()]
+    def start(self, actor: Actor, function: Callable[[], Any]) -> None:
+        """Run a client, or a delivery; what returns a coroutine goes on as a task."""
 
-    def start_client(self, actor: Actor, function: Callable[[], Any]) -> None:
-        """Run a client; a coroutine function is a task, and so is what another function returns if it is a coroutine."""
-        if inspect.iscoroutinefunction(function):
-            self._start_task(actor, function)
-        else:
-            self._start_thread(actor, function)
+        def run() -> None:
+            raised: BaseException | None = None
+            try:
+                result = function()
+                if inspect.iscoroutine(result):
+                    self._start_task(actor, result)
+                    return
+            except BaseException as failure:  # noqa: BLE001 - the way in which it ends is judged
+                raised = failure
+            self._gate.mail.put(ActorEnd(actor.name, raised))
+
+        actor.thread = threading.Thread(target=run, name=f"interleave {actor.name}", daemon=True)
+        actor.thread.start()
 
     def start_delivery(self, actor: Actor, send: Callable[[], None]) -> None:
         """Run a delivery: what its receiver calls are steps of its own."""
-        self._start_thread(actor, partial(_deliver, actor.name, send))
-
-    def end(self, actor: Actor) -> None:
-        """Wait for the thread of an actor that has ended."""
-        if actor.thread is not None and not actor.is_task:
-            actor.thread.join(_JOIN_S)
-            self.own.discard(actor.thread)
+        self.start(actor, partial(_deliver, actor.name, send))
 
     def port(self, name: str) -> str:
         """Return the address of a client's own port, and open it if it is not open."""
         if name not in self._servers:
             self._servers[name] = gated_server(self._hosted, self._gate, name)
             self._servers[name].start()
-            self.own.update(_of_servers())
         return self._servers[name].url
 
     def close(self, actors: Iterable[Actor]) -> None:
@@ -83,33 +79,10 @@ class ActorThreads:
         for server in self._servers.values():
             server.stop()
 
-    def _start_thread(self, actor: Actor, function: Callable[[], Any]) -> None:
-        def run() -> None:
-            raised: BaseException | None = None
-            try:
-                result = function()
-                if inspect.iscoroutine(result):
-                    self._start_task(actor, lambda: result)
-                    return
-            except BaseException as failure:  # noqa: BLE001 - the way in which it ends is judged
-                raised = failure
-            self._gate.mail.put(ActorEnd(actor.name, raised))
-
-        actor.thread = threading.Thread(target=run, name=f"interleave {actor.name}", daemon=True)
-        self.own.add(actor.thread)
-        actor.thread.start()
-
-    def _start_task(self, actor: Actor, make: Callable[[], Any]) -> None:
+    def _start_task(self, actor: Actor, coroutine: Coroutine[Any, Any, Any]) -> None:
         actor.is_task = True
-        if self.loop is None:
-            self.loop = ClientLoop(self._gate)
-            self.own.add(self.loop.thread)
-        self.loop.start_task(actor.name, make)
-
-
-def _of_servers() -> list[threading.Thread]:
-    """Return the threads of servers, which call for no client."""
-    return [thread for thread in threading.enumerate() if thread.name.startswith("mockserver http")]
+        self.loop = self.loop or ClientLoop(self._gate)
+        self.loop.start_task(actor.name, coroutine)
 
 
 def _deliver(name: str, send: Callable[[], None]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mockserver.core.run import Run
@@ -40,8 +40,9 @@ class OrderPlan(NamedTuple):
 
 
 class OrderOutcome(NamedTuple):
-    """A run with what it ends with, and the sandbox that it leaves."""
+    """A run by a plan, with what it ends with, and the sandbox that it leaves."""
 
+    plan: OrderPlan
     played: Played
     end: RunEnd
     sandbox: Sandbox
@@ -92,20 +93,18 @@ class OrderSubject:
             run = InterleavedRun(
                 sandbox,
                 self._clients,
-                seed=self._options.seed,
-                split=self._options.split,
-                blocked_s=self._options.blocked_seconds,
+                self._options,
                 bounds=self.bounds,
                 known=self._known,
                 fault=plan.fault,
             )
             try:
                 played = run.play(self._choices(plan.names))
-                end = self._end(sandbox, played, run.addresses)
+                end = self._end(sandbox, played)
             finally:
                 run.close()
             self._note(played)
-            yield OrderOutcome(played, end, sandbox)
+            yield OrderOutcome(plan, played, end, sandbox)
 
     def _prepare(self, sandbox: Sandbox) -> None:
         """Run the user's setup, and deliver everything that this has made due."""
@@ -135,7 +134,7 @@ class OrderSubject:
 
         return choose
 
-    def _end(self, sandbox: Sandbox, played: Played, addresses: Sequence[str]) -> RunEnd:
+    def _end(self, sandbox: Sandbox, played: Played) -> RunEnd:
         check: BaseException | None = None
         if self._check is not None and played.stuck is None:
             try:
@@ -143,7 +142,8 @@ class OrderSubject:
             except Exception as failure:  # noqa: BLE001 - the way in which it fails is judged
                 check = failure
         owners = {number: step.actor for step in played.steps for number in step.exchanges}
-        state = sandbox.local(NEED).sandbox
+        hosted = sandbox.local(NEED)
+        state = hosted.sandbox
         with state.lock:
             return read_end(
                 Run.of(state),
@@ -152,7 +152,7 @@ class OrderSubject:
                 played.raised,
                 played.stuck,
                 check,
-                addresses,
+                hosted.base_url,
             )
 
     def _note(self, played: Played) -> None:
@@ -165,11 +165,9 @@ class OrderSubject:
 def _with_everything_due(state: SandboxState) -> SandboxState:
     """Return a copy of a sandbox in which every timer has fired. Lock: the caller holds it."""
     copy = state.clone()
-    for _ in range(_TIMERS_MAX):
-        if next_due(copy) is None:
-            break
-        try:
+    with suppress(ValueError):  # an effect of a rule needs a server, or the calendar ends
+        for _ in range(_TIMERS_MAX):
+            if next_due(copy) is None:
+                break
             advance_step(copy, None)
-        except ValueError:  # an effect of a rule needs a server, or the calendar ends
-            break
     return copy

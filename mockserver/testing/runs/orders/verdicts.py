@@ -15,7 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from mockserver.core import ledger
 from mockserver.core.operations.sending import counts
@@ -33,6 +33,7 @@ from mockserver.trace.of_sandbox import trace_of
 ORDER: Final = ("duplicate", "breach", "unserial", "crashed", "stuck", "check")
 _SEVERE = 2
 _UUID = re.compile(r"\b[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\b", re.IGNORECASE)
+_PORT = re.compile(r"http://127\.0\.0\.1:\d+")
 _NUMBER = re.compile(r"\d+")
 _SHOWN = 3  # records of a difference
 
@@ -42,9 +43,7 @@ class RunEnd(NamedTuple):
     What a run ends with.
 
     Attributes:
-        counts: Of campaigns, executions, sends and sessions.
-        duplicates: The number of duplicate executions in the ledger.
-        duplicate: One of them in words; empty if there is none.
+        counts: Of duplicate executions, executions, campaigns, sessions and sends.
         records: The records that clients can change, as texts in order.
         findings: On conduct, of severity 1 or 2, by client.
         raised: The exceptions with which clients ended.
@@ -55,8 +54,6 @@ class RunEnd(NamedTuple):
     """
 
     counts: Mapping[str, int]
-    duplicates: int
-    duplicate: str
     records: tuple[str, ...]
     findings: Sequence[tuple[str, Finding]]
     raised: Mapping[str, BaseException]
@@ -73,7 +70,7 @@ def read_end(
     raised: Mapping[str, BaseException],
     stuck: str | None,
     check: BaseException | None,
-    base_urls: Sequence[str],
+    base_url: str,
 ) -> RunEnd:
     """
     Return what a run ends with.
@@ -85,11 +82,11 @@ def read_end(
         raised: The exceptions with which clients ended.
         stuck: Why the run has ended before its clients, if it has.
         check: The exception of the user's check.
-        base_urls: The addresses of the sandbox, which the next one does not have.
+        base_url: The address of the sandbox, which the next one does not have; nor has it those of the clients' ports.
     """
     executions = [execution for _, execution in idle.records("execution")]
-    rows = ledger.duplicate_executions(idle, ledger.creating_exchanges(idle)) if len(executions) > 1 else []
     numbers = {
+        "duplicate executions": len(ledger.duplicate_executions(idle, ledger.creating_exchanges(idle))),
         "executions": len(executions),
         "campaigns": sum(1 for _ in idle.records("campaign")),
         "sessions": sum(1 for _ in idle.records("session")),
@@ -97,23 +94,18 @@ def read_end(
     }
     return RunEnd(
         counts=numbers,
-        duplicates=len(rows),
-        duplicate=_duplicate(idle, rows[0]) if rows else "",
         records=tuple(sorted(_records(idle))),
         findings=list(_findings(run, owners, is_whole=not raised and stuck is None)),
         raised=raised,
-        errors={name: _described(failure, base_urls) for name, failure in raised.items()},
+        errors={name: _described(failure, base_url) for name, failure in raised.items()},
         refused=_refused(run, owners, raised),
         stuck=stuck,
-        check=None if check is None else _described(check, base_urls),
+        check=None if check is None else _described(check, base_url),
     )
 
 
-def _described(failure: BaseException, base_urls: Sequence[str]) -> str:
-    text = describe(failure, base_urls[0])
-    for base_url in base_urls[1:]:
-        text = text.replace(base_url, "{base_url}")
-    return text
+def _described(failure: BaseException, base_url: str) -> str:
+    return _PORT.sub("{base_url}", describe(failure, base_url))
 
 
 def _refused(run: Run, owners: Mapping[int, str], names: Iterable[str]) -> dict[str, str]:
@@ -124,13 +116,6 @@ def _refused(run: Run, owners: Mapping[int, str], names: Iterable[str]) -> dict[
         if call is not None and call.error is not None:
             refused[name] = f"{call.operation or call.call.method} {call.status} {call.error.code}"
     return refused
-
-
-def _duplicate(run: Run, row: Mapping[str, Any]) -> str:
-    execution = run.find("execution", row["executionIds"][0])
-    assert execution is not None, "the ledger names executions that there are"
-    chats = len(execution[1].targets)
-    return f"equal template, values and {chats} {'chat' if chats == 1 else 'chats'}"
 
 
 def _findings(run: Run, owners: Mapping[int, str], *, is_whole: bool) -> Iterator[tuple[str, Finding]]:
@@ -204,7 +189,6 @@ class SerialEnds:
     def __init__(self, ends: Sequence[RunEnd], clients: Sequence[str]) -> None:
         self._ends, self._clients = ends, clients
         self._counts = {what: max(end.counts[what] for end in ends) for what in ends[0].counts}
-        self._duplicates = max(end.duplicates for end in ends)
         self._records = {end.records for end in ends}
         self._rules = {finding.rule for end in ends for _, finding in end.findings}
         self._errors = {_kind(text, clients) for end in ends for text in end.errors.values()}
@@ -247,19 +231,13 @@ class SerialEnds:
         return (cause for cause in self._duplicate(end) if cause.name != "sessions")
 
     def _duplicate(self, end: RunEnd) -> Iterator[Cause]:
-        count, known = end.duplicates, self._duplicates
-        if count > known:
-            message = (
-                f"the ledger has {_of(count, 'duplicate execution')} ({end.duplicate}), every serial run {_none(known)}"
-            )
-            yield Cause("duplicate", "executions", message)
-            return
         for what, most in self._counts.items():
-            if end.counts[what] > most:
+            count = end.counts[what]
+            if count > most:
                 message = (
-                    f"the ledger has {_of(end.counts[what], what[:-1])}, and no serial run more than {_none(most)}"
+                    f"the ledger has {count} {what[:-1] if count == 1 else what}, and no serial run more than {most}"
                 )
-                yield Cause("duplicate", what, message)
+                yield Cause("duplicate", what.removeprefix("duplicate "), message)
                 return
 
     def _breaches(self, end: RunEnd) -> Iterator[Cause]:
@@ -288,11 +266,3 @@ class SerialEnds:
 def _listed(rows: Sequence[str]) -> str:
     more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
     return ("; ".join(rows[:_SHOWN]) + more) or "nothing more"
-
-
-def _none(count: int) -> str:
-    return str(count) if count else "none"
-
-
-def _of(count: int, what: str) -> str:
-    return f"{count} {what if count == 1 else what + 's'}"
