@@ -168,7 +168,7 @@ class ExploreFinding(RunFinding):
     def write(self, folder: Path) -> None: ...
 
 class ExploreOptions:
-    def __init__(self, faults: tuple[str, ...] | None = None, operations: tuple[str, ...] | None = None, choices: tuple[str, ...] | None = None, pairs: int = 0, seconds: float | None = None, prune: bool = True, strict: bool = False, tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = (), seed: int = 0, runs: int = 1000, response_delay: float = 1.0) -> None: ...
+    def __init__(self, faults: tuple[str, ...] | None = None, operations: tuple[str, ...] | None = None, choices: tuple[str, ...] | None = None, pairs: int = 0, seconds: float | None = None, prune: bool = True, strict: bool = False, tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = (), seed: int = 0, runs: int = 1000) -> None: ...
     choices: tuple[str, ...] | None
     faults: tuple[str, ...] | None
     def has_fault(self, name: str) -> bool: ...
@@ -176,7 +176,6 @@ class ExploreOptions:
     operations: tuple[str, ...] | None
     pairs: int
     prune: bool
-    response_delay: float
     runs: int
     seconds: float | None
     seed: int
@@ -188,6 +187,7 @@ class ExploreOptions:
 class ExploreReport(ReportOfFindings):
     def as_json(self) -> JSON: ...
     clean: CleanRun
+    def count(self, placement: Placement, verdict: str) -> None: ...
     coverage: TriedPlacements
     cure: str
     deterministic: bool
@@ -197,10 +197,8 @@ class ExploreReport(ReportOfFindings):
     findings: Sequence[ExploreFinding]
     found: Findings
     investigation: Investigation
-    left_behind: dict[str, list[Placement]]
     longest: tuple[Sleep, Placement] | None
-    matrix: dict[tuple[str, str], Counter[str]]
-    of_command: bool
+    matrix: Matrix
     options: ExploreOptions
     runs: int
     seconds: float
@@ -209,7 +207,7 @@ class ExploreReport(ReportOfFindings):
     def text(self, *, as_documents: bool = False, then: Iterable[str] = ()) -> str: ...
     tolerated: Tolerated
     def try_to_write_documents(self, folder: str | Path) -> None: ...
-    unjudged: dict[str, list[Placement]]
+    unjudged: list[Placement]
     unwritten: list[str]
     verdicts: Counter[str]
     wall_seconds: float
@@ -224,10 +222,8 @@ class ExploreStep:
     delivery: int | None
     def describe(self) -> str: ...
     event: str | None
-    held: str | None
     is_in_pairs: bool
     kind: Kind
-    lasts: bool
     def lines(self, *, is_first: bool = True) -> list[str]: ...
     name: str | None
     nth: int | None
@@ -406,6 +402,7 @@ class Placement(tuple[ExploreStep, ...]):
     choices: dict[str, str]
     def describe(self) -> str: ...
     def has(self, *kinds: Kind) -> bool: ...
+    lasts: bool
     lines: list[str]
     @classmethod
     def of(cls, *steps: ExploreStep) -> Placement: ...

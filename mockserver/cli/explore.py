@@ -120,7 +120,8 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     with suppress(KeyboardInterrupt):  # the command has ended already
         _run_all(exploration, runs, options)
     if report.ended is not None:
-        report.investigation.ended = f"by a signal after {runs.count} run{'' if runs.count == 1 else 's'}"
+        count = report.investigation.runs
+        report.investigation.ended = f"by a signal after {count} run{'' if count == 1 else 's'}"
     if report.ended is None and report.clean.calls == 0 and report.clean.failure is None:
         raise ValueError(
             "explore: the command made no call; expected calls to MOCKSERVER_URL with the key MOCKSERVER_KEY, "

@@ -61,9 +61,8 @@ class ExploreResults:
                 terminalreporter.write_line(f"  advice: {cause}")
         for line in _matrix_lines(self.by_test.values()):
             terminalreporter.write_line(line)
-        wall, processor = (
-            sum(row.get(name, 0) for row in self.by_test.values()) for name in ("wallSeconds", "seconds")
-        )
+        rows = [*self.by_test.values(), *(report.entry() for report in self.interrupted.values())]
+        wall, processor = (sum(row.get(name, 0) for row in rows) for name in ("wallSeconds", "seconds"))
         terminalreporter.write_line(f"explored in {wall:.1f} s, {processor:.1f} s of processor time")
 
     def pytest_sessionfinish(self) -> None:

@@ -24,6 +24,7 @@ from mockserver.pytest_plugin import failure_report, options, sweep
 from mockserver.pytest_plugin.clones import clone_item, is_unittest
 from mockserver.pytest_plugin.explore import ARGUMENTS, EXPLORATION, INNER_RUN, MARK, RESULTS, is_inner
 from mockserver.pytest_plugin.explore_results import TITLE, ExploreResults, verdicts
+from mockserver.pytest_plugin.progress import progress
 from mockserver.server.errors import causes
 from mockserver.testing.runs.faults import Exploration, ExploreOptions, Outcome, Placement
 
@@ -149,7 +150,7 @@ class ExploreRuns:
         ownership = self._config.stash[self._ownership]
         ownership.end_test(self._config)
         try:
-            with warnings.catch_warnings(record=True), _progress(self._config) as show:
+            with warnings.catch_warnings(record=True), progress(self._config) as show:
                 exploration.exploration.run(partial(exploration.run, item), show)
         except KeyboardInterrupt:
             results = self._config.pluginmanager.get_plugin(RESULTS)
@@ -252,24 +253,6 @@ def _limit_of_test(raised: BaseException) -> str | None:
         if any(frame.f_globals.get("__name__") == "pytest_timeout" for frame in frames):
             return f"by a limit of the test: {cause}"
     return None
-
-
-@contextmanager
-def _progress(config: pytest.Config) -> Iterator[Callable[[str], None]]:
-    """Show how far an exploration is in the current line of a terminal, and clear that line at the end."""
-    reporter = config.pluginmanager.get_plugin("terminalreporter")
-    capture: CaptureManager | None = config.pluginmanager.get_plugin("capturemanager")
-    if reporter is None or not reporter.isatty:
-        yield lambda _: None
-        return
-
-    def show(text: str) -> None:
-        with nullcontext() if capture is None else capture.global_and_fixture_disabled():
-            reporter.rewrite(text, erase=True)
-
-    yield show
-    show("")
-    reporter.currentfspath = None  # the line of its file begins anew
 
 
 def _outcome(function: Callable[[], Any], when: Literal["setup", "call", "teardown"]) -> pytest.CallInfo[None]:

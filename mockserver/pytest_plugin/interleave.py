@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mockserver.pytest_plugin import failure_report, options
-from mockserver.testing.runs.orders import InterleaveOptions
+from mockserver.pytest_plugin.progress import progress
+from mockserver.testing.runs.orders import InterleaveOptions, interleaving
 from mockserver.testing.settings import NAMES
 
 if TYPE_CHECKING:
@@ -61,7 +62,10 @@ def _report(item: pytest.Function) -> InterleaveReport:
     for mark in reversed([*item.iter_markers("mockserver")]):  # the nearest takes precedence
         settings.update((name, value) for name, value in mark.kwargs.items() if name in NAMES)
     server: MockServer = item._request.getfixturevalue("mockserver_server")
-    report = server.interleave(clients=_clients(item), settings=settings, test=item.nodeid, **arguments)
+    with progress(item.config) as show:
+        report = interleaving(
+            server.sandbox, clients=_clients(item), settings=settings, test=item.nodeid, **arguments
+        ).report(show)
     failure_report.write_documents(item.config, report)
     return report
 

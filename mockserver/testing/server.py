@@ -49,7 +49,6 @@ if TYPE_CHECKING:
 
 __tracebackhide__ = is_refusal
 _LATEST_MAX = 20
-_INTERLEAVED_AT = "2026-03-01T12:00:00Z"
 _CLOSED_PORTS_MAX = 8  # a late call gets 410 there, and does not reach another sandbox at the same port
 
 
@@ -309,11 +308,12 @@ class MockServer:
         """
         from mockserver.testing.runs.faults import ExploreOptions, explore
         from mockserver.testing.runs.faults.options import names_of
+        from mockserver.testing.runs.investigation import settings_of_runs
 
         check_function("explore", function, "a function of a sandbox")
         own = ("settings", "test", "failures")
         check_names("explore", options, (*own, *names_of(ExploreOptions)))
-        values = _settings_of_runs("explore", settings, datetime.now(UTC))
+        values = settings_of_runs("explore", settings, datetime.now(UTC))
         name = str(test or getattr(function, "__qualname__", type(function).__qualname__))
         report = explore(lambda: self.sandbox(**values), function, ExploreOptions(**options), name)
         if failures is not None:
@@ -353,24 +353,11 @@ class MockServer:
             >>> report.failed
             False
         """
-        from mockserver.testing.runs.faults.options import names_of
-        from mockserver.testing.runs.orders import InterleaveOptions, Search
+        from mockserver.testing.runs.orders import interleaving
 
-        own = ("clients", "setup", "check", "settings", "test", "failures")
-        check_names("interleave", options, (*own, *names_of(InterleaveOptions)))
-        for name, part in (("setup", setup), ("check", check)):
-            if part is not None:
-                check_function(f"interleave: {name}", part, "a function of a sandbox")
-        values = _settings_of_runs("interleave", settings, _INTERLEAVED_AT)
-        search = Search(
-            make_sandbox=lambda: self.sandbox(**values),
-            setup=setup,
-            clients=clients,
-            check=check,
-            options=InterleaveOptions(**options),
-            test=test,
-        )
-        report = search.report()
+        report = interleaving(
+            self.sandbox, clients=clients, setup=setup, check=check, settings=settings, test=test, **options
+        ).report()
         if failures is not None:
             report.try_to_write_documents(failures)
         return report
@@ -413,10 +400,3 @@ class MockServer:
 
     def __repr__(self) -> str:
         return f"<MockServer {self._host.origin}, {len(self._host.sandboxes)} sandboxes>"
-
-
-def _settings_of_runs(what: str, settings: Mapping[str, Any] | None, now: datetime | str) -> dict[str, Any]:
-    """Return the settings of each run of a search, which begins at `now` unless they name another instant; TypeError for what is no mapping."""
-    if settings is not None and not isinstance(settings, Mapping):
-        raise TypeError(f"{what}: got settings={settings!r}; expected arguments of `sandbox` by their names")
-    return {"now": now, **(settings or {})}

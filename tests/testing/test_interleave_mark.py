@@ -37,6 +37,29 @@ def test_a_race_fails_the_test_with_its_report(suite: Suite) -> None:
     result.stdout.no_fnmatch_line("*what happened:*")  # the last of its runs is not the one that the report is about
 
 
+def test_a_terminal_shows_how_far_an_interleaving_is(suite: Suite) -> None:
+    suite.pytester.makeconftest(
+        """
+        import pytest
+
+        @pytest.hookimpl(trylast=True)
+        def pytest_configure(config):
+            config.pluginmanager.get_plugin("terminalreporter").isatty = lambda: True
+        """
+    )
+    result = suite.run(
+        CLIENTS
+        + """
+    @pytest.mark.mockserver(given=GIVEN)
+    @pytest.mark.mockserver_interleave(bound=1)
+    def test_two_workers():
+        return {"worker": promote("One"), "cron": promote("One")}
+    """
+    )
+
+    assert "2 runs, 0 findings, 0 s" in str(result.stdout)
+
+
 @pytest.mark.deep
 def test_careful_clients_pass_and_a_schedule_is_an_argument(suite: Suite) -> None:
     result = suite.run(

@@ -204,7 +204,7 @@ def poll_dies_on_error(trace: Trace) -> Iterator[Verdict]:
         if polls.operation == "readConnectionSession" and _is_over_by(trace, polls.id, resumed_at):
             continue
         if trace.now - resumed_at >= _GIVEN_UP_AFTER:
-            message = f"the polling of {polls.id} ended with {last.outcome}, while it was pending"
+            message = f"the polling of {polls.id} ended with {last.outcome}, before its end"
             yield Proof(message, numbers((successes[-1], last)))
         else:
             yield NotAssessable(f"the last poll of {polls.id} failed, and the run ended there")

@@ -12,9 +12,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Final, TypeVar
+from datetime import datetime
+from typing import Any, Final, TypeVar
 
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1 import real_time
@@ -130,6 +131,13 @@ def _stopped_by_signals() -> Iterator[None]:
             if signal.getsignal(number) is signal.SIG_DFL:
                 stack.callback(signal.signal, number, signal.signal(number, signal.default_int_handler))
         yield
+
+
+def settings_of_runs(what: str, settings: Mapping[str, Any] | None, now: datetime | str) -> dict[str, Any]:
+    """Return the settings of each run, which begins at `now` unless they name another instant; TypeError for what is no mapping."""
+    if settings is not None and not isinstance(settings, Mapping):
+        raise TypeError(f"{what}: got settings={settings!r}; expected arguments of `sandbox` by their names")
+    return {"now": now, **(settings or {})}
 
 
 @contextmanager

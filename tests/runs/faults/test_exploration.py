@@ -966,7 +966,9 @@ def test_addresses_of_one_run_are_not_in_the_report(mockserver_server: MockServe
 
     report = mockserver_server.explore(test, choices=(), faults=("internal-error",))
 
-    assert "AssertionError: {base_url}/v1/campaigns failed for <object object at 0x...>" == report.findings[0].message
+    message, _, place = report.findings[0].message.partition(", at ")
+    assert "AssertionError: {base_url}/v1/campaigns failed for <object object at 0x...>" == message
+    assert place.startswith("tests/runs/faults/test_exploration.py:")
 
 
 def test_the_text_shows_what_was_covered_and_what_was_not(mockserver_server: MockServer) -> None:

@@ -645,6 +645,24 @@ def test_a_failed_assertion_of_the_test_is_silent(explore: Callable[..., Explore
     assert [("silent", "AssertionError", True)] == [(row.verdict, row.cause, report.failed) for row in report.findings]
 
 
+def test_failed_assertions_of_different_lines_are_different_findings(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
+        prepared(sandbox)
+        campaign = create(sandbox)
+        assert listed(sandbox), "no campaign before the start"
+        start(sandbox, campaign)
+        assert listed(sandbox)[-1:] != [], "no campaign after the start"
+
+    report = explore(test, faults=("internal-error",), operations=("listCampaigns",), prune=False)
+
+    first, second = (row.message.partition(", at ") for row in report.findings)
+    assert ("AssertionError: no campaign before the start", "AssertionError: no campaign after the start") == (
+        first[0].partition(" assert ")[0],
+        second[0].partition(" assert ")[0],
+    )
+    assert '`assert listed(sandbox), "no campaign before the start"`' == first[2].partition(" ")[2]
+
+
 @pytest.mark.parametrize(
     "tolerates", [(AssertionError,), (("listCampaigns", "internal-error", "silent", "the list may be empty"),)]
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import pytest
@@ -137,6 +138,20 @@ def test_memory_that_no_client_changes_hinders_no_merging(server: MockServer) ->
 
     assert not report.shares_memory
     assert "0 merged" not in report.text()
+
+
+def test_memory_too_large_to_read_counts_as_shared(server: MockServer) -> None:
+    tables = {name: [[number] for number in range(2_000)] for name in ("worker", "cron")}
+    clients = {name: partial(list_rows, rows) for name, rows in tables.items()}
+
+    report = server.interleave(clients=clients, settings={"given": GIVEN})
+
+    assert report.shares_memory
+
+
+def list_rows(rows: list[list[int]], sandbox: Sandbox) -> None:
+    sandbox.call("GET", "/v1/campaigns")
+    rows[0][0] += 1
 
 
 # Footprints

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.testing.runs.orders import InterleaveReport
+from mockserver.testing.runs.orders import InterleaveReport, interleaving
 from mockserver.testing.sandbox import Sandbox
 from tests.runs.orders.pairs import (
     BODY,
     GIVEN,
     SESSIONS,
+    TWO_DRAFTS,
     call,
     campaigns,
     create,
@@ -417,6 +418,35 @@ def test_an_end_that_a_client_reports_by_a_tolerated_exception_is_no_finding(ser
     assert not reported.failed, reported.text()
     silent = interleaved(server, {**clients, "worker": send_silently}, bound=1)
     assert ["unserial"] == [row.verdict for row in silent.findings]
+
+
+def test_a_search_shows_how_far_it_is_before_each_run(server: MockServer) -> None:
+    shown: list[str] = []
+
+    report = interleaving(server.sandbox, clients=promotions(), settings={"given": GIVEN}).report(shown.append)
+
+    assert report.runs == len(shown)
+    assert ("0 runs, 0 findings, 0 s", True) == (shown[0], shown[-1].startswith(f"{report.runs - 1} runs, 1 finding, "))
+
+
+def test_a_tolerated_exception_reports_an_end_also_if_a_serial_run_has_it(server: MockServer) -> None:
+    class AlreadyCanceled(Exception):
+        pass
+
+    def send(sandbox: Sandbox) -> None:
+        for row in campaigns(sandbox):
+            if sandbox.call("POST", f"/v1/campaigns/{row['id']}/start").status == 422:
+                raise AlreadyCanceled
+
+    def cancel(sandbox: Sandbox) -> None:
+        for row in campaigns(sandbox):
+            sandbox.call("POST", f"/v1/campaigns/{row['id']}/cancel")
+
+    clients = {"worker": send, "operator": cancel}
+
+    report = server.interleave(clients=clients, settings={"given": TWO_DRAFTS}, bound=1, tolerates=(AlreadyCanceled,))
+
+    assert ([], True) == (report.findings, "AlreadyCanceled" in str(report.json["serial"])), report.text()
 
 
 @pytest.mark.parametrize(

@@ -160,6 +160,9 @@ def test_an_event_that_a_receiver_drops_since_it_is_early_is_found(
     report = interleaved(server, Pair(lambda: early_event(is_kept=is_kept)), bound=1)
 
     assert verdicts == [finding.verdict for finding in report.findings], report.text()
+    for finding in report.findings:
+        assert finding.message.startswith("the end is that of no serial run: it lacks campaign 'Welcome'")
+        assert finding.message.endswith(", which the nearest serial run has")
 
 
 # Over sockets: each client has a port of its own.

@@ -5,9 +5,10 @@ What the calls of a client caused in one run, and the difference from the clean 
 2. A session or an upload counts if its answer reached the client: nothing lists those, so a client whose answer was lost
    cannot avoid the second one.
 3. A cancel counts if it took effect or was refused: the client asked for it.
-4. Less is no difference if the client received the reason: a refusal, an end, a paused template or an empty list that the
-   clean run did not get, or an outdated answer. It is one if a call of that kind failed without an answer of the service, and
-   the client did not find out what became of it; and no reason is the refusal of a call whose first try took effect.
+4. Less is no difference if the client received the reason: a refusal, an end that it has not caused itself, a paused template
+   or an empty list that the clean run did not get, or an outdated answer; and if it has refused an event itself. It is one if
+   a call of that kind failed without an answer of the service, and the client did not find out what became of it; and no
+   reason is the refusal of a call whose first try took effect.
 5. More is a difference, but for campaigns after an act of another, and for a session in place of one that has ended without
    a connection.
 """
@@ -45,6 +46,7 @@ _CREATED: Mapping[str, str] = MappingProxyType(
 )
 _ON_CAMPAIGNS = frozenset(("campaigns", "executions", "cancels"))
 _SHOWN = 6  # calls that differ from the clean run
+_LEAST_REFUSAL = 400  # the status
 
 Effect = tuple[str, str]  # a key of `_OPERATION_OF`, and the id of the record; of an execution that of its campaign
 Reason = tuple[object, ...]
@@ -52,11 +54,20 @@ Asked = tuple[str | None, tuple[tuple[str, str], ...]]  # operation and paramete
 
 
 class LastRead(NamedTuple):
-    """The end of a record that a client received, else its last read, None if that failed; the number of the last and of all."""
+    """
+    What a client's reads of a record have come to.
+
+    Attributes:
+        status: The end of the record, if a read has shown it; else that of the last read, None if it failed.
+        call: The number of the last read.
+        reads: How many there were.
+        is_outdated: The answer of the last read was outdated.
+    """
 
     status: str | None
     call: int
     reads: int
+    is_outdated: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,10 +79,10 @@ class Caused:
         effects: What was done, in the order of the calls.
         names: The names of the records, by id, for those that have one.
         calls: The calls, in order.
-        reasons: What the client received that may let it stop: refusals, ends, states of templates, empty answers.
+        reasons: What may let the client stop: refusals, ends, states of templates and empty answers that it received, and events that it refused.
         is_misled: An answer was outdated.
         unresolved: The operations of failed calls of which the client did not find out what became of them.
-        polled: The last read of each record whose status the client polled, by its id.
+        polled: The reads of each record whose status the client polled, by its id.
         dead_sessions: How many sessions ended without a connection.
     """
 
@@ -115,16 +126,19 @@ def caused(run: Run, trace: Trace) -> Caused:
         run: The sandbox after the run. Lock: the caller holds it.
         trace: That of the run.
     """
-    events = (event for event in trace.deliveries if event.is_genuine and not event.is_lost)
-    of_events = (reason for event in events for reason in _ends(sightings_of(event)))
+    ends = (change for change in trace.sandbox.transitions if change.target in FINAL)
+    own = {change.id for change in ends if "exchange" in change.cause}
+    events = [event for event in trace.deliveries if event.is_genuine and not event.is_lost]
+    of_events = (reason for event in events for reason in _ends(sightings_of(event), own))
+    refused = (("refused", event.kind) for event in events if (event.status or 0) >= _LEAST_REFUSAL)
     writes = [call for call in trace.calls if call.operation not in READS]
     lost = [_asked(call) for call in writes if call.applied and call.has_to_be_retried]
-    of_answers = (reason for call in trace.calls for reason in _reasons(call, lost))
+    of_answers = (reason for call in trace.calls for reason in _reasons(call, lost, own))
     return Caused(
         effects=list(_effects(trace)),
         names={campaign.id: campaign.name for _, campaign in run.records("campaign")},
         calls=trace.calls,
-        reasons=frozenset((*of_events, *of_answers)),
+        reasons=frozenset((*of_events, *refused, *of_answers)),
         is_misled=any(OUTDATED in call.fault for call in trace.calls),
         unresolved=frozenset(call.operation or "" for call in writes if _is_unresolved(call, trace)),
         polled=dict(_polled(trace)),
@@ -159,21 +173,21 @@ def _files(call: Exchange) -> int:
 
 def _is_refusal(call: Exchange) -> bool:
     status = call.status or 0
-    return call.is_answered and 400 <= status < 500 and status != TOO_MANY
+    return call.is_answered and _LEAST_REFUSAL <= status < 500 and status != TOO_MANY
 
 
 def _asked(call: Exchange) -> Asked:
     return call.operation, tuple(call.params.items())
 
 
-def _reasons(call: Exchange, lost: Collection[Asked]) -> Iterator[Reason]:
+def _reasons(call: Exchange, lost: Collection[Asked], own: Collection[str]) -> Iterator[Reason]:
     """Yield what an answer shows that may let its client stop; not that a call is refused which took effect, but whose answer was lost."""
     if _is_refusal(call) and _asked(call) not in lost:
         yield call.operation, *call.params.values(), call.code
     if not call.succeeded:
         return
     rows = list(sightings_of(call))
-    yield from _ends(rows)
+    yield from _ends(rows, own)
     for row in rows:
         if row.kind == "template":
             yield call.operation, row.id, row.shown.get("isOfficial"), row.shown.get("providerTemplateStatus") or None
@@ -182,8 +196,9 @@ def _reasons(call: Exchange, lost: Collection[Asked]) -> Iterator[Reason]:
         yield call.operation, "empty"
 
 
-def _ends(rows: Iterable[Sighting]) -> Iterator[Reason]:
-    return ((row.kind, row.id, row.status) for row in rows if row.status in FINAL)
+def _ends(rows: Iterable[Sighting], own: Collection[str]) -> Iterator[Reason]:
+    """Yield the ends that sightings show, each with whether a call of the client has caused it: `own` are such records."""
+    return ((row.kind, row.id, row.status, row.id in own) for row in rows if row.status in FINAL)
 
 
 def _is_unresolved(call: Exchange, trace: Trace) -> bool:
@@ -202,7 +217,8 @@ def _polled(trace: Trace) -> Iterator[tuple[str, LastRead]]:
         for record_id, reads in trace.grouped_by(parameter, operation):
             statuses = [read.field("status") for read in reads]
             status = next((status for status in statuses if status in FINAL), statuses[-1])
-            yield record_id, LastRead(status=status, call=reads[-1].number, reads=len(reads))
+            last = reads[-1]
+            yield record_id, LastRead(status, last.number, len(reads), is_outdated=OUTDATED in last.fault)
 
 
 def may_do_less(clean: Caused, run: Caused, placement: Placement) -> bool:
@@ -243,13 +259,17 @@ def differences(clean: Caused, run: Caused, placement: Placement) -> Iterator[Ca
 def _stopped(clean: Caused, run: Caused) -> Iterator[Cause]:
     """Yield a cause for each polled record that the clean run read to its end, and this run only before it."""
     started = {record_id for what, record_id in run.effects if what == "executions"}
+    cancelled = {record_id for what, record_id in run.effects if what == "cancels"}
     for record_id, read in run.polled.items():
         of_clean = clean.polled.get(record_id, read)
         is_answered = read.status is not None and max(of_clean.reads, read.reads) > 1
         is_draft = read.status == CAMPAIGN.initial and record_id not in started
-        if is_answered and not is_draft and of_clean.status in FINAL and read.status not in FINAL:
+        is_left = record_id in cancelled or is_draft
+        if is_answered and not is_left and of_clean.status in FINAL and read.status not in FINAL:
             what = _named(record_id, run.names)
             text = f"the client returned while {what} was still {read.status} at its last read (#{read.call})"
+            if read.is_outdated:
+                text = f"the client read an outdated {read.status} of {what} (#{read.call}), and stopped"
             yield _cause(clean, run, "stopped polling", text)
 
 

@@ -133,7 +133,7 @@ class EffectsAlone:
 
 
 def _effect(cause: Cause) -> Any:
-    return cause.verdict, cause.name, cause.message if cause.name == DIFFERS else ""
+    return cause.verdict, cause.name, cause.message if cause.name == DIFFERS else cause.effect
 
 
 def document(sandbox: Sandbox, placement: Placement, name: str, summary: str) -> JSON:

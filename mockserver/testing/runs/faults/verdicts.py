@@ -27,7 +27,7 @@ from mockserver.judge.client.judge import judge
 from mockserver.judge.client.polling import STALLED
 from mockserver.judge.client.rules import BLAMED, RULES
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
-from mockserver.testing.report.failures import is_of_test
+from mockserver.testing.report.failures import frames, is_of_test
 from mockserver.testing.runs.bounds import drain
 from mockserver.testing.runs.faults import waits
 from mockserver.testing.runs.faults.effects import Caused, caused, differences, may_do_less
@@ -46,7 +46,7 @@ DEVIATES: Final = ORDER[:3]
 # What the text of a report adds for each verdict that it has.
 MEANINGS: Mapping[str, str] = MappingProxyType(
     {
-        "silent": "the client reported nothing, but its calls caused something else than in the clean run, or an assertion of the test failed",
+        "silent": "nothing reported it: the calls caused something else than in the clean run, or the client returned what an assertion of the test refused",
         "breach": "the client broke a rule for clients (`mockserver clauses --conduct` lists them), caused a duplicate, or never stopped",
         "crashed": "the test ended with an exception that it does not tolerate",
     }
@@ -211,12 +211,21 @@ def causes(clean: JudgedRun, run: JudgedRun, placement: Placement, options: Expl
         verdict = "silent" if _is_wrong_quietly(clean, run, placement) else "crashed"
         if isinstance(run.raised, (*options.tolerated_types, *_own_answers())) or placement.lasts:
             verdict = "reported"
-        name = str(getattr(run.raised, "explore_cause", type(run.raised).__name__))
-        reasons.append(Cause(verdict, name, describe(run.raised, run.base_url)))
+        reasons.append(_of_exception(run.raised, run.base_url, verdict))
         reasons += _of_option(run.raised, run.base_url, placement)
     if run.stalled is not None:
         reasons.append(_without_timeout(run.stalled, is_strict=options.strict))
     return sorted(reasons, key=lambda cause: ORDER.index(cause.verdict))
+
+
+def _of_exception(raised: BaseException, base_url: str, verdict: str) -> Cause:
+    """Return the cause of an exception; failed assertions are told apart by their places."""
+    name = str(getattr(raised, "explore_cause", type(raised).__name__))
+    message = describe(raised, base_url)
+    place = next(iter(frames(raised)), "")
+    if isinstance(raised, AssertionError) and place:
+        return Cause(verdict, name, f"{message}, at {place}", effect=place.partition(" `")[0])
+    return Cause(verdict, name, message)
 
 
 def _own_answers() -> tuple[type[BaseException], ...]:

@@ -180,6 +180,9 @@ class InterleaveFindings:
             actors={number: step.actor for step in played.steps for number in step.exchanges},
         )
 
+    def __len__(self) -> int:
+        return len(self._rows)
+
     def rows(self) -> list[InterleaveFinding]:
         """Return the findings, the worst first, then in the order in which they were met."""
         return sorted(self._rows.values(), key=lambda row: ORDER.index(row.verdict))

@@ -33,8 +33,10 @@ class SharedMemory:
         self._functions = list(functions)
 
     def read(self) -> Any:
-        """Return what the shared objects contain now, for a comparison with an earlier reading."""
+        """Return what the shared objects contain now, for a comparison with an earlier reading; too many objects are equal to no others."""
         reached = [_reached(function) for function in self._functions]
+        if any(len(objects) == _OBJECTS_MAX for objects in reached):
+            return object()
         clients = Counter(address for objects in reached for address in objects)
         everything = (row for objects in reached for row in objects.items())
         return {address: contents for address, contents in everything if clients[address] > 1}

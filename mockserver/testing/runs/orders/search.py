@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from mockserver.testing.arguments import check_function, check_names
 from mockserver.testing.runs.bounds import bounds_beyond
+from mockserver.testing.runs.faults.options import names_of
 from mockserver.testing.runs.findings import Cause
-from mockserver.testing.runs.investigation import Investigation, muted_logs
+from mockserver.testing.runs.investigation import Investigation, muted_logs, settings_of_runs
 from mockserver.testing.runs.orders import placed_fault, schedules
 from mockserver.testing.runs.orders.findings import InterleaveFindings
 from mockserver.testing.runs.orders.merging import RunOrders
@@ -32,6 +34,15 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Running = Generator[OrderPlan, OrderOutcome, T]  # it yields the plan of a run, gets its outcome, and returns T
 
+_ARGUMENTS: Final = (
+    "clients",
+    "setup",
+    "check",
+    "settings",
+    "test",
+    "failures",
+)  # of `MockServer.interleave`, beside the options
+_BEGINS_AT: Final = "2026-03-01T12:00:00Z"
 _SERIAL_MAX: Final = 24  # orders of whole clients
 _KEPT: Final = "equal runs differ, and the clients change memory that they share; make it anew in `setup`"
 _UNFINISHED: Final = "it ended before the last serial run"
@@ -77,16 +88,19 @@ class Search:
         self._unplayed: str | None = None
         self._fault_runs: FaultRuns | None = None
 
-    def report(self) -> InterleaveReport:
+    def report(self, show: Callable[[str], object] = lambda _: None) -> InterleaveReport:
         """
         Run everything, and return the report.
+
+        Args:
+            show: Gets how far it is, such as `12 runs, 2 findings, 9 s`.
 
         Raises:
             KeyboardInterrupt: It was stopped; the report on what was found before is a note of it.
         """
         try:
             with muted_logs():
-                self._investigation.run(self.plans(), self._subject.run)
+                self._investigation.run(self.plans(), self._subject.run, lambda: show(self._progress))
         except KeyboardInterrupt as interrupt:
             interrupt.add_note(self._report().text())
             raise
@@ -103,6 +117,11 @@ class Search:
         yield from self._all_orders()
         if self._options.faults:
             yield from self._faults()
+
+    @property
+    def _progress(self) -> str:
+        runs, found = self._investigation.runs, len(self._findings)
+        return f"{runs} runs, {found} finding{'' if found == 1 else 's'}, {self._investigation.seconds:.0f} s"
 
     def _report(self) -> InterleaveReport:
         return InterleaveReport(
@@ -260,3 +279,40 @@ class Search:
             alike.setdefault(cause.key, []).append(cause)
         for rows in alike.values():
             self._findings.add(rows, outcome.played, outcome.sandbox, outcome.plan.fault)
+
+
+def interleaving(
+    make_sandbox: Callable[..., Sandbox],
+    *,
+    clients: Mapping[str, ClientFunction],
+    setup: Callable[[Sandbox], Any] | None = None,
+    check: Callable[[Sandbox], Any] | None = None,
+    settings: Mapping[str, Any] | None = None,
+    test: str | None = None,
+    **options: Any,
+) -> Search:
+    """
+    Return a search that has not begun.
+
+    Args:
+        make_sandbox: Returns a fresh sandbox of this process with settings.
+        clients: As of `Search`; so are setup, check and test.
+        settings: Of each sandbox.
+        **options: Fields of `InterleaveOptions`.
+
+    Raises:
+        TypeError, ValueError: An option, a setting or the name of a client has a wrong value.
+    """
+    check_names("interleave", options, (*_ARGUMENTS, *names_of(InterleaveOptions)))
+    for name, part in (("setup", setup), ("check", check)):
+        if part is not None:
+            check_function(f"interleave: {name}", part, "a function of a sandbox")
+    values = settings_of_runs("interleave", settings, _BEGINS_AT)
+    return Search(
+        make_sandbox=lambda: make_sandbox(**values),
+        setup=setup,
+        clients=clients,
+        check=check,
+        options=InterleaveOptions(**options),
+        test=test,
+    )

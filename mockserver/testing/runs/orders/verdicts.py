@@ -207,11 +207,9 @@ class SerialEnds:
         causes, is_reported = [*self._duplicate(end), *self._breaches(end)], False
         for name, failure in end.raised.items():
             kind = _kind(end.errors[name], self._clients)
-            if kind in self._errors:
-                continue
             if isinstance(failure, tolerates):
                 is_reported = True
-            else:
+            elif kind not in self._errors:
                 after = f" after {end.refused[name]}" if name in end.refused else ""
                 message = f"{name} ended with {end.errors[name]}{after}"
                 causes.append(Cause("crashed", kind, message, client=name))
@@ -260,9 +258,14 @@ class SerialEnds:
             return sorted((mine - its).elements()), sorted((its - mine).elements())
 
         extra, missing = min(map(apart, self._ends), key=lambda rows: len(rows[0]) + len(rows[1]))
-        return f"it has {_listed(extra)}, and the nearest serial end {_listed(missing)}"
+        nearest = "the nearest serial run"
+        if not missing:
+            return f"it has {_listed(extra)}, which {nearest} has not"
+        if not extra:
+            return f"it lacks {_listed(missing)}, which {nearest} has"
+        return f"it has {_listed(extra)}, and {nearest} {_listed(missing)}"
 
 
 def _listed(rows: Sequence[str]) -> str:
     more = f" and {len(rows) - _SHOWN} more" if len(rows) > _SHOWN else ""
-    return ("; ".join(rows[:_SHOWN]) + more) or "nothing more"
+    return "; ".join(rows[:_SHOWN]) + more
