@@ -135,34 +135,40 @@ class _Replay:
         self.pending: dict[int, Instant] = {}
         self._schedule(run.first_timers)
 
-    def after(self, name: str | None) -> _Replay | None:
-        """Return what follows once an actor is released, by default the serial one; None if that breaks a dependence."""
-        situation = self._situation()
-        ranked = schedules.options(situation)
-        chosen = next((option for option in ranked if name in (None, option.name)), None)
-        if chosen is None:
-            return None
-        later = copy(self)
-        later.names, later.decisions = (
-            [*self.names, chosen.name],
-            [*self.decisions, Decision(ranked, chosen, self.last is None)],
-        )
-        later.done, later.at, later.pending = dict(self.done), dict(self.at), dict(self.pending)
-        later.vain_reads = copy(self.vain_reads)
-        is_equal = later._fire_timers() if chosen.name == TIMERS else later._release(chosen.name)
-        return later if is_equal else None
+    def after(self, name: str) -> _Replay | None:
+        """Return what follows once an actor is released; None if that breaks a dependence."""
+        later = self._copy()
+        return later if later._go_on(name) else None
 
     def whole(self) -> Order | None:
         """Return the whole order that goes on serially; None if it breaks a dependence."""
-        replay: _Replay | None = self
+        replay = self._copy()
         states: list[object] = [None] * len(self.names)
-        while replay is not None and any(map(replay._has_step, self.run.clients)):
+        while any(map(replay._has_step, self.run.clients)):
             states.append(replay._state())
-            replay = replay.after(None)
+            if not replay._go_on():
+                return None
         # The timers that are left have to fire too: the user's check may see what they have changed.
-        if replay is None or any(map(replay._has_step, self.run.steps)):
+        if any(map(replay._has_step, self.run.steps)):
             return None
         return Order(replay.names, replay.decisions, states)
+
+    def _copy(self) -> _Replay:
+        other = copy(self)
+        other.names, other.decisions = list(self.names), list(self.decisions)
+        other.done, other.at, other.pending = dict(self.done), dict(self.at), dict(self.pending)
+        other.vain_reads = copy(self.vain_reads)
+        return other
+
+    def _go_on(self, name: str | None = None) -> bool:
+        """Release an actor, by default the serial one; return False if that breaks a dependence."""
+        ranked = schedules.options(self._situation())
+        chosen = next((option for option in ranked if name in (None, option.name)), None)
+        if chosen is None:
+            return False
+        self.names.append(chosen.name)
+        self.decisions.append(Decision(ranked, chosen, self.last is None))
+        return self._fire_timers() if chosen.name == TIMERS else self._release(chosen.name)
 
     def _state(self) -> object:
         """Return what is equal where the same can follow: the steps so far, and how long ago those were that later ones depend on."""
