@@ -81,12 +81,11 @@ def _introduction(name: str) -> str:
 def _family(family: ModuleType) -> str:
     rows = []
     for row in family.FIXED:
-        note = f" It {row.note}." if row.note else ""
-        effect = " Seed data or a scenario can change it." if row.kind == "effect" else ""
-        rows.append(f"| `{row.id}` | {_cell(row.decision)} | {_cell(f'{row.why}{effect}{note}')} |")
-    table = _table(("point", "decision", "why"), rows)
+        note = f"; it {row.note}" if row.note else ""
+        effect = "; seed data or a scenario can change it" if row.kind == "effect" else ""
+        rows.append(f"- `{row.id}`: {row.decision}{effect}{note}")
     head = f"## {family.FAMILY}\n\n{(family.__doc__ or '').strip()}\n"
-    return "\n".join([head, *map(_choice, family.CHOICES), f"### Fixed decisions: {family.FAMILY}\n", table])
+    return "\n".join([head, *map(_choice, family.CHOICES), f"### Fixed decisions: {family.FAMILY}\n", *rows, ""])
 
 
 def _choice(row: Choice) -> str:
@@ -96,14 +95,13 @@ def _choice(row: Choice) -> str:
         options.append(
             shape if row.default in row.options else f"**`{json.dumps(row.default)}`** (default), or another {shape}"
         )
-    clauses = f"; {', '.join(f'`{each}`' for each in row.clauses)}" if row.clauses else ""
     meanings = "".join(f"  - `{option}`: {meaning}\n" for option, meaning in row.means.items())
+    sources = ", ".join([row.where, *(f"`{each}`" for each in row.clauses)])
     return (
         f"### `{row.id}`\n\n{row.question}\n\n"
         f"- options: {', '.join(options)}\n"
         f"{meanings}"
-        f"- why: {row.why}\n"
-        f"- default is {row.provenance}; {row.where}{clauses}\n"
+        f"- {row.provenance}: {row.why} ({sources})\n"
     )
 
 
