@@ -144,12 +144,11 @@ def line(row: Mapping[str, Any]) -> str:
 
 def scenarios_page() -> str:
     """Return the text of `docs/scenarios.md`."""
-    library_rows = [
-        f"| [{name}](../scenarios/{name}.yaml) | {library.document(name).get('summary', '')} |"
-        for name in library.paths()
+    library_lines = [
+        f"- [{name}](../scenarios/{name}.yaml): {library.document(name).get('summary', '')}" for name in library.paths()
     ]
-    count = f"{len(library_rows)} documents in `scenarios/`; `mockserver scenarios` lists them.\n"
-    parts = [*_effects(), "## The library\n", count, _table(("scenario", "summary"), library_rows)]
+    count = f"{len(library_lines)} documents in `scenarios/`; `mockserver scenarios` lists them.\n"
+    parts = [*_effects(), "## The library\n", count, *library_lines, ""]
     return "\n".join([_introduction("scenarios").replace(_SEED_DATA, _seed_data()), *parts])
 
 
