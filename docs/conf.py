@@ -65,16 +65,6 @@ html_search_scorer = str(DOCS / "_static" / "search_order.js")
 html_copy_source = False
 html_show_sphinx = False
 
-# The order of the site's navigation. A page that is not named here comes after those that are, by name.
-GUIDES = (
-    "pytest", "unittest", "agents", "pytest-settings", "other-languages", "from-typescript", "from-go",
-    "from-java", "from-ruby", "from-responses", "from-respx", "from-requests-mock", "from-pytest-httpserver", "from-vcrpy", "from-wiremock", "control-plane", "time", "faults", "scenarios", "webhooks",
-    "reports", "hypothesis", "planted-bugs", "explore", "explore-tests", "explore-placements", "schedules", "compatibility", "sweeps",
-    "choices", "conduct", "coverage", "verify", "recordings",
-    "openapi", "dashboard", "shared-use", "containers",
-)  # fmt: skip
-PROJECT = ("stability", "architecture", "adding", "document-changes", "design", "testing", "performance", "glossary")
-
 
 def setup(app: Any) -> None:
     """Register the generation of tables and of the navigation."""
@@ -104,15 +94,18 @@ def _generate(app: Any, page: str, source: list[str]) -> None:
         source[0] += "\n" + "\n".join(_navigation())
 
 
+_SECTION_OR_PAGE = re.compile(r"^## (.+)$|\]\(((?:reference/index|[\w-]+))\.md\)", re.MULTILINE)
+
+
 def _navigation() -> Iterator[str]:
-    """Yield hidden tables of contents of the pages that exist: the front page has its own list of links."""
-    pages = {path.relative_to(DOCS).with_suffix("").as_posix() for path in DOCS.glob("*.md")} | {"reference/index"}
-    pages -= {root_doc}
-    other = sorted(pages - {*GUIDES, "reference/index", *PROJECT})
-    for caption, names in (("Guides", (*GUIDES, *other)), ("Reference", ("reference/index",)), ("Project", PROJECT)):
-        present = [f"/{name}" for name in names if name in pages]
-        if present:
-            yield from ("```{toctree}", ":hidden:", f":caption: {caption}", "", *present, "```", "")
+    """Yield hidden tables of contents: the sections of the front page with the pages that they list."""
+    sections: dict[str, list[str]] = {}
+    caption = ""
+    for heading, page in _SECTION_OR_PAGE.findall((DOCS / "index.md").read_text(encoding="utf-8")):
+        caption = heading or caption
+        sections.setdefault(caption, []).extend([f"/{page}"] if page else [])
+    for name, pages in sections.items():
+        yield from ("```{toctree}", ":hidden:", f":caption: {name}", "", *pages, "```", "")
 
 
 def _open_to_keyboards(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:

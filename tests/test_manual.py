@@ -51,12 +51,12 @@ def test_an_unknown_page_is_refused_with_the_nearest_one(capsys: pytest.CaptureF
     assert 2 == main(["docs", "falts"])
 
     error = capsys.readouterr().err
-    assert error.startswith("mockserver: got falts; expected pytest, ")
+    assert error.startswith("mockserver: got falts; expected quick, ")
     assert error.endswith("; did you mean 'faults'?\n")
 
 
-def test_the_skill_is_the_page_for_agents_under_a_head(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert 0 == main(["docs", "agents"])
+def test_the_skill_is_the_quick_guide_under_a_head(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert 0 == main(["docs", "quick"])
     page = capsys.readouterr().out
     assert 0 == main(["skill", "--write", str(tmp_path / "skills" / "mockserver")])
     written = tmp_path / "skills" / "mockserver" / "SKILL.md"
@@ -70,12 +70,12 @@ def test_the_skill_is_the_page_for_agents_under_a_head(tmp_path: Path, capsys: p
     assert written.read_text(encoding="utf-8") == json.loads(capsys.readouterr().out)["text"]
 
 
-def test_every_command_that_the_page_for_agents_names_exists(capsys: pytest.CaptureFixture[str]) -> None:
-    page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
+def test_every_command_that_the_quick_guide_names_exists(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (ROOT / "docs" / "quick.md").read_text(encoding="utf-8")
     commands = set(re.findall(r"`mockserver ([a-z][a-z-]*)", page))
-    topics = set(re.findall(r"mockserver docs ([a-z-]+)", page))
+    topics = set(re.findall(r"mockserver docs ([a-z-]+)|\| `([a-z-]+)` \|$", page, re.MULTILINE))
 
-    assert topics <= PAGES
+    assert {topic for found in topics for topic in found if topic} <= PAGES
     for name in sorted(commands):
         with pytest.raises(SystemExit) as end:
             main([name, "--help"])
@@ -93,6 +93,6 @@ def test_the_sites_llms_text_links_every_page() -> None:
 
 @pytest.mark.deep
 def test_an_installed_copy_prints_the_pages(installed: Path) -> None:
-    done = run(sys.executable, "-m", "mockserver", "docs", "agents", PYTHONPATH=str(installed))
+    done = run(sys.executable, "-m", "mockserver", "docs", "quick", PYTHONPATH=str(installed))
 
-    assert done.stdout.startswith("# For coding agents\n")
+    assert done.stdout.startswith("# Quick guide\n")

@@ -105,6 +105,7 @@ SAFE = {
     ("server.hosting.host", "publish", "urlsplit"): "a url that the setting has taken",
     ("server.hosting.shard", "read_shard", "int"): "at most three ASCII digits",
     ("cli.docs", "scenario_schema", "loads"): "the package's own schema",
+    ("cli.docs", "_seed_data", "loads"): "the package's own schema",
     ("contract.text", "printable", "decode"): "ASCII, escaped just before",
     ("server.http1.connection", "_printable", "decode"): "ASCII, escaped just before",
     ("core.operations.file_types", "archive", "decode"): "ASCII, checked just before",

@@ -321,7 +321,7 @@ def test_text_is_read_and_written_with_a_named_encoding() -> None:
 
 
 # What compares with seconds of the processor: figures of a page, and a test of the deep run.
-MEASURING = {"machine/planted.py", "server/test_dashboard.py", "test_portability.py"}
+MEASURING = {"server/test_dashboard.py", "test_portability.py"}
 CLOCKS = re.compile(r"\b(process_time|perf_counter|thread_time|timeit)\b")
 
 

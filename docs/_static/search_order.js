@@ -2,7 +2,7 @@
 var Scorer = {
   score: ([page, , , , score]) => {
     const isReference = page.startsWith("reference/");
-    const isList = ["architecture", "adding", "design", "testing", "choices", "conduct", "glossary"].includes(page) || /^(performance|explored)/.test(page);
+    const isList = ["architecture", "contributing", "choices", "conduct", "glossary", "performance"].includes(page);
     return score - (isReference ? 1000 : isList ? 500 : 0);
   },
   objNameMatch: 11, objPartialMatch: 6, objPrio: { 0: 15, 1: 5, 2: -5 }, objPrioDefault: 0,

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from mockserver._data import data_dir
 from mockserver.contract.choices import CHOICES, FAMILIES, Choice
-from mockserver.contract.choices.profiles import LEFT_OUT, PROFILES
+from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.effects import ALIASES, EFFECTS, of_group, schema_properties
 from mockserver.judge.client.rules import PARTS, RULES
 from mockserver.scenario import library
@@ -26,25 +26,52 @@ VALUE_SHAPES: Final = {
     "bytes-per-kind": "mapping of a kind of media to bytes",
     "duration": "or seconds, or a duration such as `1h`",
 }
+# What the choices concern, with the beginnings of their clauses' ids.
+_SUBJECTS: Final[Mapping[str, tuple[str, ...]]] = {
+    "every operation": ("auth.", "base."),
+    "`listTemplates`, `readTemplate`": ("templates.",),
+    "filters: `previewAudience`, `createCampaign`": ("filters.", "audience."),
+    "`createCampaign`": ("campaigns.name", "campaigns.platform", "campaigns.template"),
+    "`listCampaigns`, `readCampaign`, `readExecution`": ("campaigns.list", "campaigns.detail", "campaigns.status", "execution."),
+    "`startCampaign`": ("start.",),
+    "the sends of a campaign": ("send.",),
+    "`cancelCampaign`": ("cancel.",),
+    "`uploadMedia`": ("media.",),
+    "`listMessages`": ("messages.",),
+    "`createConnectionSession`, `readConnectionSession`, `readEntrypoint`, the hosted page": ("session.",),
+    "events": ("events.",),
+}  # fmt: skip
+_RULES: Final = "<!-- rules -->"  # where the page on conduct has them
+_SEED_DATA: Final = "<!-- seed data -->"  # where the page on scenarios has its fields
 _SHOWN_OF_RULES: Final = ("id", "severity", "clause", "line", "proof", "advice")
 
 
 def choices_page() -> str:
-    """Return the text of `docs/choices.md`: the families in the order of the tables, then the profiles."""
+    """Return the text of `docs/choices.md`: the choices by operation, then the families in the order of the tables."""
     contents = [
         f"- [{family.FAMILY}](#{family.FAMILY}): {len(family.CHOICES)} choices, {len(family.FIXED)} fixed decisions"
         for family in FAMILIES
     ]
-    left_out = _table(("choice", "why"), [f"| `{id}` | {_cell(why)} |" for id, why in LEFT_OUT.items()])
     parts = [
         _introduction("choices"),
+        "## By operation\n",
+        _by_subject(),
+        "## By family\n",
         *contents,
-        "- [profiles](#profiles)\n",
+        "",
         *map(_family, FAMILIES),
-        _introduction("profiles"),
-        _profile_table(),
     ]
-    return "\n".join([*parts, f"`hostile` leaves these at their defaults:\n\n{left_out}"])
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def _by_subject() -> str:
+    """Return the table of all choices by what they concern, with a link to each."""
+    rows = []
+    for subject, clauses in _SUBJECTS.items():
+        of_subject = [row.id for row in CHOICES.values() if any(id.startswith(clauses) for id in row.clauses)]
+        links = ", ".join(f"[{id}](#{id.lower()})" for id in of_subject)
+        rows.append(f"| {subject} | {links} |")
+    return _table(("operation", "choices"), rows)
 
 
 def _introduction(name: str) -> str:
@@ -54,45 +81,36 @@ def _introduction(name: str) -> str:
 def _family(family: ModuleType) -> str:
     rows = []
     for row in family.FIXED:
-        note = f" It {row.note}." if row.note else ""
-        effect = " Seed data or a scenario can change it." if row.kind == "effect" else ""
-        rows.append(f"| `{row.id}` | {_cell(row.decision)} | {_cell(f'{row.why}{effect}{note}')} |")
-    table = _table(("point", "decision", "why"), rows)
+        note = f"; it {row.note}" if row.note else ""
+        effect = "; seed data or a scenario can change it" if row.kind == "effect" else ""
+        rows.append(f"- `{row.id}`: {row.decision}{effect}{note}")
     head = f"## {family.FAMILY}\n\n{(family.__doc__ or '').strip()}\n"
-    return "\n".join([head, *map(_choice, family.CHOICES), f"### Fixed decisions: {family.FAMILY}\n", table])
+    return "\n".join([head, *map(_choice, family.CHOICES), f"### Fixed decisions: {family.FAMILY}\n", *rows, ""])
 
 
 def _choice(row: Choice) -> str:
-    options = [f"**`{each}`** (default)" if each == row.default else f"`{each}`" for each in row.options]
+    options = [_option(row, option) for option in row.options]
     if row.value:  # numbers: the default and the shape of other values
         shape = VALUE_SHAPES[row.value]
         options.append(
             shape if row.default in row.options else f"**`{json.dumps(row.default)}`** (default), or another {shape}"
         )
-    clauses = f"; {', '.join(f'`{each}`' for each in row.clauses)}" if row.clauses else ""
     meanings = "".join(f"  - `{option}`: {meaning}\n" for option, meaning in row.means.items())
+    sources = ", ".join([row.where, *(f"`{each}`" for each in row.clauses)])
     return (
         f"### `{row.id}`\n\n{row.question}\n\n"
         f"- options: {', '.join(options)}\n"
         f"{meanings}"
-        f"- why: {row.why}\n"
-        f"- default is {row.provenance}; {row.where}{clauses}\n"
+        f"- {row.provenance}: {row.why} ({sources})\n"
     )
 
 
-def _profile_table() -> str:
-    """Return the table of the choices that a profile sets, with the option of each profile."""
-    rows = [
-        f"| `{row.id}` | `{row.default}` | {_option_of('guide', row)} | {_option_of('hostile', row)} |"
-        for row in CHOICES.values()
-        if any(row.id in profile for profile in PROFILES.values())
-    ]
-    return _table(("choice", "literal", "guide", "hostile"), rows)
-
-
-def _option_of(profile: str, row: Choice) -> str:
-    option = PROFILES[profile].get(row.id, row.default)
-    return f"`{option}`" if option != row.default else ""
+def _option(row: Choice, option: str) -> str:
+    """Return an option with the profiles that select it instead of the default."""
+    if option == row.default:
+        return f"**`{option}`** (default)"
+    profiles = [name for name, chosen in PROFILES.items() if chosen.get(row.id) == option]
+    return f"`{option}` ({', '.join(profiles)})" if profiles else f"`{option}`"
 
 
 def _table(head: tuple[str, ...], rows: list[str]) -> str:
@@ -104,20 +122,14 @@ def _cell(text: str) -> str:
 
 
 def conduct_page() -> str:
-    """Return the text of `docs/conduct.md`."""
-    lines = [_introduction("conduct")]
+    """Return the text of `docs/conduct.md`: the rules, in place of the marker of its introduction."""
+    parts = ["## The rules\n"]
     for title, part in PARTS.items():
-        table_rows = []
-        for row in part:
-            cells = (f"`{row.id}`", str(row.severity), row.proof, f"`{row.clause}`, {row.line}", row.advice)
-            table_rows.append(f"| {' | '.join(map(_cell, cells))} |")
-        lines += [f"### {title}\n", _table(("rule", "severity", "proof", "clause", "advice"), table_rows)]
+        table_rows = [f"| `{row.id}` | {row.severity} | {_cell(row.advice)} |" for row in part]
+        parts += [f"### {title}\n", _table(("rule", "severity", "what a client does"), table_rows)]
     compared = [f"`{row.id}`" for row in RULES.values() if row.judge is None]
-    lines += [
-        "### Rules that one run cannot prove\n",
-        f"Only a comparison of two runs shows these: {', '.join(compared)}.\n",
-    ]
-    return "\n".join(lines)
+    parts.append(f"Only a [comparison of two runs](#compare-two-runs) shows these: {', '.join(compared)}.")
+    return _introduction("conduct").replace(_RULES, "\n".join(parts))
 
 
 def rows() -> list[dict[str, Any]]:
@@ -132,13 +144,25 @@ def line(row: Mapping[str, Any]) -> str:
 
 def scenarios_page() -> str:
     """Return the text of `docs/scenarios.md`."""
-    library_rows = [
-        f"| [{name}](../scenarios/{name}.yaml) | {library.document(name).get('summary', '')} |"
-        for name in library.paths()
+    library_lines = [
+        f"- [{name}](../scenarios/{name}.yaml): {library.document(name).get('summary', '')}" for name in library.paths()
     ]
-    count = f"{len(library_rows)} documents in `scenarios/`; `mockserver scenarios` lists them.\n"
-    parts = [*_effects(), "## The library\n", count, _table(("scenario", "summary"), library_rows)]
-    return "\n".join([_introduction("scenarios"), *parts])
+    count = f"{len(library_lines)} documents in `scenarios/`; `mockserver scenarios` lists them.\n"
+    parts = [*_effects(), "## The library\n", count, *library_lines, ""]
+    return "\n".join([_introduction("scenarios").replace(_SEED_DATA, _seed_data()), *parts])
+
+
+def _seed_data() -> str:
+    """Return the table of the kinds of seed data with their fields, as `schemas/scenario.json` has them."""
+    definitions = json.loads(scenario_schema())["$defs"]
+    rows = []
+    for kind in ("tenants", *list(definitions["given"]["properties"])[1:]):
+        record = definitions[kind.removesuffix("s")]
+        fields = [
+            f"**`{name}`**" if name in record.get("required", ()) else f"`{name}`" for name in record["properties"]
+        ]
+        rows.append(f"| `{kind}` | {', '.join(fields)} |")
+    return _table(("kind", "fields"), rows).rstrip("\n")
 
 
 def scenario_schema() -> str:

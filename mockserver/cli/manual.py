@@ -13,7 +13,7 @@ from mockserver._json import JSON
 from mockserver.cli.terminal import fit
 from mockserver.contract.text import closest_match_hint
 
-_AGENTS: Final = "agents"
+_QUICK_GUIDE: Final = "quick"
 _SKILL_HEAD: Final = """\
 ---
 name: mockserver
@@ -75,7 +75,7 @@ def print_docs(options: argparse.Namespace, out: TextIO) -> int:
 
 def print_skill(options: argparse.Namespace, out: TextIO) -> int:
     """Print the skill for coding agents, or write it to a folder."""
-    text = _SKILL_HEAD + _page(_AGENTS)
+    text = _SKILL_HEAD + _page(_QUICK_GUIDE)
     if options.write is None:
         _print(text, {"text": text}, options, out)
         return 0

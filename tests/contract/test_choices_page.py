@@ -10,7 +10,7 @@ import pytest
 from mockserver.cli import main
 from mockserver.cli.docs import choices_page
 from mockserver.contract.choices import CHOICES, FIXED
-from mockserver.contract.choices.profiles import LEFT_OUT, PROFILES
+from mockserver.contract.choices.profiles import PROFILES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "choices.md"
 
@@ -18,12 +18,6 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "choices.md"
 def section(heading: str) -> str:
     """The part of the page under this heading, down to the next one."""
     return choices_page().partition(f"{heading}\n")[2].partition("\n#")[0]
-
-
-def row(table: str, first: str) -> list[str]:
-    """The cells of the row that begins with this one."""
-    line = next(line for line in table.splitlines() if line.startswith(f"| `{first}` |"))
-    return [cell.strip(" `") for cell in line.strip("|").split(" | ")]
 
 
 def test_the_page_in_the_documentation_is_the_generated_one() -> None:
@@ -50,17 +44,26 @@ def test_a_choice_has_a_section_with_every_column_of_its_row() -> None:
     assert {} == {id: words for id, words in missing.items() if words}
 
 
-def test_a_fixed_decision_is_a_row_of_its_family() -> None:
+def test_a_fixed_decision_is_a_line_of_its_family() -> None:
     sections = {family: section(f"### Fixed decisions: {family}") for family in {row.family for row in FIXED.values()}}
 
-    rows = {row.id: f"| `{row.id}` | {row.decision.replace('|', chr(92) + '|')} | {row.why}" for row in FIXED.values()}
-    assert {} == {id: written for id, written in rows.items() if written not in sections[FIXED[id].family]}
+    assert [] == [row.id for row in FIXED.values() if f"- `{row.id}`: {row.decision}" not in sections[row.family]]
 
 
-def test_the_profiles_are_columns_of_one_table() -> None:
-    table = section("## Profiles")
+def test_an_option_shows_the_profiles_that_select_it() -> None:
+    shown = {
+        (profile, id): f"`{option}` ({profile}" in section(f"### `{id}`")
+        or f"`{option}` (guide, {profile})" in section(f"### `{id}`")
+        for profile, options in PROFILES.items()
+        for id, option in options.items()
+        if option != CHOICES[id].default
+    }
 
-    assert ["dual-status", "catalog", "guide", "guide"] == row(table, "dual-status")
-    assert ["success-status", "rest", "", "all-201"] == row(table, "success-status")
-    assert [] == [each for profile in PROFILES.values() for each in profile if f"| `{each}` |" not in table]
-    assert [] == [(id, why) for id, why in LEFT_OUT.items() if [id, why] != row(table, id)]
+    assert [] == [row for row, is_shown in shown.items() if not is_shown]
+    assert "**`catalog`** (default), `guide` (guide, hostile)" in section("### `dual-status`")
+
+
+def test_every_choice_is_in_the_table_by_operation() -> None:
+    table = section("## By operation")
+
+    assert [] == [id for id in CHOICES if f"[{id}](#{id.lower()})" not in table]

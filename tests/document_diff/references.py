@@ -14,7 +14,7 @@ from mockserver.judge.client.rules import RULES
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _FIELDS: Final = ROOT / "tests" / "contract" / "documented_fields.py"
-# The files that refer to lines; `docs/adding.md` names the commands that write the pages with them again.
+# The files that refer to lines; `docs/contributing.md` names the commands that write the pages with them again.
 FILES: Final = (
     ROOT / "mockserver" / "contract" / "clauses.yaml",
     *sorted((ROOT / "mockserver" / "contract" / "choices").glob("*.py")),

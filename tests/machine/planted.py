@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from time import process_time
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -65,12 +64,10 @@ ROUNDS = settings(
 
 
 class Found(NamedTuple):
-    """Result of a run: the failure or None, the examples before it and in all, and the processor time."""
+    """Result of a run: the failure or None, the number of examples, and the scenario that replays the failure."""
 
     failure: Exception | None
-    examples_needed: int
     examples: int
-    seconds: float
     scenario: dict[str, Any]
 
 
@@ -79,7 +76,7 @@ def hunt(
 ) -> Found:
     """Run its machine around a client with this bug, every invariant on."""
     base: Any = machine or (Receiving if bug in planted_receivers.BUGS else Campaigns)
-    counts: dict[str, Any] = {"made": 0, "first": 0, "scenario": {}}
+    counts: dict[str, Any] = {"made": 0, "scenario": {}}
 
     class Hunting(base):  # type: ignore[misc]
         def make_client(self) -> Any:
@@ -87,15 +84,13 @@ def hunt(
             return super().make_client()
 
         def _note_replay(self, failure: Exception) -> None:
-            counts["first"] = counts["first"] or counts["made"]
             counts["scenario"] = self.as_scenario("found", str(failure).partition("\n")[0])
             super()._note_replay(failure)
 
     Hunting.bug = bug
     failure: Exception | None = None
-    begun = process_time()
     try:
         Hunting.check(server, settings=rounds)
     except Exception as raised:  # noqa: BLE001 - any error of the client or the machine
         failure = raised
-    return Found(failure, counts["first"], counts["made"], process_time() - begun, counts["scenario"])
+    return Found(failure=failure, examples=counts["made"], scenario=counts["scenario"])

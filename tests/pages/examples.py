@@ -22,11 +22,9 @@ from tests.testing.conftest import COMPANY, PLUGIN, WITHOUT_CACHE, run_in_proces
 from tests.wheels import ROOT, attempt
 
 _ARGUMENTS = (*WITHOUT_CACHE, "-W", "error", "--strict-config", "--strict-markers", "--junit-xml=results.xml")
-_DJANGO = ("-p", "pytest_django.plugin")  # whose own name `COMPANY` blocks
+_ASYNCIO = ("-p", "pytest_asyncio.plugin")  # whose own name `COMPANY` blocks
 _REPORT = re.compile(r"^-+ mockserver(?:: \w+)? -+\n(.*)", re.MULTILINE | re.DOTALL)
 _DOTS = "..."
-# Fixtures of other libraries, each with the plugin that has it.
-_PLUGINS = {"requests_mock": "requests_mock.contrib._pytest_plugin", "httpserver": "pytest_httpserver.pytest_plugin"}
 _TEST = re.compile(r"^(?: {4})?(?:async )?def (test_\w+)", re.MULTILINE)
 
 
@@ -72,11 +70,10 @@ def run(example: Example, pytester: pytest.Pytester) -> Outcome:
         return _run_program(example.block, pytester)
     (pytester.path / "test_example.py").write_text(example.block.text, encoding="utf-8")
     if {"fails", "deep"} & example.block.markers.keys():
-        django = _DJANGO if "DJANGO_SETTINGS_MODULE" in example.files.get("pytest.ini", "") else ()
-        result = pytester.runpytest_subprocess(*PLUGIN, *COMPANY, *django, *_ARGUMENTS)
+        asyncio = _ASYNCIO if "asyncio_mode" in example.files.get("pytest.ini", "") else ()
+        result = pytester.runpytest_subprocess(*PLUGIN, *COMPANY, *asyncio, *_ARGUMENTS)
     else:
-        used = [plugin for name, plugin in _PLUGINS.items() if f"({name})" in example.block.text]
-        result = run_in_process(pytester, *(part for plugin in used for part in ("-p", plugin)), *_ARGUMENTS)
+        result = run_in_process(pytester, *_ARGUMENTS)
     results = pytester.path / "results.xml"
     cases = list(ElementTree.parse(results).iter("testcase")) if results.exists() else []
     failed = frozenset(_name(case) for case in cases if case.findall("failure") + case.findall("error"))

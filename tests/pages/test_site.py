@@ -1,7 +1,8 @@
-"""The settings of the site: the order of its search, and what a theme leaves out for people without a mouse."""
+"""The settings of the site: its navigation, the order of its search, and what a theme leaves out for people without a mouse."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docs import conf
@@ -23,3 +24,10 @@ def test_the_search_puts_guides_before_the_reference() -> None:
 
     assert str(conf.DOCS / "_static" / "search_order.js") == conf.html_search_scorer
     assert 'page.startsWith("reference/")' in order
+
+
+def test_the_navigation_has_every_page_once() -> None:
+    navigation = "\n".join(conf._navigation())
+
+    pages = {path.stem for path in conf.DOCS.glob("*.md")} - {"index"} | {"reference/index"}
+    assert sorted(pages) == sorted(re.findall(r"^/(.*)$", navigation, re.MULTILINE))

@@ -54,7 +54,7 @@ def test_the_page_on_the_control_plane_names_every_route() -> None:
 
 @pytest.mark.parametrize(
     ("command", "page"),
-    [("serve", "docs/other-languages.md"), ("probe", "docs/verify.md"), ("openapi", "docs/openapi.md")],
+    [("serve", "docs/other-languages.md"), ("probe", "docs/probe.md"), ("openapi", "docs/openapi.md")],
 )
 def test_the_page_on_a_command_names_its_options(command: str, page: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert [] == missing(page, options(command, capsys))
@@ -107,8 +107,8 @@ def test_each_feature_of_pytest_has_its_way_in_every_other_language() -> None:
     assert {"rules", "clock", "report of a failure", "replay of a failure", "signature", "coverage"} <= set(named)
 
 
-def test_the_pages_on_explore_name_everything_that_is_tried_and_every_option() -> None:
+def test_the_page_on_explore_names_everything_that_is_tried_and_every_option() -> None:
     options = [field.name for field in fields(ExploreOptions)]
 
-    assert [] == missing("docs/explore-placements.md", EXPLORED)
+    assert [] == missing("docs/explore.md", EXPLORED)
     assert [] == missing("docs/explore.md", options)

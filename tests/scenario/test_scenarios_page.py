@@ -18,11 +18,11 @@ def test_the_page_in_the_documentation_is_the_generated_one() -> None:
     assert PAGE.read_text(encoding="utf-8") == scenarios_page(), "write it again: mockserver scenarios --markdown"
 
 
-def test_every_effect_and_every_scenario_has_its_row() -> None:
+def test_every_effect_and_every_scenario_has_its_line() -> None:
     lines = scenarios_page().splitlines()
 
     assert [] == [name for name in EFFECTS if sum(line.startswith(f"| `{name}` |") for line in lines) != 1]
-    assert [] == [name for name in library.paths() if sum(line.startswith(f"| [{name}]") for line in lines) != 1]
+    assert [] == [name for name in library.paths() if sum(line.startswith(f"- [{name}]") for line in lines) != 1]
 
 
 def test_the_command_line_writes_the_page(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,6 @@ import re
 import sys
 import warnings
 from collections.abc import Mapping
-from itertools import starmap
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
@@ -45,7 +44,6 @@ class Row(NamedTuple):
         errors: The exceptions by which it reports a failure; any other is a crash.
         jitters: Its waits are drawn: two explorations must have the same report.
         is_alone: It replaces packages of others, and so has an environment of its own.
-        refuted: Findings that its reader could refute; there must be none.
     """
 
     name: str
@@ -59,7 +57,6 @@ class Row(NamedTuple):
     errors: tuple[str, ...]
     jitters: bool = False
     is_alone: bool = False
-    refuted: str = ""
 
 
 SESSION, CLIENT, SOCKET = "`requests_session()`", "`httpx_client()`", "its address"
@@ -175,21 +172,13 @@ def _counts(report: ExploreReport) -> dict[str, int]:
     return {f"{crash.get(row.verdict, '')}{row.cause}": row.count for row in report.findings}
 
 
-def _cell(what: str, count: int) -> str:
-    kind, _, name = what.rpartition(": ")
-    return f"{kind and f'{kind}: '}`{name}` {count}"
-
-
 def page() -> str:
     """Return the page on the clients."""
     lines = [
         "# Compatibility",
         "",
-        "Explore was run on the retry machinery of these published clients, each with three tasks: launch a campaign with an image, read a chat in pages, connect a channel and receive its event.",
-        "This page shows how to plug each one in, and what Explore finds in it.",
-        "`pytest -m clients` installs each client in the version of its row and compares.",
-        "",
-        "## How to plug it in",
+        "How to plug in published HTTP clients and their retries, and what each does with a lost answer and a 429.",
+        "`pytest -m clients` installs each client in the version of its row, and explores it.",
         "",
         "| client | version | reaches a sandbox by | sleep to replace | a start whose answer is lost | a 429 |",
         "| --- | --- | --- | --- | --- | --- |",
@@ -204,20 +193,8 @@ def page() -> str:
         "Replace `setTimeout` of Node by a function that sends `POST /_mock/clock/advance`.",
         "botocore is not in the table: it sends only operations of its own service models, and none of them fits this API.",
         "",
-        "## What Explore finds",
-        "",
-        "Each cell shows the findings of a task with the number of their placements.",
-        "The last column is for findings that a reader could refute; an entry there is a defect of this project.",
-        "",
-        "| client | launch | pages | connect | refuted |",
-        "| --- | --- | --- | --- | --- |",
-    ]
-    for row in ROWS:
-        cells = [", ".join(starmap(_cell, row.found[task].items())) or "nothing" for task in TASKS]
-        lines.append(f"| {row.name} | {' | '.join(cells)} | {row.refuted} |")
-    lines += [
-        "",
-        "`duplicate-start` and `blind-post-retry` are true for this API, which has no idempotency key: the `Idempotency-Key` that some clients send has no effect.",
+        "Where a start is repeated, Explore finds `duplicate-start` and `blind-post-retry`; where a client waits by its own policy, `ignore-retry-after`; where it has no timeout, `no-timeout`.",
+        "They are true for this API, which has no idempotency key: the `Idempotency-Key` that some clients send has no effect.",
         "[Conduct](conduct.md#the-rules) explains each rule.",
     ]
     return "\n".join(lines) + "\n"

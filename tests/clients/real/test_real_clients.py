@@ -22,10 +22,6 @@ def test_the_page_is_that_of_the_table() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "write it again: python -m tests.clients.real.table"
 
 
-def test_no_finding_can_be_refuted() -> None:
-    assert [] == [row.name for row in ROWS if row.refuted]
-
-
 class Environments:
     """
     Environments of published clients: one with all that can be together, and those that are needed beside it.
