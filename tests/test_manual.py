@@ -13,7 +13,11 @@ from docs import conf
 from mockserver.cli import main
 from tests.wheels import ROOT, run
 
-PAGES = {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"}
+PAGES = {
+    path.relative_to(ROOT / "docs").with_suffix("").as_posix()
+    for folder in ("docs", "docs/reference")
+    for path in (ROOT / folder).glob("*.md")
+} - {"index"}
 
 
 def test_the_list_has_every_page_with_what_it_shows(capsys: pytest.CaptureFixture[str]) -> None:
@@ -73,7 +77,7 @@ def test_the_skill_is_the_quick_guide_under_a_head(tmp_path: Path, capsys: pytes
 def test_every_command_that_the_quick_guide_names_exists(capsys: pytest.CaptureFixture[str]) -> None:
     page = (ROOT / "docs" / "quick.md").read_text(encoding="utf-8")
     commands = set(re.findall(r"`mockserver ([a-z][a-z-]*)", page))
-    topics = set(re.findall(r"mockserver docs ([a-z-]+)|\| `([a-z-]+)` \|$", page, re.MULTILINE))
+    topics = set(re.findall(r"mockserver docs ([a-z/-]+)|\| `([a-z-]+)` \|$", page, re.MULTILINE))
 
     assert {topic for found in topics for topic in found if topic} <= PAGES
     for name in sorted(commands):
@@ -86,7 +90,7 @@ def test_every_command_that_the_quick_guide_names_exists(capsys: pytest.CaptureF
 def test_the_sites_llms_text_links_every_page() -> None:
     text = conf.llms_text()
 
-    assert PAGES == set(re.findall(r"\]\(([\w-]+)\.html\)", text))
+    assert PAGES == set(re.findall(r"\]\(([\w/-]+)\.html\)", text))
     assert text.startswith("# mockserver\n\n> ")
     assert "<!--" not in text
 

@@ -24,6 +24,7 @@ def test_the_wheel_contains_only_the_package_and_its_data(built: Built) -> None:
     package = {name for name in built.checkout if name.startswith("mockserver/")}
     data = {f"mockserver/{name}" for name in built.checkout if name.startswith(DATA_FOLDERS)}
     pages = {f"mockserver/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "docs").glob("*.md")}
+    pages |= {f"mockserver/{path.relative_to(ROOT).as_posix()}" for path in (ROOT / "docs" / "reference").glob("*.md")}
     glue = {f"mockserver/{name}" for name in checkout_files("docs/glue")}
     others = {"mockserver/docs/.mockserver-data", "mockserver/docs/llms.txt"}
     metadata = {name for name in built.wheel_files if ".dist-info/" in name}

@@ -13,15 +13,16 @@ from typing import Any
 import pytest
 
 import mockserver
-from docs.reference import tables
-from docs.reference.schema_tables import load_schema
+from docs._reference import __main__ as reference
+from docs._reference import tables
+from docs._reference.schema_tables import load_schema
 from mockserver import cli
 from mockserver.cli.settings import SCENARIO, SETTINGS
 from mockserver.contract.effects import EFFECTS
 from mockserver.contract.errors import ERRORS
 from mockserver.server.control.routes import ROUTES
 from mockserver.testing import machine, strategies
-from tests.public_interface.python_names import PAGES, documented
+from tests.public_interface.python_names import documented
 from tests.wheels import run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -29,8 +30,8 @@ OPTION = re.compile(r"^  (--[a-z-]+)", re.MULTILINE)
 
 
 def page(name: str) -> str:
-    """A page of the reference as Sphinx reads it, with its generated tables."""
-    return tables.fill(PAGES[name])
+    """A page of the reference."""
+    return (reference.PAGES / f"{name}.md").read_text(encoding="utf-8")
 
 
 def without_docstring(objects: dict[str, Any]) -> Iterator[str]:
@@ -61,6 +62,12 @@ def environment_reads(source: str) -> set[str]:
     return {str(key.value) if isinstance(key, ast.Constant) else constants[ast.unparse(key)] for key in keys}
 
 
+def test_the_pages_are_as_the_command_writes_them() -> None:
+    assert [] == [page.name for page, text in reference.written() if text != page.read_text(encoding="utf-8")], (
+        "write them: python -m docs._reference"
+    )
+
+
 class Undocumented:
     """An example."""
 
@@ -81,7 +88,7 @@ def test_a_member_without_a_docstring_is_detected(monkeypatch: pytest.MonkeyPatc
 
 
 def test_every_documented_object_and_its_public_members_have_a_docstring() -> None:
-    assert [] == list(without_docstring(documented()))
+    assert [] == list(without_docstring({path: each.value for path, each in documented().items()}))
 
 
 def test_the_reference_has_every_public_name() -> None:
@@ -93,7 +100,8 @@ def test_the_reference_has_every_public_name() -> None:
 
 
 def test_a_page_names_tables_that_exist_and_every_table_has_its_page() -> None:
-    named = re.findall(r"^<!-- generated: (\S+) -->$", "\n".join(PAGES.values()), re.MULTILINE)
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in reference.SOURCES.glob("*.md"))
+    named = re.findall(r"^<!-- generated: (\S+) -->$", sources, re.MULTILINE)
 
     assert sorted(tables.TABLES) == sorted(named)
     with pytest.raises(ValueError, match="got the table 'nonsense'; expected one of"):

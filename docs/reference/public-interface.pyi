@@ -131,6 +131,7 @@ class EndUser:
     url: ...
 
 class Exchange(Generic[BodyT_co, AnswerT_co]):
+    def __init__(self, n: int, at: datetime, operation: str | None, method: str, path: str, query: Mapping[str, str], headers: Mapping[str, str], body: BodyT_co, status: int | None, body_received: Any, applied: bool, code: str | None, reason: str | None, fault: Mapping[str, Any] | None, cut_from_bytes: int | None = None) -> None: ...
     answer: AnswerT_co
     applied: bool
     at: datetime

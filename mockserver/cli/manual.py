@@ -21,8 +21,12 @@ description: Test code that calls the CRM gateway's HTTP API (campaigns, templat
 ---
 
 """
-_ROW: Final = re.compile(r"^\| (?P<links>.*\]\([\w-]+\.md\).*) \| (?P<shows>.*) \|$", re.MULTILINE)
-_LINK: Final = re.compile(r"\[([^\]]+)\]\(([\w-]+)\.md\)")
+_ROW: Final = re.compile(r"^\| (?P<links>.*\]\([\w/-]+\.md\).*) \| (?P<shows>.*) \|$", re.MULTILINE)
+_LINK: Final = re.compile(r"\[([^\]]+)\]\(([\w/-]+)\.md\)")
+_ENTRY: Final = re.compile(
+    r"^- \[([^\]]+)\]\(([\w-]+)\.md\): (.*)$", re.MULTILINE
+)  # of the front page of the reference
+_REFERENCE: Final = "reference/index"
 _MARKER: Final = re.compile(r"^<!-- .*? -->\n", re.MULTILINE)  # of the tests that run the pages' blocks
 
 
@@ -48,12 +52,14 @@ def add_skill_options(command: argparse.ArgumentParser) -> None:
 
 
 def topics() -> list[Topic]:
-    """Return the pages in the order of the front page, whose tables are their list."""
-    return [
-        Topic(topic, title, row["shows"])
-        for row in _ROW.finditer(_read("index"))
-        for title, topic in _LINK.findall(row["links"])
-    ]
+    """Return the pages in the order of the front page, whose tables are their list, and those of the reference after its own."""
+    listed: list[Topic] = []
+    for row in _ROW.finditer(_read("index")):
+        listed += [Topic(topic, title, row["shows"]) for title, topic in _LINK.findall(row["links"])]
+        if listed[-1].topic == _REFERENCE:
+            entries = _ENTRY.findall(_read(_REFERENCE))
+            listed += [Topic(f"reference/{name}", title, shows) for title, name, shows in entries]
+    return list({each.topic: each for each in listed}.values())
 
 
 def print_docs(options: argparse.Namespace, out: TextIO) -> int:

@@ -68,12 +68,12 @@ class Block(NamedTuple):
 
 
 def pages() -> list[str]:
-    """Every page, the generated ones too, relative to the checkout."""
+    """Every page but those of the reference, whose examples are those of the docstrings; relative to the checkout."""
     paths = [
         *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "AGENTS.md")),
-        *sorted((ROOT / "docs").rglob("*.md")),
+        *sorted((ROOT / "docs").glob("*.md")),
     ]
-    return [path.relative_to(ROOT).as_posix() for path in paths if "_build" not in path.parts]
+    return [path.relative_to(ROOT).as_posix() for path in paths]
 
 
 def read(page: str) -> str:

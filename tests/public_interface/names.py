@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import mockserver
-from docs.reference import tables
+from docs._reference import tables
 from mockserver import MockServer, cli, pytest_plugin
 from mockserver.cli.settings import SCENARIO, SETTINGS
 from mockserver.contract import clauses

@@ -2,55 +2,33 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-import griffe
+from docs._reference import python
+from docs._reference.__main__ import SOURCES
 
-ROOT = Path(__file__).resolve().parents[2]
-PAGES = {path.stem: path.read_text(encoding="utf-8") for path in (ROOT / "docs" / "reference").glob("*.md")}
-_DIRECTIVE = re.compile(r"^\.\. auto(?:class|exception|function|module):: ([\w.]+)(\(\))?", re.MULTILINE)
-_OF_NO_USER = frozenset(("__getattr__", "__hash__", "__post_init__", "__repr__", "__str__"))
+ROOT = python.ROOT
+_OF_NO_USER: Final = frozenset(("__getattr__", "__hash__", "__post_init__", "__repr__", "__str__"))
 
 
-def documented() -> dict[str, Any]:
-    """Return the objects that the reference documents, by import path; of a module those that `__all__` names."""
-    objects: dict[str, Any] = {}
-    for path, _ in _DIRECTIVE.findall("\n".join(PAGES.values())):
-        found = _imported(path)
-        if inspect.ismodule(found):
-            own = [name for name, value in vars(found).items() if getattr(value, "__module__", "") == path]
-            names = [name for name in getattr(found, "__all__", own) if not name.startswith("_")]
-            objects |= {f"{path}.{name}": getattr(found, name) for name in names if callable(getattr(found, name))}
-        else:
-            objects[path] = found
-    return objects
-
-
-def _imported(path: str) -> Any:
-    module, _, name = path.rpartition(".")
-    try:
-        return importlib.import_module(path)
-    except ImportError:
-        return getattr(importlib.import_module(module), name)
+def documented() -> dict[str, python.Documented]:
+    """Return what the reference documents, by import path."""
+    return python.documented("\n".join(path.read_text(encoding="utf-8") for path in sorted(SOURCES.glob("*.md"))))
 
 
 @cache
 def stub() -> str:
     """Return the signatures of the public functions, and of the public members of the public classes, as Python."""
-    package = griffe.load("mockserver", search_paths=[str(ROOT)])
-    objects = {path.rpartition(".")[2]: value.__module__ for path, value in documented().items()}
-    # The package makes these, as the empty signature of their directive shows.
-    made = {path.rpartition(".")[2] for path, empty in _DIRECTIVE.findall("\n".join(PAGES.values())) if empty}
+    objects: dict[str, python.Documented] = {}
+    for path, each in documented().items():
+        objects.setdefault(path.rpartition(".")[2], each)  # the calls of a sandbox and of a recording have one name
     texts = []
     for name in sorted(objects):
-        found = package[f"{objects[name].removeprefix('mockserver.')}.{name}"]
-        texts.append("\n".join(_class(found, has_constructor=name not in made) if found.is_class else _function(found)))
+        found = python.read(objects[name].value)
+        is_made = objects[name].is_made
+        texts.append("\n".join(_class(found, has_constructor=not is_made) if found.is_class else _function(found)))
     return "\n\n".join(texts) + "\n"
 
 
@@ -69,28 +47,9 @@ def _class(found: Any, *, has_constructor: bool) -> Iterator[str]:
 
 def _function(found: Any) -> Iterator[str]:
     yield from (f"@{kind}" for kind in ("classmethod", "staticmethod") if kind in found.labels)
-    is_composite = any(str(row.value).endswith("composite") for row in found.decorators)
-    parameters = list(found.parameters)[1 if is_composite else 0 :]  # Hypothesis passes the first one
+    own = [row for row in found.parameters if row.name in ("self", "cls")]
     returned = f" -> {found.returns}" if found.returns is not None else ""
-    yield f"{'async ' * ('async' in found.labels)}def {found.name}({_signature(parameters)}){returned}: ..."
-
-
-def _signature(parameters: list[griffe.Parameter]) -> str:
-    kinds = griffe.ParameterKind
-    parts = []
-    for place, row in enumerate(parameters):
-        before = parameters[place - 1].kind if place else None
-        if before is kinds.positional_only and row.kind is not before:
-            parts.append("/")
-        if row.kind is kinds.keyword_only and before not in (kinds.keyword_only, kinds.var_positional):
-            parts.append("*")
-        stars = "**" if row.kind is kinds.var_keyword else "*" * (row.kind is kinds.var_positional)
-        annotation = f": {row.annotation}" if row.annotation is not None else ""
-        default = f" = {row.default}" if row.default is not None and not stars else ""
-        parts.append(f"{stars}{row.name}{annotation}{default}")
-    if parameters and parameters[-1].kind is kinds.positional_only:
-        parts.append("/")
-    return ", ".join(parts)
+    yield f"{'async ' * ('async' in found.labels)}def {found.name}({python.signature([*own, *python.parameters_of(found)])}){returned}: ..."
 
 
 def _attribute(found: Any) -> Iterator[str]:

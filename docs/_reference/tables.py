@@ -1,8 +1,7 @@
 """
-Tables of the reference, generated from the code's own tables, schemas and parsers when the site is built.
+Tables of the reference, generated from the code's own tables, schemas and parsers.
 
-A page holds a line `<!-- generated: NAME -->` where the table `NAME` of `TABLES` belongs. Nothing generated is committed,
-so no page can disagree with the code, and a change of a docstring is a change of one file.
+A page holds a line `<!-- generated: NAME -->` where the table `NAME` of `TABLES` belongs.
 """
 
 from __future__ import annotations
@@ -10,14 +9,13 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
-import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from docs.reference.markdown import code, rows, sentence
-from docs.reference.schema_tables import (
+from docs._reference import python
+from docs._reference.markdown import code, rows, sentence
+from docs._reference.schema_tables import (
     fields,
     load_schema,
     meaning,
@@ -85,16 +83,18 @@ def _is_own(member: Any) -> bool:
 def sandbox_members() -> Iterator[str]:
     """Yield the members of `Sandbox` and of its parts, with the first sentence of each."""
     parts = {"clock": SandboxClock, "webhooks": Webhooks, "log": Log, "admin": Admin, "aio": Aio}
-    body = [
-        (f"{{py:obj}}`{name} <mockserver.Sandbox.{name}>`", first_sentence(member))
-        for name, member in members(Sandbox).items()
-    ]
+    body = [(_linked(name, Sandbox, name), first_sentence(member)) for name, member in members(Sandbox).items()]
     for part, owner in parts.items():
-        body += [
-            (f"{{py:obj}}`{part}.{name} <{owner.__module__}.{owner.__name__}.{name}>`", first_sentence(member))
-            for name, member in members(owner).items()
-        ]
+        own = members(owner).items()
+        body += [(_linked(f"{part}.{name}", owner, name), first_sentence(member)) for name, member in own]
     yield from rows(("member", "meaning"), body)
+
+
+def _linked(shown: str, owner: type, name: str) -> str:
+    """Return the name of a member as code; that of a method leads to its section."""
+    found = python.read(owner).all_members.get(name)
+    has_section = found is not None and found.is_function and found.docstring is not None
+    return f"[`{shown}`](#{f'{owner.__name__}{name}'.lower()})" if has_section else code(shown)
 
 
 def first_sentence(member: Any) -> str:
@@ -302,21 +302,6 @@ def environment() -> Iterator[str]:
     yield from rows(("variable", "meaning"), [(code(name), meaning) for name, meaning in ENVIRONMENT.items()])
 
 
-def public_interface() -> Iterator[str]:
-    """Yield a section for each kind of public name, from the committed lists."""
-    yield from (
-        "## Python",
-        "",
-        "```python",
-        Path(__file__).with_name("public-interface.pyi").read_text(encoding="utf-8"),
-        "```",
-        "",
-    )
-    _, *facts = Path(__file__).with_name("public-interface.txt").read_text(encoding="utf-8").splitlines()
-    for kind, lines in itertools.groupby(facts, lambda fact: fact.split()[0].rstrip(",")):
-        yield from (f"## Lines that begin with {kind}", "", "```text", *lines, "```", "")
-
-
 TABLES: Mapping[str, Callable[[], Iterator[str]]] = {
     "command-line": command_line,
     "effects": effect_arguments,
@@ -325,7 +310,6 @@ TABLES: Mapping[str, Callable[[], Iterator[str]]] = {
     "events": events,
     "machine-settings": machine_settings,
     "operations": operations,
-    "public-interface": public_interface,
     "pytest-fixtures": pytest_fixtures,
     "pytest-ini": pytest_ini,
     "pytest-markers": pytest_markers,
