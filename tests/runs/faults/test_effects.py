@@ -369,13 +369,40 @@ def canceled_and_left(sandbox: Sandbox) -> None:
     api.get(campaign)
 
 
-@pytest.mark.parametrize(("client", "fault"), [(until_canceled, "campaign-canceled"), (canceled_and_left, "stale")])
+def canceled_and_read_once(sandbox: Sandbox) -> None:
+    """Read the execution of a campaign once after its cancel; a read that fails is repeated."""
+    sandbox.apply(given=GIVEN)
+    api = Api(sandbox)
+    campaign = api.created("Natal")
+    execution = api.post(f"{campaign}/start")["executionId"]
+    api.post(f"{campaign}/cancel")
+    api.get(f"{campaign}/executions/{execution}")
+
+
+@pytest.mark.parametrize(
+    ("client", "fault"),
+    [(until_canceled, "campaign-canceled"), (canceled_and_left, "stale"), (canceled_and_read_once, "stale")],
+)
 def test_an_end_is_news_unless_the_client_has_caused_it(
     explore: Callable[..., ExploreReport], client: Callable[[Sandbox], object], fault: str
 ) -> None:
     report = explore(client, faults=(fault,))
 
     assert ([], True) == (silent(report), report.coverage.singles.tried > 0), report.text()
+
+
+def test_a_read_that_is_repeated_since_it_failed_polls_nothing(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
+        sandbox.apply(given=GIVEN)
+        api = Api(sandbox)
+        campaign = api.created("Natal")
+        api.post(f"{campaign}/start")
+        sandbox.sleep(120)
+        api.get(campaign)
+
+    report = explore(test, faults=("drop-before", "stale"), operations=("readCampaign",), pairs=10)
+
+    assert ([], True) == (silent(report), report.coverage.pairs.tried > 0), report.text()
 
 
 def test_a_receiver_that_refuses_an_event_reports_that_it_does_less(explore: Callable[..., ExploreReport]) -> None:

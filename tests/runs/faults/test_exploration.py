@@ -38,7 +38,7 @@ from mockserver.testing.runs.faults import (
     Placement,
 )
 from mockserver.testing.runs.faults.placements import ExploreStep
-from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS
+from mockserver.testing.runs.faults.tables import ACTS, BEFORE_ANSWER, DELIVERY_FAULTS, FAULTS
 from mockserver.testing.runs.in_process import RunInProcess
 from tests.runs.faults.planted import hunt
 from tests.runs.faults.working_day import canceling, connecting, ordinary_test, receiving
@@ -108,7 +108,8 @@ def test_every_act_and_every_fault_of_a_delivery_is_tried_where_it_has_an_object
         for name in names(mockserver_server.explore(test, faults=(*ACTS, *DELIVERY_FAULTS), choices=()))
     }
 
-    assert {*ACTS, *DELIVERY_FAULTS} == tried
+    # The events of these tests are caused by no call, so that none can come before its answer.
+    assert {*ACTS, *DELIVERY_FAULTS} - {BEFORE_ANSWER} == tried
 
 
 def test_an_entrypoint_is_removed_if_the_tenant_has_one(mockserver_server: MockServer) -> None:

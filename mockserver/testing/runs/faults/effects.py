@@ -59,12 +59,14 @@ class LastRead(NamedTuple):
 
     Attributes:
         status: The end of the record, if a read has shown it; else that of the last read, None if it failed.
+        campaign: The id of the campaign that its path names; empty for a session.
         call: The number of the last read.
-        reads: How many there were.
+        reads: How many were answered.
         is_outdated: The answer of the last read was outdated.
     """
 
     status: str | None
+    campaign: str
     call: int
     reads: int
     is_outdated: bool
@@ -218,7 +220,16 @@ def _polled(trace: Trace) -> Iterator[tuple[str, LastRead]]:
             statuses = [read.field("status") for read in reads]
             status = next((status for status in statuses if status in FINAL), statuses[-1])
             last = reads[-1]
-            yield record_id, LastRead(status, last.number, len(reads), is_outdated=OUTDATED in last.fault)
+            yield (
+                record_id,
+                LastRead(
+                    status=status,
+                    campaign=last.params.get("id", ""),
+                    call=last.number,
+                    reads=sum(read.succeeded for read in reads),
+                    is_outdated=OUTDATED in last.fault,
+                ),
+            )
 
 
 def may_do_less(clean: Caused, run: Caused, placement: Placement) -> bool:
@@ -264,7 +275,7 @@ def _stopped(clean: Caused, run: Caused) -> Iterator[Cause]:
         of_clean = clean.polled.get(record_id, read)
         is_answered = read.status is not None and max(of_clean.reads, read.reads) > 1
         is_draft = read.status == CAMPAIGN.initial and record_id not in started
-        is_left = record_id in cancelled or is_draft
+        is_left = read.campaign in cancelled or is_draft
         if is_answered and not is_left and of_clean.status in FINAL and read.status not in FINAL:
             what = _named(record_id, run.names)
             text = f"the client returned while {what} was still {read.status} at its last read (#{read.call})"
