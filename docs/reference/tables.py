@@ -118,9 +118,9 @@ def machine_settings() -> Iterator[str]:
 
 def effect_arguments() -> Iterator[str]:
     """Yield the effects by group, and the arguments of those that take an object."""
-    for group, title in (("wire", "On the wire"), ("state", "On the state"), ("delivery", "On deliveries")):
-        yield f"## {title}\n"
-        named = [effects.EFFECTS[name] for name in effects.of_group(group)]
+    for group in effects.GROUPS:
+        yield f"## {group.place.capitalize()}\n"
+        named = [effects.EFFECTS[name] for name in effects.of_group(group.name)]
         yield from rows(
             ("effect", "argument", "meaning"),
             [(code(row.name), code(row.argument), sentence(row.meaning)) for row in named],
