@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from mockserver.contract import schemas
-from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, FIELD_CLAUSES
+from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS
 from mockserver.contract.filters import FIELDS, OPERATORS, FieldType, statements
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.text import whole_number
@@ -61,7 +61,7 @@ def bodies(trace: Trace) -> Found:
 
 def _clauses_of(operation: str) -> frozenset[str]:
     """Return the clauses that every body of an operation is compared with."""
-    of_fields = {clause for (of, _), clause in FIELD_CLAUSES.items() if of == operation}
+    of_fields = {clause for _, clause in ENDPOINTS[operation].field_clauses}
     return _OF_BODIES.get(operation, frozenset()) | of_fields - {"audience.same-filters"}
 
 
@@ -78,7 +78,7 @@ def _problems(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, st
                 yield "session.no-extra", f"got the unknown property {field}"
             continue  # unknown-body-keys
         place = f"got {problem.pointer or 'the body'}; expected {problem.wanted}"
-        yield FIELD_CLAUSES.get((operation, field), ENDPOINTS[operation].clause), place
+        yield ENDPOINTS[operation].clause_of(field), place
         if operation == "createCampaign":
             yield "campaigns.validation", place
     url = body.get("returnUrl")
