@@ -28,7 +28,7 @@ from docs.reference.schema_tables import (
     value_type,
 )
 from mockserver import Sandbox, cli, pytest_plugin
-from mockserver.cli.settings import SCENARIO, SETTINGS
+from mockserver._settings import SERVER
 from mockserver.contract import effects
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.errors import ERRORS
@@ -45,7 +45,7 @@ PACKAGES = ("mockserver.",)  # members of other packages, which a class inherits
 ENVIRONMENT = {
     "GITHUB_STEP_SUMMARY": "Set by GitHub Actions. With `--mockserver-trace` the plugin appends the failed tests that have a trace to this Markdown file.",
     "MOCKSERVER_KEY": "The secret key for `mockserver probe`, instead of `--key`, which other users of the machine can see.",
-    **{setting.variable: f"For `serve` and `play`: {setting.help}." for setting in (SCENARIO, *SETTINGS)},
+    **{setting.variable: f"For `serve` and `play`: {setting.help}." for setting in SERVER},
     "PYTEST_CURRENT_TEST": "Set by pytest. The plugin reads it to assign sandboxes to the test that creates them.",
     "PYTEST_XDIST_WORKER": "Set by pytest-xdist. State machines store their failures in a folder of this name, so that workers do not overwrite each other's.",
 }
