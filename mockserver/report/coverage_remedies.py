@@ -105,7 +105,7 @@ def remedy(dimension: Dimension, item: str) -> Remedy:
 
 
 def _operation(operation: str) -> Remedy:
-    return _UPLOAD if operation == "uploadMedia" else _call(operation, _BODIES.get(operation))
+    return _UPLOAD if ENDPOINTS[operation].body == "multipart" else _call(operation, _BODIES.get(operation))
 
 
 def _answer(item: str) -> Remedy:
