@@ -25,9 +25,18 @@ def _default(setting: Setting) -> str:
 
 def suite_table() -> str:
     """The settings of a suite: names, values, meanings, defaults, and the places of each."""
+    return _suite_table(SUITE)
+
+
+def coverage_table() -> str:
+    """Those of them that are about coverage."""
+    return _suite_table(row for row in SUITE if row.name.startswith("cov"))
+
+
+def _suite_table(settings: Iterable[Setting]) -> str:
     rows = (
         (f"`{row.attribute}`", f"`{row.metavar or 'flag'}`", row.words, _default(row), ", ".join(row.places))
-        for row in SUITE
+        for row in settings
     )
     return _table(("setting", "value", "meaning", "default", "where"), rows)
 
@@ -43,6 +52,7 @@ def server_table() -> str:
 
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "pytest-settings.md": suite_table,
+    "coverage.md": coverage_table,
     "other-languages.md": server_table,
 }
 
