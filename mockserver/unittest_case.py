@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+from mockserver._settings import READS_MAX
 from mockserver.testing.report.notes import add_notes
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 from mockserver.testing.setting_checks import checked_reads_limit
-from mockserver.testing.settings import READS_MAX
 
 if TYPE_CHECKING:
     from mockserver.judge.coverage.coverage import Coverage

@@ -27,7 +27,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from mockserver import Sandbox
-from mockserver.cli.settings import SCENARIO, SETTINGS
+from mockserver._settings import SERVER
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.host import SandboxHost
 from mockserver.version import VERSION
@@ -42,7 +42,7 @@ PORT = 6066
 USER = 10001
 STOP_SECONDS = 1.0
 DEADLINE_SECONDS = 30
-VARIABLES = {setting.variable for setting in (SCENARIO, *SETTINGS)}
+VARIABLES = {setting.variable for setting in SERVER}
 
 
 def instructions() -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ import pytest
 PACKAGE = Path(__file__).resolve().parents[1] / "mockserver"
 # Packages in levels: a module may import from its own package, and from packages of an earlier level.
 TOP = (
-    ("version", "_collision", "_commands", "_data", "_files", "_json", "_templates"), ("contract",), ("core",), ("scenario", "wire"), ("trace",), ("judge", "probe"), ("report",), ("server",), ("testing",),
+    ("version", "_collision", "_commands", "_data", "_files", "_json", "_templates"), ("contract",), ("_settings", "core"), ("scenario", "wire"), ("trace",), ("judge", "probe"), ("report",), ("server",), ("testing",),
     ("unittest_case",), ("pytest_plugin",), ("cli",), ("__init__", "__main__"),
 )  # fmt: skip
 CORE = (

@@ -17,7 +17,7 @@ from docs._reference import __main__ as reference
 from docs._reference import tables
 from docs._reference.schema_tables import load_schema
 from mockserver import cli
-from mockserver.cli.settings import SCENARIO, SETTINGS
+from mockserver._settings import SERVER
 from mockserver.contract.effects import EFFECTS
 from mockserver.contract.errors import ERRORS
 from mockserver.server.control.routes import ROUTES
@@ -170,7 +170,7 @@ def test_a_read_of_the_environment_is_detected() -> None:
 def test_the_reference_has_every_environment_variable_that_the_package_reads() -> None:
     files = (ROOT / "mockserver").rglob("*.py")
     read = set().union(*(environment_reads(path.read_text(encoding="utf-8")) for path in files))
-    read |= {setting.variable for setting in (SCENARIO, *SETTINGS)}
+    read |= {setting.variable for setting in SERVER}
 
     assert read == tables.ENVIRONMENT.keys()
     assert [] == [name for name in read if f"| `{name}` |" not in page("command-line")]

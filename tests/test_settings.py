@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
+from mockserver._settings import SERVER
 from mockserver.cli import build_parser, main
 from mockserver.cli.serve import _connection_limits, _create_host, _limits
-from mockserver.cli.settings import SCENARIO, SETTINGS, resolve, token_of
+from mockserver.cli.settings import default_of, resolve, token_of
 from mockserver.core.instants import SECOND
 from mockserver.server.hosting.limits import BEYOND_LOOPBACK, ServerLimits
 from mockserver.server.hosting.shard import Shard
@@ -40,11 +41,11 @@ VALUES = {
 
 def parsed(*arguments: str, **environ: str) -> argparse.Namespace:
     options = build_parser().parse_args(["serve", *arguments])
-    resolve(options, SCENARIO, *SETTINGS, environ={f"MOCKSERVER_{name}": value for name, value in environ.items()})
+    resolve(options, *SERVER, environ={f"MOCKSERVER_{name}": value for name, value in environ.items()})
     return options
 
 
-@pytest.mark.parametrize("setting", [SCENARIO, *SETTINGS], ids=lambda setting: setting.name)
+@pytest.mark.parametrize("setting", SERVER, ids=lambda setting: setting.name)
 def test_a_variable_sets_what_its_option_sets(setting: Any) -> None:
     variable = setting.variable.removeprefix("MOCKSERVER_")
     expected: object
@@ -56,7 +57,7 @@ def test_a_variable_sets_what_its_option_sets(setting: Any) -> None:
         by_option, by_variable = parsed(f"--{setting.name}", text), parsed(**{variable: text})
 
     assert expected == getattr(by_option, setting.attribute) == getattr(by_variable, setting.attribute)
-    assert setting.default == getattr(parsed(), setting.attribute)
+    assert default_of(setting) == getattr(parsed(), setting.attribute)
 
 
 def test_each_start_of_a_shard_has_ids_of_its_own() -> None:

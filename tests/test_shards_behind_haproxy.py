@@ -19,7 +19,7 @@ import requests
 from ruamel.yaml import YAML
 
 from mockserver import Sandbox
-from mockserver.cli.settings import SETTINGS
+from mockserver._settings import SERVER
 from mockserver.testing.remote import RemoteServer
 from mockserver.testing.rules.builder import ActiveRule, RuleBuilder
 from tests.harness.waiting import wait_until
@@ -289,7 +289,7 @@ def test_the_ordinal_of_a_pod_is_its_shard() -> None:
     assert SHARDS == pods["replicas"]
     assert f"$(ORDINAL)/{SHARDS}" == variables["MOCKSERVER_SHARD"]
     assert "metadata.labels['apps.kubernetes.io/pod-index']" == variables.pop("ORDINAL")["fieldRef"]["fieldPath"]
-    assert variables.keys() <= {setting.variable for setting in SETTINGS}
+    assert variables.keys() <= {setting.variable for setting in SERVER}
 
 
 def test_the_proxy_in_the_manifests_routes_as_the_file_does_to_the_pods_by_name() -> None:

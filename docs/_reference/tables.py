@@ -26,7 +26,7 @@ from docs._reference.schema_tables import (
     value_type,
 )
 from mockserver import Sandbox, cli, pytest_plugin
-from mockserver.cli.settings import SCENARIO, SETTINGS
+from mockserver._settings import SERVER
 from mockserver.contract import effects
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.errors import ERRORS
@@ -43,7 +43,7 @@ PACKAGES = ("mockserver.",)  # members of other packages, which a class inherits
 ENVIRONMENT = {
     "GITHUB_STEP_SUMMARY": "Set by GitHub Actions. With `--mockserver-trace` the plugin appends the failed tests that have a trace to this Markdown file.",
     "MOCKSERVER_KEY": "The secret key for `mockserver probe`, instead of `--key`, which other users of the machine can see.",
-    **{setting.variable: f"For `serve` and `play`: {setting.help}." for setting in (SCENARIO, *SETTINGS)},
+    **{setting.variable: f"For `serve` and `play`: {setting.help}." for setting in SERVER},
     "PYTEST_CURRENT_TEST": "Set by pytest. The plugin reads it to assign sandboxes to the test that creates them.",
     "PYTEST_XDIST_WORKER": "Set by pytest-xdist. State machines store their failures in a folder of this name, so that workers do not overwrite each other's.",
 }
@@ -118,9 +118,9 @@ def machine_settings() -> Iterator[str]:
 
 def effect_arguments() -> Iterator[str]:
     """Yield the effects by group, and the arguments of those that take an object."""
-    for group, title in (("wire", "On the wire"), ("state", "On the state"), ("delivery", "On deliveries")):
-        yield f"## {title}\n"
-        named = [effects.EFFECTS[name] for name in effects.of_group(group)]
+    for group in effects.GROUPS:
+        yield f"## {group.place.capitalize()}\n"
+        named = [effects.EFFECTS[name] for name in effects.of_group(group.name)]
         yield from rows(
             ("effect", "argument", "meaning"),
             [(code(row.name), code(row.argument), sentence(row.meaning)) for row in named],

@@ -15,7 +15,7 @@ from typing import Any, Final
 from mockserver._data import data_dir
 from mockserver.contract.choices import CHOICES, FAMILIES, Choice
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.contract.effects import ALIASES, EFFECTS, of_group, schema_properties
+from mockserver.contract.effects import ALIASES, EFFECTS, GROUPS, of_group, schema_properties
 from mockserver.judge.client.rules import PARTS, RULES
 from mockserver.scenario import library
 
@@ -166,12 +166,9 @@ def _seed_data() -> str:
 
 
 def scenario_schema() -> str:
-    """Return the text of `schemas/scenario.json`, with the effects as their rows in `contract/effects.py` define them."""
+    """Return the text of `schemas/scenario.json`, with the effects as their rows in `contract/effects` define them."""
     schema = json.loads((data_dir("schemas") / "scenario.json").read_text(encoding="utf-8"))
-    effects = schema["$defs"]["effects"]
-    properties = effects["properties"] | dict(schema_properties())
-    first = [*of_group("wire"), *of_group("state"), *of_group("delivery"), *ALIASES]
-    effects = effects | {"properties": {name: properties[name] for name in first}}
+    effects = schema["$defs"]["effects"] | {"properties": dict(schema_properties())}
     return (
         json.dumps(
             schema | {"$defs": schema["$defs"] | {"effects": effects}}, indent=2, ensure_ascii=False, default=dict
@@ -181,21 +178,12 @@ def scenario_schema() -> str:
 
 
 def _effects() -> Iterator[str]:
-    groups = (
-        ("wire", "on the wire", "These change what the client receives, and when."),
-        (
-            "state",
-            "on the state",
-            "These change the service itself: records, keys, settings, choices, time.",
-        ),
-        ("delivery", "on deliveries", "This changes what a receiver of webhooks gets."),
-    )
-    for group, title, sentence in groups:
-        yield f"## Effects {title}\n"
-        yield f"{sentence}\n"
+    for group in GROUPS:
+        yield f"## Effects {group.place}\n"
+        yield f"{group.meaning}\n"
         yield "| effect | argument | meaning |"
         yield "| --- | --- | --- |"
-        for name in of_group(group):
+        for name in of_group(group.name):
             row = EFFECTS[name]
             yield f"| `{name}` | `{row.argument.replace('|', chr(92) + '|')}` | {row.meaning} |"
         yield ""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from mockserver._json import JSON
+from mockserver._settings import SERVER
 from mockserver.cli import serve as serving
 from mockserver.cli import settings
 from mockserver.cli.terminal import fit
@@ -19,12 +20,12 @@ if TYPE_CHECKING:
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `open`; the settings of `serve` that it does not have follow from the environment."""
-    command.set_defaults(**{setting.attribute: None for setting in (settings.SCENARIO, *settings.SETTINGS)})
+    command.set_defaults(**{setting.attribute: None for setting in SERVER})
     help_text = "trace of a test, or a document that repeats a run"
     command.add_argument("file", type=Path, metavar="FILE", help=help_text)
     help_text = "number of the call after which the state is served (default: the end of the run)"
     command.add_argument("--at", type=int, metavar="CALL", help=help_text)
-    settings.add_options(command, *(setting for setting in settings.SETTINGS if setting.name == "port"))
+    settings.add_options(command, *(setting for setting in SERVER if setting.name == "port"))
 
 
 def open_file(options: argparse.Namespace, out: TextIO) -> int:

@@ -6,10 +6,10 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from mockserver.contract.effects.descriptions import describe_rule
 from mockserver.contract.text import printable
 from mockserver.core.instants import format_exact
 from mockserver.core.state.rule_set import describe_rules
-from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.wire.response import redactor
 

@@ -125,7 +125,7 @@ def _given(recording: Trace, key: str | None, begin: str, comments: list[str]) -
     new = [entrypoint.get("id") for entrypoint in connected if isinstance(entrypoint, dict)]
     comments += [f"session {id}: a scenario has no sessions" for id in sorted(sessions) if not sessions[id].is_new]
     seeded = _campaigns(campaigns, executions, begin, comments)
-    read = [call.params["chatId"] for call in recording.of("listMessages") if call.succeeded and call.key == key]
+    read = [call.params["chatId"] for call in recording.lists_of("message") if call.succeeded and call.key == key]
     chats: list[JSON] = [{"id": id} for id in dict.fromkeys(read)]
     if any("executionId" in entry for entry in seeded):
         chats += [{} for _ in range(len(chats), _CHATS_OF_A_RUN)]

@@ -17,8 +17,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from mockserver._settings import SERVER
 from mockserver.cli.lifetime import ready_file, stop_signals, watch_parent
-from mockserver.cli.settings import OFF, SCENARIO, SETTINGS, add_options, is_exposed, resolve, token_of
+from mockserver.cli.settings import OFF, add_options, is_exposed, resolve, token_of
 from mockserver.cli.terminal import columns, fit
 from mockserver.contract.text import json_value
 from mockserver.version import VERSION
@@ -39,13 +40,13 @@ _FINISH_SECONDS = 0.5
 
 def add_serve_options(serve: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver serve`."""
-    add_options(serve, SCENARIO, *SETTINGS)
+    add_options(serve, *SERVER)
 
 
 def add_play_options(play: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver play`."""
     play.add_argument("scenario", metavar="NAME|FILE", help="a scenario of the library, or a YAML or JSON file")
-    add_options(play, *SETTINGS)
+    add_options(play, *(setting for setting in SERVER if setting.name != "scenario"))
 
 
 def play(options: argparse.Namespace, out: TextIO) -> int:
@@ -53,7 +54,7 @@ def play(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.cli.play_log import PlayLog
     from mockserver.server.log import LogWriter
 
-    resolve(options, SCENARIO, *SETTINGS)
+    resolve(options, *SERVER)
     document = load_scenario(options.scenario)
     with LogWriter(out, _dropped_text) as writer:
         log = PlayLog(lambda line: writer.write(fit(line, out) + "\n"), columns(out))
@@ -79,7 +80,7 @@ def serve(
     """
     from mockserver.server.log import unblocked_stderr
 
-    resolve(options, SCENARIO, *SETTINGS)
+    resolve(options, *SERVER)
     dropped = _dropped_json if options.log_format == "json" else _dropped_text
     with (
         _stopped_by_signals(stop_signals()),

@@ -13,18 +13,15 @@ import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 from urllib.parse import urlsplit
 
+from mockserver._settings import GROUPS, PREFIX, SERVER, Setting
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.contract.text import closest_match, closest_match_hint, did_you_mean, whole_number
-from mockserver.core.instants import SECOND
 from mockserver.core.webhooks.url_policy import host_name
 from mockserver.server.hosting.shard import read_shard
 
-PREFIX: Final = "MOCKSERVER_"
-DEFAULT_PORT: Final = 5055
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 OFF: Final = 0  # of a limit
 # Of `mockserver probe`, and of clients.
@@ -37,37 +34,6 @@ _FACTORS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _TOKEN_CHARS_MIN = 8
 _SIZE_MIN: Final = 10**6  # the memory of a few sandboxes without data, or one small upload
 _BINARY_FACTORS: Final = {"ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
-
-
-class Setting(NamedTuple):
-    """
-    One setting, `--NAME` and `MOCKSERVER_NAME`.
-
-    Attributes:
-        name: of the option, without its dashes.
-        read: returns the value of a text, or raises ValueError with what is expected.
-        default: None for one that follows from other settings, or is absent.
-        help: of the option.
-        metavar: of the option; None for one that needs none.
-        form: `one` value, a `flag`, or `many` values, which a variable separates by `;` or line ends.
-    """
-
-    name: str
-    read: Callable[[str], Any]
-    default: Any
-    help: str
-    metavar: str | None = None
-    form: str = "one"
-
-    @property
-    def variable(self) -> str:
-        """The environment variable."""
-        return PREFIX + self.name.upper().replace("-", "_")
-
-    @property
-    def attribute(self) -> str:
-        """The name in the parsed options."""
-        return self.name.replace("-", "_")
 
 
 def _whole(text: str) -> int:
@@ -128,67 +94,41 @@ def _url(text: str) -> str:
     return text.rstrip("/")
 
 
-# fmt: off
-SETTINGS: Final[tuple[Setting, ...]] = (
-    Setting("host", _some_text, "127.0.0.1", "address to listen on; one beyond loopback requires a token (default: 127.0.0.1)"),
-    Setting("port", _whole, DEFAULT_PORT, f"port to listen on, 0 for a free one (default: {DEFAULT_PORT})"),
-    Setting(name="public-url", read=_url, default=None, help="address by which clients reach the server through a proxy; answers to them contain it", metavar="URL"),
-    Setting(name="allow-host", read=host_name, default=[], help="another name by which clients may address a server on loopback; may be repeated", metavar="NAME", form="many"),
-    Setting(name="choose", read=str, default=[], help="select the option of a choice; may be repeated", metavar="ID=OPTION", form="many"),
-    Setting(name="profile", read=str, default=None, help="select options by a profile: literal (every default), guide, hostile, or a file with `choices`", metavar="NAME|FILE"),
-    Setting(name="freeze", read=str, default=None, help="freeze the clock at this instant, such as 2026-03-01T12:00:00Z (default: it follows the computer's)", metavar="INSTANT"),
-    Setting("seed", _whole, None, "seed of ids, keys and tokens (default: 0; random beyond loopback)"),
-    Setting("token", str, None, "token that the control plane requires (default: none; generated beyond loopback)"),
-    Setting(name="token-file", read=_some_text, default=None, help="file that contains the token", metavar="FILE"),
-    Setting(name="max-sandboxes", read=_limit(whole_number, "a whole number from 1"), default=None,
-            help="maximum of open sandboxes that clients create (default: off; 10000 beyond loopback)", metavar="COUNT"),
-    Setting(name="idle", read=_limit(parse_duration, "a duration such as 30m"), default=None,
-            help="end a sandbox that has no call for this real time (default: off; 30m beyond loopback)", metavar="DURATION"),
-    Setting(name="age", read=_limit(parse_duration, "a duration such as 6h"), default=None,
-            help="end a sandbox this real time after its creation (default: off; 6h beyond loopback)", metavar="DURATION"),
-    Setting(name="memory", read=_limit(_large_size, "a size of at least 1MB such as 2GB, 512MB or 1GiB"), default=None,
-            help="maximum of the estimated memory of all sandboxes (default: off; 2GB beyond loopback)", metavar="SIZE"),
-    Setting(name="head-timeout", read=_limit(parse_duration, "a duration such as 10s"), default=10 * SECOND,
-            help="refuse a request whose head is not whole after this real time (default: 10s)", metavar="DURATION"),
-    Setting(name="min-body-rate", read=_limit(whole_number, "a whole number of bytes from 1"), default=256,
-            help="refuse a body of which fewer bytes arrive each second, on average over 30 s (default: 256)", metavar="BYTES"),
-    Setting(name="max-connections", read=_limit(whole_number, "a whole number from 1"), default=16_384,
-            help="maximum of open connections, fewer if the process has few descriptors (default: 16384)", metavar="COUNT"),
-    Setting(name="max-bodies", read=_limit(_large_size, "a size of at least 1MB such as 1GB, 512MB or 1GiB"), default=1_000_000_000,
-            help="maximum of the bodies of more than 64 KiB that are not answered yet (default: 1GB)", metavar="SIZE"),
-    Setting("behind-proxy", _flag, False,
-            "serve other machines through a proxy: token, limits and random seeds as beyond loopback", form="flag"),
-    Setting(name="drain", read=_limit(parse_duration, "a duration such as 10m"), default=None,
-            help="at SIGTERM wait at most this long for the end of the sandboxes, and create none (default: off)", metavar="DURATION"),
-    Setting(name="shard", read=read_shard, default=None, help="which of several servers behind a proxy this one is, as NUMBER/COUNT, such as 0/2 (default: none)", metavar="SHARD"),
-    Setting("strict", _flag, False, "check every response against its schema", form="flag"),
-    Setting("no-reason-header", _flag, False, "omit the response header X-Mock-Reason", form="flag"),
-    Setting(name="allow-webhook-host", read=host_name, default=[], help="allow webhooks to this host, on loopback in addition to this machine; may be repeated", metavar="HOST", form="many"),
-    Setting("cors", _flag, False, "let pages of other origins on this machine send requests (CORS)", form="flag"),
-    Setting(name="ready-file", read=_some_text, default=None, help="write the address and the keys as JSON once the server listens; removed at its end", metavar="FILE"),
-    Setting(name="failures-dir", read=_some_text, default=None, help="folder for the replay document, HAR, trace and report of each sandbox that its client ends as failed (default: none)", metavar="FOLDER"),
-    Setting(name="coverage", read=_some_text, default=None, help="write what all sandboxes have covered to this file at the end, for `mockserver coverage` (default: none)", metavar="FILE"),
-    Setting("exit-with-parent", _flag, False, "end when the process that started this one ends", form="flag"),
-    Setting(name="journal-max-entries", read=_whole, default=JOURNAL_MAX_ENTRIES,
-            help=f"maximum of exchanges in the journal of a sandbox (default: {JOURNAL_MAX_ENTRIES})", metavar="COUNT"),
-    Setting(name="journal-max-bytes", read=_whole, default=JOURNAL_MAX_BYTES,
-            help=f"maximum of their bytes; the oldest are removed first (default: {JOURNAL_MAX_BYTES})", metavar="BYTES"),
-    Setting(name="log-format", read=_log_format, default="text", help="format of the log on standard error, one line per call: text, json or off (default: text); with json the "
-            "start line is JSON too", metavar="FORMAT"),
+# How a text is read, by the type of the setting.
+_READERS: Final[Mapping[str, Callable[[str], Any]]] = MappingProxyType(
+    {
+        "any text": str,
+        "text": _some_text,
+        "flag": _flag,
+        "whole number": _whole,
+        "count": _limit(whole_number, "a whole number from 1"),
+        "byte count": _limit(whole_number, "a whole number of bytes from 1"),
+        "host name": host_name,
+        "url": _url,
+        "log format": _log_format,
+        "shard": read_shard,
+    }
 )
-_GROUPS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({  # of the help, by their titles
-    "data and behaviour": ("scenario", "choose", "profile", "freeze", "seed", "strict", "no-reason-header"),
-    "address": ("host", "port", "public-url", "behind-proxy", "shard"),
-    "access": ("allow-host", "token", "token-file", "allow-webhook-host", "cors"),
-    "sandboxes": ("max-sandboxes", "idle", "age", "memory", "journal-max-entries", "journal-max-bytes"),
-    "connections": ("head-timeout", "min-body-rate", "max-connections", "max-bodies"),
-    "start and end": ("ready-file", "exit-with-parent", "drain"),
-    "files and log": ("failures-dir", "coverage", "log-format"),
-})
 _UNGROUPED_MAX: Final = 8
 _EPILOG: Final = "An option can be an environment variable instead: MOCKSERVER_PORT is --port, MOCKSERVER_ALLOW_HOST is --allow-host."
-SCENARIO: Final = Setting(name="scenario", read=str, default="demo", help="data and rules at the start (default: demo)", metavar="NAME|FILE")
-# fmt: on
+
+
+def read(setting: Setting, text: str) -> Any:
+    """Return the value of a text; ValueError with what is expected."""
+    if setting.type == "duration":
+        return _limit(parse_duration, f"a duration such as {setting.example}")(text)
+    if setting.type == "size":
+        return _limit(_large_size, f"a size of at least 1MB such as {setting.example}, 512MB or 1GiB")(text)
+    return _READERS[setting.type](text)
+
+
+def default_of(setting: Setting) -> Any:
+    """Return the value of a setting that is not set; None for one that follows from others, or is absent."""
+    if setting.form == "many":
+        return []
+    if setting.form == "flag":
+        return False
+    return None if setting.default is None else read(setting, setting.default)
 
 
 def add_options(command: argparse.ArgumentParser, *settings: Setting) -> None:
@@ -196,8 +136,7 @@ def add_options(command: argparse.ArgumentParser, *settings: Setting) -> None:
     command.epilog = _EPILOG
     groups: dict[str, Any] = {}
     if len(settings) > _UNGROUPED_MAX:
-        for title, names in _GROUPS.items():
-            groups |= dict.fromkeys(names, command.add_argument_group(title))
+        groups = {title: command.add_argument_group(title) for title in GROUPS}
     for setting in settings:
         own: dict[str, Any] = {"help": setting.help, "default": None}
         if setting.form == "flag":
@@ -206,17 +145,17 @@ def add_options(command: argparse.ArgumentParser, *settings: Setting) -> None:
             own["type"] = _argument(setting)
             own |= {"metavar": setting.metavar} if setting.metavar else {}
             own |= {"action": "append"} if setting.form == "many" else {}
-        groups.get(setting.name, command).add_argument(f"--{setting.name}", **own)
+        groups.get(setting.group, command).add_argument(f"--{setting.name}", **own)
 
 
 def _argument(setting: Setting) -> Callable[[str], Any]:
-    def read(text: str) -> Any:
+    def read_argument(text: str) -> Any:
         try:
-            return setting.read(text)
+            return read(setting, text)
         except ValueError as refusal:
             raise argparse.ArgumentTypeError(f"got {text!r}; {refusal}") from None
 
-    return read
+    return read_argument
 
 
 def resolve(options: argparse.Namespace, *settings: Setting, environ: Mapping[str, str] = os.environ) -> None:
@@ -238,7 +177,7 @@ def resolve(options: argparse.Namespace, *settings: Setting, environ: Mapping[st
 
 
 def _refuse_unknown(environ: Mapping[str, str]) -> None:
-    known = [setting.variable for setting in (SCENARIO, *SETTINGS)]
+    known = [setting.variable for setting in SERVER]
     for name in sorted(environ):
         if not name.startswith(PREFIX) or name in (*known, *_OF_OTHERS) or _SERVICE_LINK.fullmatch(name):
             continue
@@ -251,12 +190,12 @@ def _refuse_unknown(environ: Mapping[str, str]) -> None:
 def _from_environment(setting: Setting, environ: Mapping[str, str]) -> Any:
     text = environ.get(setting.variable)
     if text is None or (setting.name == "port" and _LINKED_PORT.match(text)):
-        return setting.default
+        return default_of(setting)
     try:
         if setting.form == "many":
             parts = re.split(r"[;\n]", text)
-            return [setting.read(part.strip()) for part in parts if part.strip()]
-        return setting.read(text)
+            return [read(setting, part.strip()) for part in parts if part.strip()]
+        return read(setting, text)
     except ValueError as refusal:
         raise ValueError(f"{setting.variable}: got {text!r}; {refusal}") from None
 

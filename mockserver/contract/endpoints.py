@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
 from types import MappingProxyType
 from typing import Literal, NamedTuple, get_args
 
@@ -50,6 +51,7 @@ OperationName = Operation | Route | Literal["*"]
 
 Keys = Literal["secret", "any"]
 Body = Literal["none", "json", "multipart"]
+Kind = Literal["campaign", "execution", "session", "template", "entrypoint", "message", "media", "form"]
 
 
 class Endpoint(NamedTuple):
@@ -62,6 +64,11 @@ class Endpoint(NamedTuple):
     `subject` is the kind of the record that a call acts on, with the path parameter that holds its id; None if a call
     names no record that a rule can act on.
     `errors` are the operation's own codes, in the order in which the document or a choice has them checked.
+    `status` is that of a success, which holds under every option of `success-status` if `has_documented_status`.
+    `creates`, `reads` and `lists` are the kind of the records that a success creates, of the one record that it shows by
+    the last parameter of the path, and of the records that it lists; each is None if there is none.
+    `trigger` is the transition that it causes in the record of its subject.
+    `field_clauses` are the clauses of fields of its body that have one of their own.
     """
 
     id: Operation
@@ -74,6 +81,13 @@ class Endpoint(NamedTuple):
     subject: tuple[str, str] | None
     errors: tuple[str, ...]
     clause: str
+    status: int
+    has_documented_status: bool = False
+    creates: Kind | None = None
+    reads: Kind | None = None
+    lists: Kind | None = None
+    trigger: Literal["start", "cancel"] | None = None
+    field_clauses: tuple[tuple[str, str], ...] = ()
 
     @property
     def request_schema(self) -> str | None:
@@ -83,12 +97,22 @@ class Endpoint(NamedTuple):
     @property
     def response_schema(self) -> str | None:
         """Name of the schema of the success body, or None if success has no content (cancel)."""
-        return None if self.id == "cancelCampaign" else f"{self.id}.response"
+        return None if self.status == HTTPStatus.NO_CONTENT else f"{self.id}.response"
 
     @property
     def writes(self) -> bool:
         """Return True if the operation can change the state; the audience preview cannot."""
-        return self.method == "POST" and self.id != "previewAudience"
+        return self.creates is not None or self.trigger is not None
+
+    @property
+    def record_parameter(self) -> str:
+        """Name of the last parameter of the path; empty if the path has none."""
+        names = [part[1:-1] for part in self.path.split("/") if part.startswith("{")]
+        return names[-1] if names else ""
+
+    def clause_of(self, field: str) -> str:
+        """Return the clause for a refusal because of the value of a field of the body."""
+        return dict(self.field_clauses).get(field, self.clause)
 
 
 # Every operation may refuse a call for these reasons (choice-free: the document's rules of keys,
@@ -129,6 +153,22 @@ _START = (
 _CANCEL = ("CAMPAIGN_NOT_FOUND", "CAMPAIGN_NOT_DRAFT", "UNPROCESSABLE_REQUEST")
 _SESSION = ("VALIDATION_ERROR", "INVALID_REQUEST", "RESOURCE_NOT_FOUND")
 _MEDIA = ("MEDIA_UPLOAD_EMPTY", "MEDIA_UPLOAD_TOO_MANY_FILES", "MEDIA_INVALID_FORMAT", "MEDIA_FILE_TOO_LARGE")
+_FILTER_CLAUSES = (("filters", "audience.same-filters"),)
+_CAMPAIGN_CLAUSES = (
+    ("name", "campaigns.name"),
+    ("description", "campaigns.description"),
+    ("platform", "campaigns.platform"),
+    ("templateId", "campaigns.template"),
+    ("cadence", "campaigns.cadence"),
+    *_FILTER_CLAUSES,
+)
+_START_CLAUSES = (("commonVariables", "start.common-variables"),)
+_SESSION_CLAUSES = (
+    ("funnelId", "session.funnel-pair"),
+    ("funnelStepId", "session.funnel-pair"),
+    ("coexistence", "session.coexistence"),
+    ("returnUrl", "session.return-url"),
+)
 _OF_CAMPAIGN = ("campaign", "id")
 _OF_SESSION = ("session", "sessionId")
 _OF_TEMPLATE = ("template", "id")
@@ -138,63 +178,87 @@ _SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 # fmt: off
 _ROWS: tuple[Endpoint, ...] = (
-    Endpoint(id="listTemplates",           method="GET",  path="/v1/message-templates",                      keys="secret", body="none",      optional_body=True,  query=(),                 subject=None,          errors=(),                                           clause="templates.list"),
-    Endpoint(id="readTemplate",            method="GET",  path="/v1/message-templates/{id}",                 keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_TEMPLATE,  errors=("MESSAGE_TEMPLATE_NOT_FOUND",),              clause="templates.detail"),
-    Endpoint(id="readFilterSchema",        method="GET",  path="/v1/campaigns/filters/schema",               keys="secret", body="none",      optional_body=True,  query=(),                 subject=None,          errors=(),                                           clause="filters.schema"),
-    Endpoint(id="previewAudience",         method="POST", path="/v1/campaigns/audience-preview",             keys="secret", body="json",      optional_body=True,  query=(),                 subject=None,          errors=_FILTERS,                                     clause="audience.preview"),
-    Endpoint(id="createCampaign",          method="POST", path="/v1/campaigns",                              keys="secret", body="json",      optional_body=False, query=(),                 subject=None,          errors=_CREATE,                                      clause="campaigns.create"),
-    Endpoint(id="listCampaigns",           method="GET",  path="/v1/campaigns",                              keys="secret", body="none",      optional_body=True,  query=(),                 subject=None,          errors=(),                                           clause="campaigns.list"),
-    Endpoint(id="readCampaign",            method="GET",  path="/v1/campaigns/{id}",                         keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_CAMPAIGN,  errors=("CAMPAIGN_NOT_FOUND",),                      clause="campaigns.detail"),
-    Endpoint(id="readExecution",           method="GET",  path="/v1/campaigns/{id}/executions/{executionId}", keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_CAMPAIGN,  errors=("CAMPAIGN_NOT_FOUND", "RESOURCE_NOT_FOUND"), clause="execution.read"),
-    Endpoint(id="startCampaign",           method="POST", path="/v1/campaigns/{id}/start",                   keys="secret", body="json",      optional_body=True,  query=(),                 subject=_OF_CAMPAIGN,  errors=_START,                                       clause="start.response"),
-    Endpoint(id="cancelCampaign",          method="POST", path="/v1/campaigns/{id}/cancel",                  keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_CAMPAIGN,  errors=_CANCEL,                                      clause="cancel.processing"),
-    Endpoint(id="createConnectionSession", method="POST", path=_SESSIONS,                                    keys="secret", body="json",      optional_body=True,  query=(),                 subject=None,          errors=_SESSION,                                     clause="session.create"),
-    Endpoint(id="readConnectionSession",   method="GET",  path=_SESSIONS + "/{sessionId}",                   keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_SESSION,   errors=("RESOURCE_NOT_FOUND", "ENTRYPOINT_NOT_FOUND"), clause="session.read"),
-    Endpoint(id="readEntrypoint",          method="GET",  path="/v1/entrypoints/{id}",                       keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_CHANNEL,   errors=("ENTRYPOINT_NOT_FOUND",),                    clause="entrypoints.read"),
-    Endpoint(id="uploadMedia",             method="POST", path="/v1/messaging/media",                        keys="secret", body="multipart", optional_body=False, query=(),                 subject=None,          errors=_MEDIA,                                       clause="media.upload"),
-    Endpoint(id="listMessages",            method="GET",  path="/v1/messaging/chats/{chatId}",               keys="secret", body="none",      optional_body=True,  query=("cursor", "limit"), subject=None,          errors=("VALIDATION_ERROR", "CHAT_NOT_FOUND"),       clause="messages.list"),
-    Endpoint(id="readFormPolicy",          method="GET",  path="/v1/forms/{id}/embed-frame-policy",          keys="any",    body="none",      optional_body=True,  query=(),                 subject=None,          errors=("FORM_NOT_FOUND",),                          clause="forms.policy"),
+    Endpoint(id="listTemplates",           method="GET",  path="/v1/message-templates",                      keys="secret", body="none",      optional_body=True,  query=(),                 subject=None,          errors=(),                                           clause="templates.list",
+             status=200, lists="template"),
+    Endpoint(id="readTemplate",            method="GET",  path="/v1/message-templates/{id}",                 keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_TEMPLATE,  errors=("MESSAGE_TEMPLATE_NOT_FOUND",),              clause="templates.detail",
+             status=200, reads="template"),
+    Endpoint(id="readFilterSchema",        method="GET",  path="/v1/campaigns/filters/schema",               keys="secret", body="none",      optional_body=True,  query=(),                 subject=None,          errors=(),                                           clause="filters.schema",
+             status=200),
+    Endpoint(id="previewAudience",         method="POST", path="/v1/campaigns/audience-preview",             keys="secret", body="json",      optional_body=True,  query=(),                 subject=None,          errors=_FILTERS,                                     clause="audience.preview",
+             status=200, field_clauses=_FILTER_CLAUSES),
+    Endpoint(id="createCampaign",          method="POST", path="/v1/campaigns",                              keys="secret", body="json",      optional_body=False, query=(),                 subject=None,          errors=_CREATE,                                      clause="campaigns.create",
+             status=201, creates="campaign", field_clauses=_CAMPAIGN_CLAUSES),
+    Endpoint(id="listCampaigns",           method="GET",  path="/v1/campaigns",                              keys="secret", body="none",      optional_body=True,  query=(),                 subject=None,          errors=(),                                           clause="campaigns.list",
+             status=200, lists="campaign"),
+    Endpoint(id="readCampaign",            method="GET",  path="/v1/campaigns/{id}",                         keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_CAMPAIGN,  errors=("CAMPAIGN_NOT_FOUND",),                      clause="campaigns.detail",
+             status=200, reads="campaign"),
+    Endpoint(id="readExecution",           method="GET",  path="/v1/campaigns/{id}/executions/{executionId}", keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_CAMPAIGN,  errors=("CAMPAIGN_NOT_FOUND", "RESOURCE_NOT_FOUND"), clause="execution.read",
+             status=200, reads="execution"),
+    Endpoint(id="startCampaign",           method="POST", path="/v1/campaigns/{id}/start",                   keys="secret", body="json",      optional_body=True,  query=(),                 subject=_OF_CAMPAIGN,  errors=_START,                                       clause="start.response",
+             status=202, creates="execution", trigger="start", field_clauses=_START_CLAUSES),
+    Endpoint(id="cancelCampaign",          method="POST", path="/v1/campaigns/{id}/cancel",                  keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_CAMPAIGN,  errors=_CANCEL,                                      clause="cancel.processing",
+             status=204, has_documented_status=True, trigger="cancel"),
+    Endpoint(id="createConnectionSession", method="POST", path=_SESSIONS,                                    keys="secret", body="json",      optional_body=True,  query=(),                 subject=None,          errors=_SESSION,                                     clause="session.create",
+             status=202, has_documented_status=True, creates="session", field_clauses=_SESSION_CLAUSES),
+    Endpoint(id="readConnectionSession",   method="GET",  path=_SESSIONS + "/{sessionId}",                   keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_SESSION,   errors=("RESOURCE_NOT_FOUND", "ENTRYPOINT_NOT_FOUND"), clause="session.read",
+             status=200, reads="session"),
+    Endpoint(id="readEntrypoint",          method="GET",  path="/v1/entrypoints/{id}",                       keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_CHANNEL,   errors=("ENTRYPOINT_NOT_FOUND",),                    clause="entrypoints.read",
+             status=200, reads="entrypoint"),
+    Endpoint(id="uploadMedia",             method="POST", path="/v1/messaging/media",                        keys="secret", body="multipart", optional_body=False, query=(),                 subject=None,          errors=_MEDIA,                                       clause="media.upload",
+             status=201, creates="media"),
+    Endpoint(id="listMessages",            method="GET",  path="/v1/messaging/chats/{chatId}",               keys="secret", body="none",      optional_body=True,  query=("cursor", "limit"), subject=None,          errors=("VALIDATION_ERROR", "CHAT_NOT_FOUND"),       clause="messages.list",
+             status=200, lists="message"),
+    Endpoint(id="readFormPolicy",          method="GET",  path="/v1/forms/{id}/embed-frame-policy",          keys="any",    body="none",      optional_body=True,  query=(),                 subject=None,          errors=("FORM_NOT_FOUND",),                          clause="forms.policy",
+             status=200, reads="form"),
 )
 # fmt: on
 
 ENDPOINTS: Mapping[str, Endpoint] = MappingProxyType({row.id: row for row in _ROWS})
 
-# The clause of a field of a body, for a refusal because of its value; without a row it is the endpoint's.
-# fmt: off
-FIELD_CLAUSES: Mapping[tuple[str, str], str] = MappingProxyType(
-    {
-        ("createCampaign",          "name"):            "campaigns.name",
-        ("createCampaign",          "description"):     "campaigns.description",
-        ("createCampaign",          "platform"):        "campaigns.platform",
-        ("createCampaign",          "templateId"):      "campaigns.template",
-        ("createCampaign",          "cadence"):         "campaigns.cadence",
-        ("createCampaign",          "filters"):         "audience.same-filters",
-        ("previewAudience",         "filters"):         "audience.same-filters",
-        ("startCampaign",           "commonVariables"): "start.common-variables",
-        ("createConnectionSession", "funnelId"):        "session.funnel-pair",
-        ("createConnectionSession", "funnelStepId"):    "session.funnel-pair",
-        ("createConnectionSession", "coexistence"):     "session.coexistence",
-        ("createConnectionSession", "returnUrl"):       "session.return-url",
-    }
-)
-# fmt: on
+# The operations that create, show and list records of a kind.
+CREATING: Mapping[Kind, Endpoint] = MappingProxyType({row.creates: row for row in _ROWS if row.creates})
+READING: Mapping[Kind, Endpoint] = MappingProxyType({row.reads: row for row in _ROWS if row.reads})
+LISTING: Mapping[Kind, Endpoint] = MappingProxyType({row.lists: row for row in _ROWS if row.lists})
 
 # Success statuses by the options of `success-status`. The document gives two (202 for a session, 204 for a cancel);
 # both hold under every option.
-DOCUMENTED_STATUS: Mapping[str, int] = MappingProxyType({"createConnectionSession": 202, "cancelCampaign": 204})
-_POSTS: Mapping[str, Mapping[str, int]] = {
-    "rest": {"createCampaign": 201, "startCampaign": 202, "previewAudience": 200, "uploadMedia": 201},
-    "all-200": {},
-    "all-201": {row.id: 201 for row in _ROWS if row.method == "POST"},
-}
+DOCUMENTED_STATUS: Mapping[str, int] = MappingProxyType(
+    {row.id: row.status for row in _ROWS if row.has_documented_status}
+)
+
+
+def _with_posts(status: int) -> Mapping[str, int]:
+    statuses = {row.id: status if row.method == "POST" else 200 for row in _ROWS}
+    return MappingProxyType(statuses | dict(DOCUMENTED_STATUS))
 
 
 SUCCESS_STATUS: Mapping[str, Mapping[str, int]] = MappingProxyType(
     {
-        option: MappingProxyType({row.id: posts.get(row.id, 200) for row in _ROWS} | dict(DOCUMENTED_STATUS))
-        for option, posts in _POSTS.items()
+        "rest": MappingProxyType({row.id: row.status for row in _ROWS}),
+        "all-200": _with_posts(200),
+        "all-201": _with_posts(201),
     }
 )
+
+
+def is_creation_of(operation: str | None, kind: Kind) -> bool:
+    """Return True if the operation creates records of this kind; False for None, a call of no operation."""
+    return operation is not None and ENDPOINTS[operation].creates == kind
+
+
+def is_read_of(operation: str | None, kind: Kind) -> bool:
+    """Return True if the operation shows one record of this kind; False for None, a call of no operation."""
+    return operation is not None and ENDPOINTS[operation].reads == kind
+
+
+def is_list_of(operation: str | None, kind: Kind) -> bool:
+    """Return True if the operation lists records of this kind; False for None, a call of no operation."""
+    return operation is not None and ENDPOINTS[operation].lists == kind
+
+
+def is_cancel(operation: str | None) -> bool:
+    """Return True if the operation cancels a record; False for None, a call of no operation."""
+    return operation is not None and ENDPOINTS[operation].trigger == "cancel"
 
 
 def nearest_path(path: str) -> str | None:

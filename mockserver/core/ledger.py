@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple, Protocol
 
+from mockserver.contract.endpoints import is_creation_of, is_read_of
 from mockserver.contract.text import json_value
 from mockserver.core.instants import DAY
 from mockserver.core.operations import sending
@@ -180,7 +181,7 @@ def why_troubled(*, code: str | None, is_applied: bool, status: int | None, is_f
 
 def abandoned(run: Run, made: Mapping[str, int]) -> list[Row]:
     """Return the sessions that the client never read and that did not complete."""
-    reads = (exchange for exchange in run.exchanges if exchange.operation == "readConnectionSession")
+    reads = (exchange for exchange in run.exchanges if is_read_of(exchange.operation, "session"))
     read_ids = {read.call.params["sessionId"] for read in reads}
     return [
         {"tenantId": tenant.id, "sessionId": session.id, "status": session.status, "exchange": made.get(session.id)}
@@ -283,7 +284,8 @@ def _troubles(run: Run, tenant: Tenant) -> list[Trouble]:
     """Return the creates and starts that were refused as done already, or whose answer was lost; the latest first."""
     troubles: list[Trouble] = []
     for entry in reversed(run.exchanges):
-        if entry.tenant_id != tenant.id or entry.operation not in ("createCampaign", "startCampaign"):
+        is_creation = is_creation_of(entry.operation, "campaign")
+        if entry.tenant_id != tenant.id or not (is_creation or is_creation_of(entry.operation, "execution")):
             continue
         why = why_troubled(
             code=entry.error.code if entry.error else None,
@@ -292,7 +294,7 @@ def _troubles(run: Run, tenant: Tenant) -> list[Trouble]:
             is_faulted=entry.fault is not None,
         )
         if why is not None:
-            has_name = entry.operation == "createCampaign" and isinstance(entry.body, dict)
+            has_name = is_creation and isinstance(entry.body, dict)
             name = entry.body.get("name") if has_name else None
             troubles.append(Trouble(number=entry.n, why=why, name=name, campaign_id=entry.call.params.get("id")))
     return troubles
@@ -304,7 +306,7 @@ def _unused_media(run: Run, tenant: Tenant) -> Iterator[Row]:
     used |= {(message.fields.get("media") or {}).get("id") for rows in tenant.messages.values() for message in rows}
     uploads: dict[str, int] = {}  # the last exchange whose response names the file
     for exchange in run.exchanges:
-        answer = json_value(exchange.answer) if exchange.operation == "uploadMedia" else None
+        answer = json_value(exchange.answer) if is_creation_of(exchange.operation, "media") else None
         entries = answer if isinstance(answer, list) else []
         uploads |= {entry["id"]: exchange.n for entry in entries if isinstance(entry, dict) and "id" in entry}
     for media in tenant.media.values():

@@ -14,6 +14,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partialmethod
 from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import quote
 
@@ -172,6 +173,24 @@ class RunContext:
         _require_that_the_run_can_continue(exchange)
         return exchange
 
+    # One method for each operation that a probe calls, with the other arguments of `call`.
+    list_templates = partialmethod(call, "listTemplates")
+    read_template = partialmethod(call, "readTemplate")
+    read_filter_schema = partialmethod(call, "readFilterSchema")
+    preview_audience = partialmethod(call, "previewAudience")
+    create_campaign = partialmethod(call, "createCampaign")
+    list_campaigns = partialmethod(call, "listCampaigns")
+    read_campaign = partialmethod(call, "readCampaign")
+    read_execution = partialmethod(call, "readExecution")
+    start_campaign = partialmethod(call, "startCampaign")
+    cancel_campaign = partialmethod(call, "cancelCampaign")
+    create_connection_session = partialmethod(call, "createConnectionSession")
+    read_connection_session = partialmethod(call, "readConnectionSession")
+    read_entrypoint = partialmethod(call, "readEntrypoint")
+    upload_media = partialmethod(call, "uploadMedia")
+    list_messages = partialmethod(call, "listMessages")
+    read_form_policy = partialmethod(call, "readFormPolicy")
+
     def unknown_id(self, prefix: str) -> str:
         """Return an id that no record has."""
         return f"{prefix}_mockserver_probe_{self.settings.tag}"
@@ -183,12 +202,12 @@ class RunContext:
         return text
 
     def _refuse_unless_allowed(self, endpoint: Endpoint) -> None:
-        if endpoint.method == "GET" or endpoint.id == "previewAudience":
+        if not endpoint.writes:
             return
         if not self.settings.allow_writes:
             raise PermissionError(f"{endpoint.id} needs --allow-writes")
-        if endpoint.id == "startCampaign" and not self.settings.allow_sends:
-            raise PermissionError("startCampaign needs --allow-sends")
+        if endpoint.creates == "execution" and not self.settings.allow_sends:
+            raise PermissionError(f"{endpoint.id} needs --allow-sends")
 
     def _send(self, call: Entry, key: KeyRole) -> Exchange:
         """Send a call, and record it and its answer, or that none arrived."""

@@ -35,4 +35,5 @@ def empty_audience() -> list[JSON]:
 
 def preview(context: RunContext, *groups: JSON) -> Exchange:
     """Call the preview with these groups, and return the exchange, also of a refusal."""
-    return context.call("previewAudience", json={"filters": list(groups)})
+    exchange: Exchange = context.preview_audience(json={"filters": list(groups)})
+    return exchange

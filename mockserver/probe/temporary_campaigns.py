@@ -74,7 +74,9 @@ def create(context: RunContext, purpose: str, template: UsableTemplate, **change
         "filters": empty_audience(),
         **changes,
     }
-    exchange = context.call("createCampaign", json={key: value for key, value in fields.items() if value is not ABSENT})
+    exchange: Exchange = context.create_campaign(
+        json={key: value for key, value in fields.items() if value is not ABSENT}
+    )
     id = exchange.field("campaignId")
     if exchange.succeeded and id is not None:
         context.campaigns[str(id)] = str(fields["name"])
@@ -88,7 +90,7 @@ def create_draft(context: RunContext, purpose: str, template: UsableTemplate, **
 
 def cancel(context: RunContext, id: str) -> Exchange:
     """Cancel a campaign and return the exchange, also of a refusal; `clean_up` skips a canceled campaign."""
-    exchange = context.call("cancelCampaign", id)
+    exchange: Exchange = context.cancel_campaign(id)
     if exchange.succeeded:
         context.campaigns.pop(id, None)
     return exchange
@@ -108,7 +110,7 @@ def start(context: RunContext, id: str, variables: JSON) -> Exchange:
     count = require_success(preview(context, *empty_audience()))["estimatedCount"]
     if count != 0:
         raise Unexpected(f"an audience that no chat can satisfy was estimated as {count}, so nothing was started")
-    exchange = context.call("startCampaign", id, json={"commonVariables": variables} if variables else {})
+    exchange: Exchange = context.start_campaign(id, json={"commonVariables": variables} if variables else {})
     if exchange.succeeded:
         _stop_if_it_has_targets(context, id)
     return exchange
@@ -116,7 +118,7 @@ def start(context: RunContext, id: str, variables: JSON) -> Exchange:
 
 def _stop_if_it_has_targets(context: RunContext, id: str) -> None:
     """Cancel a started campaign that has targets, and end the run."""
-    executions = require_success(context.call("readCampaign", id)).get("executions", [])
+    executions = require_success(context.read_campaign(id)).get("executions", [])
     if not any(execution["targetCount"] for execution in executions):
         return
     name = context.campaigns[id]
@@ -137,7 +139,7 @@ def clean_up(context: RunContext) -> None:
 def _end(context: RunContext, id: str) -> str:
     """Cancel a campaign that has not ended, and return its status."""
     try:
-        status = str(context.call("readCampaign", id).field("status"))
+        status = str(context.read_campaign(id).field("status"))
         if status not in CAMPAIGN.final and cancel(context, id).succeeded:
             return "canceled"
         return status

@@ -27,6 +27,7 @@ if _collision := find_collision():
     print(f"ERROR: {_collision}", file=sys.stderr)
     raise SystemExit(pytest.ExitCode.USAGE_ERROR)
 
+from mockserver._settings import set_in
 from mockserver.pytest_plugin import conduct, explore, options
 from mockserver.testing.settings import NAMES, Layer, check_clock
 
@@ -36,8 +37,7 @@ if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
     from mockserver.testing.server import MockServer
 
-_OF_THE_TEST = ("conduct", "poll_limit")  # which no sandbox is made from
-_OF_A_MARK = (*NAMES, *_OF_THE_TEST)
+_OF_A_MARK = tuple(setting.attribute for setting in set_in("mark"))
 _OF_INTERLEAVE = (
     "setup",
     "check",
@@ -66,8 +66,6 @@ _STOPPED: pytest.StashKey[list[tuple[str, str]]] = pytest.StashKey()  # the repo
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     options.add(parser)
-    conduct.pytest_addoption(parser)
-    explore.add_options(parser)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -455,7 +453,7 @@ def mockserver(request: pytest.FixtureRequest, mockserver_server: MockServer) ->
     layers = [*mockserver_server.layers]
     marks = list(request.node.iter_markers("mockserver"))
     for mark in reversed(marks):
-        layers.append(Layer("mark", {name: value for name, value in mark.kwargs.items() if name not in _OF_THE_TEST}))
+        layers.append(Layer("mark", {name: value for name, value in mark.kwargs.items() if name in NAMES}))
     # Not an argument: a fixture takes a tenth of the time of a small test, and few tests are swept.
     choices = request.getfixturevalue("mockserver_sweep_choices") if _is_swept(request.node) else {}
     layers += [Layer("sweep", {"choices": choices}), *explore.layers(request.node)]

@@ -31,19 +31,6 @@ _TITLE = "mockserver: conduct"
 _JUDGED: pytest.StashKey[list[ConductReport]] = pytest.StashKey()  # of each sandbox of the test
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the options of this plugin, before pytest registers it."""
-    parser.addini(
-        "mockserver_conduct",
-        "effect of findings on the client's conduct: error, report, on-failure or off (default: on-failure)",
-        default="on-failure",
-    )
-    group = parser.getgroup("mockserver")
-    findings = "write to FILE where clients ignored the advice of the API document"
-    group.addoption("--mockserver-conduct-json", metavar="FILE", type=Path, help=findings)
-    group.addoption("--mockserver-conduct-html", metavar="FILE", type=Path, help=f"{findings} as a page")
-
-
 def problem(value: object) -> str | None:
     """Return the error message for an unknown mode, with the nearest one, or None."""
     if value in MODES:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,18 +34,6 @@ ARGUMENTS = (
 EXPLORATION: pytest.StashKey[Any] = pytest.StashKey()  # of the item's `explore_runs.ItemExploration`
 INNER_RUN: pytest.StashKey[bool] = pytest.StashKey()  # of an item that runs inside another item's call
 RESULTS = "mockserver-explore-results"
-
-
-def add_options(parser: pytest.Parser) -> None:
-    """Declare the options of explorations."""
-    group = parser.getgroup("mockserver")
-    group.addoption(
-        "--mockserver-explore", action="store_true", help="explore every test that uses the fixture mockserver"
-    )
-    group.addoption(
-        "--mockserver-explore-json", metavar="FILE", type=Path, help="write what the explorations have tried to FILE"
-    )
-    group.addoption("--mockserver-explore-html", metavar="FILE", type=Path, help="write the same to FILE as a page")
 
 
 def register_results(config: pytest.Config) -> None:

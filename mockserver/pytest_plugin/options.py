@@ -1,31 +1,19 @@
-"""Command line flags and ini options of the pytest plugin, as a table; all of them begin with `mockserver`."""
+"""The settings of a suite that the ini file and pytest's command line have: declared, read and checked."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 from mockserver._files import write_whole
-from mockserver.testing.settings import READS_MAX, Layer
+from mockserver._settings import READS_MAX, SUITE, Setting, set_in
+from mockserver.testing.settings import Layer
 
 if TYPE_CHECKING:
     import pytest
-
-
-class Option(NamedTuple):
-    """
-    One setting: `--mockserver-NAME` and `mockserver_NAME`.
-
-    Attributes:
-        read: returns the value of its text.
-    """
-
-    name: str
-    read: Callable[[str], Any]
-    metavar: str
-    help: str
 
 
 def write_result(config: pytest.Config, file: Path, text: str) -> bool:
@@ -86,30 +74,23 @@ def _reads(text: str) -> int | str:
     return text.strip() if number is None else number
 
 
-# fmt: off
-OPTIONS = (
-    #      name        read     metavar      help
-    Option("scenario", str,     "NAME|FILE", "initial state of each sandbox"),
-    Option("profile",  str,     "NAME|FILE", "set of choices: literal (every default), guide, hostile, or a file {choices: {id: option}}"),
-    Option("seed",     _whole,  "NUMBER",    "ids, keys and tokens follow from it (default: 0)"),
-    Option("now",      str,     "INSTANT",   "instant of each sandbox's clock (default: the present)"),
-    Option("clock",    _follow, "follow",    "let each sandbox's clock follow the process's"),
+# How the text of the ini file or of the command line is read, by the type of the setting.
+_READERS: Final[Mapping[str, Callable[[str], Any]]] = MappingProxyType(
+    {
+        "scenario": str,
+        "profile": str,
+        "instant": str,
+        "text": str,
+        "seed": _whole,
+        "clock": _follow,
+        "url": _url,
+        "labels": _labels,
+        "reads": _reads,
+    }
 )
-RUN = (
-    Option("url",      _url,    "URL",       "run the suite against the server at this address"),
-    Option("token",    str,     "TOKEN",     "token for the control plane of that server"),
-    Option("sandbox-labels", _labels, "KEY:VALUE", "labels of the suite's sandboxes on that server, separated by commas"),
-    Option("receiver-host", str, "HOST",     "name by which that server reaches this machine, for receivers in this process"),
-    Option("failures-dir", str, "FOLDER",    "folder for replay documents, `off` for none (default: .mockserver/failures)"),
-    Option("poll-limit", _reads, "NUMBER|off", "equal reads of one record in a row that end a test (default: 1000)"),
-    Option("trace",    str,     "WHEN",      "write an HTML trace of a test: off, on-failure, always (default: off)"),
-)
-COVERAGE = (
-    Option("cov-file",       str, "FILE", "file that the coverage is written to (default: .mockserver/coverage.json)"),
-    Option("cov-fail-under", str, "PERCENT", "fail below this coverage: 80, operations=100,answers=80, or both"),
-)
-# fmt: on
-_FLAGS = ("mockserver_cov", "mockserver_must_fire", "mockserver_strict")  # those of the ini file
+_OF_INI_FILE: Final = {f"mockserver_{setting.attribute}": setting for setting in set_in("ini file")}
+_FLAGS: Final = tuple(name for name, setting in _OF_INI_FILE.items() if setting.form == "flag")
+_OF_SANDBOX: Final = set_in("command line", "fixture", "mark")
 TRACE_MODES = ("off", "on-failure", "always")
 
 
@@ -119,27 +100,34 @@ COVERAGE_PLUGIN = "mockserver-coverage"
 def add(parser: pytest.Parser) -> None:
     """Declare all options."""
     group = parser.getgroup("mockserver", "mockserver")
-    for option in (*OPTIONS, *RUN, *COVERAGE):
-        group.addoption(f"--mockserver-{option.name}", metavar=option.metavar, help=option.help)
-        parser.addini(f"mockserver_{_attribute(option)}", option.help)
-    coverage = "gather what the calls have covered of the contract"
-    group.addoption("--mockserver-cov", action="store_true", help=coverage)
-    parser.addini("mockserver_cov", coverage, type="bool")
-    group.addoption(
-        "--mockserver-cov-append", action="store_true", help="add to what the file has, instead of replacing it"
-    )
-    choices = "a choice, such as dual-status=guide"
-    several = f"{choices}; may be repeated"
-    group.addoption("--mockserver-choices", action="append", default=[], metavar="ID=OPTION", help=several)
-    parser.addini("mockserver_choices", f"{choices}, one per line", type="linelist")
-    must_fire = (
-        "fail a test for a rule with a bounded count that its function makes and that never fires (default: true)"
-    )
-    parser.addini("mockserver_must_fire", must_fire, type="bool", default=True)
-    strict = "check every response against its schema"
-    group.addoption("--mockserver-strict", action="store_true", default=None, help=strict)
-    group.addoption("--mockserver-no-strict", dest="mockserver_strict", action="store_false", help="do not")
-    parser.addini("mockserver_strict", strict, type="bool")
+    for setting in SUITE:
+        if "command line" in setting.places:
+            group.addoption(f"--mockserver-{setting.name}", help=setting.help, **_form(setting))
+        if setting.name == "strict":
+            group.addoption("--mockserver-no-strict", dest="mockserver_strict", action="store_false", help="do not")
+        if "ini file" in setting.places:
+            _add_ini(parser, setting)
+
+
+def _form(setting: Setting) -> dict[str, Any]:
+    """Return how an option is parsed."""
+    if setting.form == "flag":
+        return {"action": "store_true", "default": None}
+    if setting.form == "many":
+        return {"action": "append", "default": [], "metavar": setting.metavar}
+    return {"metavar": setting.metavar} | ({"type": Path} if setting.type == "path" else {})
+
+
+def _add_ini(parser: pytest.Parser, setting: Setting) -> None:
+    name = f"mockserver_{setting.attribute}"
+    if setting.form == "flag":
+        parser.addini(name, setting.help, type="bool", default=setting.default == "true")
+    elif setting.form == "many":
+        parser.addini(name, f"{setting.words}, one per line", type="linelist")
+    elif "command line" in setting.places:
+        parser.addini(name, setting.help)  # without a default, which would hide that the ini file has no such setting
+    else:
+        parser.addini(name, setting.help, default=setting.default)
 
 
 def layers(config: pytest.Config) -> Iterator[Layer]:
@@ -164,14 +152,7 @@ def check_ini_file(config: pytest.Config) -> None:
                     continue  # a setting of another plugin
                 from mockserver.contract.text import closest_match_hint
 
-                options = (*OPTIONS, *RUN, *COVERAGE)
-                known = [
-                    *_FLAGS,
-                    "mockserver_choices",
-                    "mockserver_conduct",
-                    *(f"mockserver_{_attribute(each)}" for each in options),
-                ]
-                hint = closest_match_hint(name, known) or f": {', '.join(known)}"
+                hint = closest_match_hint(name, _OF_INI_FILE) or f": {', '.join(_OF_INI_FILE)}"
                 raise ValueError(f"ini file: got {name}; expected a setting of mockserver{hint}") from None
     for name in _FLAGS:
         try:
@@ -183,18 +164,17 @@ def check_ini_file(config: pytest.Config) -> None:
 
 def covers(config: pytest.Config) -> bool:
     """Return True if the session's coverage is asked for, by the option, the ini file or another option of it."""
-    asked = (config.getoption(f"mockserver_{_attribute(option)}") for option in COVERAGE)
+    asked = (config.getoption(f"mockserver_{name}") for name in ("cov_file", "cov_fail_under"))
     return bool(config.getoption("mockserver_cov") or config.getini("mockserver_cov") or any(asked))
 
 
 def run_option(config: pytest.Config, name: str) -> Any:
     """Return an option of the whole run: from the command line, else from the ini file, else None."""
-    option = next(option for option in (*RUN, *COVERAGE) if option.name == name)
-    setting = f"mockserver_{_attribute(option)}"
+    setting = f"mockserver_{name.replace('-', '_')}"
     text = config.getoption(setting)
     if text is None:
         text = config.getini(setting)
-    return _read(f"--mockserver-{name}", option.read, text) if text else None
+    return _read(f"--mockserver-{name}", _OF_INI_FILE[setting], text) if text else None
 
 
 def mark_arguments(item: pytest.Item, mark: str, names: Collection[str]) -> dict[str, Any]:
@@ -235,10 +215,6 @@ def reads_limit(config: pytest.Config) -> int | None:
         raise ValueError(f"mockserver_poll_limit: {refusal}") from None
 
 
-def _attribute(option: Option) -> str:
-    return option.name.replace("-", "_")
-
-
 def trace_mode(config: pytest.Config) -> str:
     """Return when a trace of a test is written: off, on-failure or always; ValueError for any other text."""
     mode = run_option(config, "trace") or TRACE_MODES[0]
@@ -252,12 +228,13 @@ def trace_mode(config: pytest.Config) -> str:
 
 def _values(text_of: Callable[[str], Any], form: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
-    for option in OPTIONS:
-        if text_of(option.name):
-            values[option.name] = _read(form.format(option.name), option.read, text_of(option.name))
-    if text_of("choices"):
-        lines = (line.strip() for line in text_of("choices"))
-        values["choices"] = dict(_choice(form.format("choices"), line) for line in lines if line)
+    for setting in _OF_SANDBOX:
+        where, text = form.format(setting.name), text_of(setting.name)
+        if text and setting.form == "many":
+            lines = (line.strip() for line in text)
+            values[setting.name] = dict(_choice(where, line) for line in lines if line)
+        elif text:
+            values[setting.name] = _read(where, setting, text)
     if not values:
         return values
     from mockserver.testing.setting_checks import setting_error
@@ -269,9 +246,9 @@ def _values(text_of: Callable[[str], Any], form: str) -> dict[str, Any]:
     return values
 
 
-def _read(where: str, read: Callable[[str], Any], text: str) -> Any:
+def _read(where: str, setting: Setting, text: str) -> Any:
     try:
-        return read(text)
+        return _READERS[setting.type](text)
     except ValueError as refusal:
         raise ValueError(f"{where}: {refusal}") from None
 

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 
 import pytest
 
+from mockserver.contract.effects.descriptions import describe_rule
 from mockserver.pytest_plugin import options
-from mockserver.scenario.rule_parser import describe_rule
 from mockserver.testing.backend import LocalBackend
 from mockserver.testing.rules.builder import python_line
 from mockserver.testing.sandbox import Sandbox

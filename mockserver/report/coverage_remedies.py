@@ -9,9 +9,9 @@ from typing import Any, Final, NamedTuple
 
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.choices.model import RATE_WHEN_ON
+from mockserver.contract.effects import WIRE_FAULTS
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.filters import FIELDS, OPERATORS, Operand
-from mockserver.contract.wire_faults import WIRE_FAULTS
 from mockserver.judge.client.rules import RULES
 from mockserver.judge.coverage.dimensions import SUCCESS, VALUE, Dimension, universe
 
@@ -105,7 +105,7 @@ def remedy(dimension: Dimension, item: str) -> Remedy:
 
 
 def _operation(operation: str) -> Remedy:
-    return _UPLOAD if operation == "uploadMedia" else _call(operation, _BODIES.get(operation))
+    return _UPLOAD if ENDPOINTS[operation].body == "multipart" else _call(operation, _BODIES.get(operation))
 
 
 def _answer(item: str) -> Remedy:

@@ -23,8 +23,7 @@ from markupsafe import Markup, escape
 
 from mockserver import _templates
 from mockserver.contract.clauses import sentence_of
-from mockserver.contract.effects import EFFECTS
-from mockserver.contract.wire_faults import WIRE_FAULTS
+from mockserver.contract.effects.descriptions import meaning
 from mockserver.core.instants import SECOND, Duration, Instant, parse, time_of_day
 from mockserver.report.problem import call_groups
 from mockserver.version import VERSION
@@ -95,15 +94,7 @@ def compact(value: Any) -> str:
 
 def effects(do: Mapping[str, Any]) -> str:
     """Return the effects of a rule in the words of the documentation; of a fault with a phase those of that phase."""
-    return "; ".join(_effect(name, argument) for name, argument in do.items())
-
-
-def _effect(name: str, argument: Any) -> str:
-    if name not in EFFECTS:
-        return name
-    when = argument.get("when") if isinstance(argument, Mapping) else argument
-    draws = {draw.name: draw.meaning for draw in WIRE_FAULTS[name].draws} if name in WIRE_FAULTS else {}
-    return draws.get(f"{name}-{when}", EFFECTS[name].meaning)
+    return "; ".join(meaning(name, argument) for name, argument in do.items())
 
 
 def visible(text: object) -> str:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 
 from mockserver._json import JSON
 from mockserver.contract import choices, schemas
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.effects import ALIASES, DELIVERY, EFFECTS, WITHOUT_RESPONSE, deciding
+from mockserver.contract.effects import ALIASES, DELIVERY, EFFECTS, WIRE_FAULTS, WITHOUT_RESPONSE, deciding
+from mockserver.contract.effects.model import ReadWait
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
 from mockserver.contract.lifecycles import CAMPAIGN, EVENTS, SESSION
 from mockserver.contract.limits import PROBLEMS_MAX
 from mockserver.contract.text import closest_match
-from mockserver.contract.wire_faults import WIRE_FAULTS, ReadWait
 from mockserver.core.instants import DAY, LATEST, SHOWABLE, Instant, as_shown
 from mockserver.core.operations import campaigns, sending
 from mockserver.core.phone_numbers import BRAZIL, expected, normalize_phone
@@ -204,8 +203,8 @@ def _build_rule(
         before_operation=entry.get("when") == "before",
         wire_faults=wire,
         state_effects=tuple(
-            (name, parse_duration(args) if name == "advance" else args)
-            for name, args in effects.items()
+            (name, EFFECTS[name].with_defaults(argument))
+            for name, argument in effects.items()
             if EFFECTS[name].group == "state"
         ),
         delivery_faults=effects.get("deliver"),
@@ -334,42 +333,49 @@ def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[Wrong
         problems.append(
             WrongPart(f"{path}/deliver", to_json_text(effects["deliver"]), "deliver only with `on: delivery`")
         )
-    phone = effects.get("complete-session", {}).get("phone")
-    if phone is not None and normalize_phone(phone, BRAZIL) is None:
-        problems.append(WrongPart(f"{path}/complete-session/phone", to_json_text(phone), expected(BRAZIL)))
-    rotated = effects.get("rotate-key", {})
-    prefix = {"secret": "sk_", "public": "pk_"}[rotated.get("kind", "secret")]
-    if not rotated.get("key", prefix).startswith(prefix):  # no call with such a key would be authenticated
-        problems.append(
-            WrongPart(f"{path}/rotate-key/key", to_json_text(rotated["key"]), f"a key that begins with {prefix}")
-        )
-    if "advance" in effects:
-        _duration(effects["advance"], f"{path}/advance", problems)
-    if "delay" in effects.get("deliver", {}):
-        wait(effects["deliver"]["delay"], f"{path}/deliver/delay", problems)
-    _check_choices(effects, path, problems)
-    _check_one_way(effects, path, problems)
-
-
-def _check_choices(effects: Entry, path: str, problems: list[WrongPart]) -> None:
-    settings = dict(effects.get("set-choice", {}))
-    if "rate-limit" in effects:
-        settings["rate-limit-numbers"] = effects["rate-limit"]
-    for choice_id, value in settings.items():
-        problem = choice_problem(choice_id, value, hints=len(problems) < PROBLEMS_MAX)
-        if problem is None and choice_id not in choices.CHOICES:
-            problem = WrongPart("", to_json_text(choice_id), "a choice; this is a fixed decision")
-        if problem is not None:
-            place = f"/set-choice{step(choice_id)}" if choice_id in effects.get("set-choice", {}) else "/rate-limit"
-            problems.append(problem._replace(path=f"{path}{place}"))
-
-
-def _check_one_way(effects: Entry, path: str, problems: list[WrongPart]) -> None:
-    """Refuse two ways to select the sends or files that fail."""
-    for name, ways in (("fail-sends", ("ratio", "every", "chats")), ("fail-media", ("ratio", "every", "names"))):
-        given = [way for way in ways if way in effects.get(name, {})]
+    for name, argument in effects.items():
+        given = [member for member in EFFECTS[name].alternatives if member in argument]
         if len(given) > 1:
-            problems.append(WrongPart(f"{path}/{name}", ", ".join(given), f"one of {', '.join(ways)}"))
+            wanted = f"one of {', '.join(EFFECTS[name].alternatives)}"
+            problems.append(WrongPart(f"{path}/{name}", ", ".join(given), wanted))
+        if name in _CHECKS:
+            _CHECKS[name](argument, f"{path}/{name}", problems)
+
+
+def _check_phone(argument: Entry, path: str, problems: list[WrongPart]) -> None:
+    phone = argument.get("phone")
+    if phone is not None and normalize_phone(phone, BRAZIL) is None:
+        problems.append(WrongPart(f"{path}/phone", to_json_text(phone), expected(BRAZIL)))
+
+
+def _check_key(argument: Entry, path: str, problems: list[WrongPart]) -> None:
+    """Refuse a key that no call could be authenticated with."""
+    kind = EFFECTS["rotate-key"].with_defaults(argument)["kind"]
+    prefix = {"secret": "sk_", "public": "pk_"}[kind]
+    if not argument.get("key", prefix).startswith(prefix):
+        problems.append(WrongPart(f"{path}/key", to_json_text(argument["key"]), f"a key that begins with {prefix}"))
+
+
+def _check_deliver(argument: Entry, path: str, problems: list[WrongPart]) -> None:
+    if "delay" in argument:
+        wait(argument["delay"], f"{path}/delay", problems)
+
+
+def _check_choices(argument: Entry, path: str, problems: list[WrongPart]) -> None:
+    for id, value in argument.items():
+        _check_choice(id, value, path + step(id), problems)
+
+
+def _check_rate(argument: Any, path: str, problems: list[WrongPart]) -> None:
+    _check_choice("rate-limit-numbers", argument, path, problems)
+
+
+def _check_choice(id: str, value: Any, path: str, problems: list[WrongPart]) -> None:
+    problem = choice_problem(id, value, hints=len(problems) < PROBLEMS_MAX)
+    if problem is None and id not in choices.CHOICES:
+        problem = WrongPart("", to_json_text(id), "a choice; this is a fixed decision")
+    if problem is not None:
+        problems.append(problem._replace(path=path))
 
 
 def _duration(written: object, path: str, problems: list[WrongPart]) -> int | None:
@@ -381,48 +387,14 @@ def _duration(written: object, path: str, problems: list[WrongPart]) -> int | No
     return duration
 
 
-# The conditions that follow the occasion of a rule, with their words.
-_FURTHER: Final = {
-    "where": "where {}",
-    "while": "while {}",
-    "skip": "after the first {}",
-    "times": "{} times at most",
-    "chance": "with chance {}",
-    "from": "from {}",
-    "until": "until {}",
-}
-
-
-def describe_rule(rule: Mapping[str, Any]) -> str:
-    """Return what a rule does, as in its document, in one line: `drop after at the 2nd startCampaign, where path.id c`."""
-    further = "".join(f", {words.format(_inline(rule[key]))}" for key, words in _FURTHER.items() if key in rule)
-    return f"{_inline(rule['do'])} {_occasion(rule)}{further}".strip()
-
-
-def _occasion(rule: Mapping[str, Any]) -> str:
-    if "at" in rule:
-        return f"{rule['at']} from the start"
-    if "after" in rule:
-        return f"after {rule['after']['sent']} sent"
-    on = "call" if rule["on"] == "*" else rule["on"]
-    if "nth" in rule:
-        return f"at the {_ordinal(rule['nth'])} {on}"
-    return f"at every {_ordinal(rule['every'])} {on}" if "every" in rule else f"at each {on}"
-
-
-def _ordinal(number: object) -> str:
-    text = str(number)
-    is_teen = text.endswith(("11", "12", "13"))
-    ending = "th" if is_teen else {"1": "st", "2": "nd", "3": "rd"}.get(text[-1:], "th")
-    return f"{text}{ending}"
-
-
-def _effect(name: str, argument: Any) -> str:
-    return name if argument is True else f"{name} {_inline(argument)}".strip()
-
-
-def _inline(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return ", ".join(_effect(key, argument) for key, argument in value.items())
-    text = "yes" if value is True else str(value)
-    return textwrap.shorten(text, 60, placeholder="...")
+# What the schema cannot express of the arguments of effects.
+_CHECKS: Mapping[str, Callable[[Any, str, list[WrongPart]], object]] = MappingProxyType(
+    {
+        "complete-session": _check_phone,
+        "rotate-key": _check_key,
+        "advance": _duration,
+        "deliver": _check_deliver,
+        "set-choice": _check_choices,
+        "rate-limit": _check_rate,
+    }
+)

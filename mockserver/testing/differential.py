@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import CHOICES
+from mockserver.contract.endpoints import CREATING
 from mockserver.judge.check import Finding, NotAssessed
 from mockserver.judge.client.judge import finding
 from mockserver.judge.client.rules import BLAMED
@@ -179,7 +180,7 @@ class _Runner:
         with self._server.sandbox(**settings) as sandbox, _bounded(self._server, sandbox, self._calls_at_most):
             sandbox.is_repeated = True
             if failing is not None:
-                sandbox.on("createConnectionSession").do({"fail-session": {"reason": failing}})
+                sandbox.on(CREATING["session"].id).do({"fail-session": {"reason": failing}})
             raised = None
             try:
                 self._client(sandbox)

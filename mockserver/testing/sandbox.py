@@ -16,6 +16,7 @@ from json import dumps
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar, Unpack
 
 from mockserver._json import JSON
+from mockserver.contract.durations import Length, length
 from mockserver.contract.endpoints import OperationName
 from mockserver.contract.text import printable
 from mockserver.judge.check import SEVERITIES
@@ -36,7 +37,6 @@ from mockserver.testing.receivers import Receiver
 from mockserver.testing.report.failures import describe
 from mockserver.testing.report.snapshots import UndoneRun, snapshot, undone_run
 from mockserver.testing.rules.builder import ActiveRule, OwnRules, RuleBuilder
-from mockserver.testing.rules.effects import Length, length
 from mockserver.testing.run_end import ReadsLimit
 from mockserver.testing.sandbox_parts import Admin, Log, SandboxClock, Webhooks
 from mockserver.testing.settings import Settings

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from mockserver._settings import set_in
 from mockserver.contract.choices import problem as choice_problem
 from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
 from mockserver.contract.text import closest_match_hint
@@ -67,15 +68,11 @@ def setting_error(name: str, value: Any) -> str | None:
         return f"got {name!r}; expected {', '.join(NAMES)}{closest_match_hint(name, NAMES)}"
     if value is None:
         return None
-    if name in _EXPECTED:
-        is_right, expected = _EXPECTED[name]
+    type = _TYPES[name]
+    if type in _EXPECTED:
+        is_right, expected = _EXPECTED[type]
         return None if is_right(value) else f"{name}: got {value!r}; expected {expected}"
-    return {
-        "choices": _choices_problem,
-        "scenario": _scenario_problem,
-        "profile": _profile_problem,
-        "given": _given_problem,
-    }[name](value)
+    return _PROBLEMS[type](value)
 
 
 def _choices_problem(chosen: Any) -> str | None:
@@ -115,9 +112,9 @@ def _is_instant(now: Any) -> bool:
 _EXPECTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
     {
         "seed": (lambda seed: type(seed) is int and seed >= 0, "a whole number, 0 or more"),
-        "now": (_is_instant, "an RFC 3339 instant such as 2026-03-01T12:00:00Z, or a datetime"),
+        "instant": (_is_instant, "an RFC 3339 instant such as 2026-03-01T12:00:00Z, or a datetime"),
         "clock": (lambda clock: clock == "follow", "'follow', or now=INSTANT for a frozen one"),
-        "own_port": (lambda own_port: isinstance(own_port, bool), "True or False"),
+        "own port": (lambda own_port: isinstance(own_port, bool), "True or False"),
     }
 )
 
@@ -129,6 +126,17 @@ def _given_problem(given: Any) -> str | None:
     except ScenarioError as refusal:
         return str(refusal.problems[0])
     return None
+
+
+_TYPES: Mapping[str, str] = MappingProxyType({setting.attribute: setting.type for setting in set_in("fixture", "mark")})
+_PROBLEMS: Mapping[str, Callable[[Any], str | None]] = MappingProxyType(
+    {
+        "choices": _choices_problem,
+        "scenario": _scenario_problem,
+        "profile": _profile_problem,
+        "seed data": _given_problem,
+    }
+)
 
 
 def checked_reads_limit(value: object) -> int | None:

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from mockserver._settings import set_in
+
 # The settings of a sandbox; `strict` belongs to the server.
-NAMES = ("scenario", "profile", "choices", "now", "clock", "seed", "given", "own_port")
+NAMES = tuple(setting.attribute for setting in set_in("fixture", "mark"))
 FILES = (".yaml", ".yml", ".json")
-READS_MAX = 1_000  # equal reads of one record in a row that end a test
 
 
 class Layer(NamedTuple):

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
+from mockserver.contract.endpoints import ENDPOINTS, Kind
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import http_date, json_value
 from mockserver.core.instants import Duration, Instant, from_datetime, retry_after
@@ -111,6 +112,21 @@ class Exchange:
     limited_at: Instant | None = None
     read_body: Any = None
     cut_from_bytes: int | None = None
+
+    @property
+    def creates(self) -> Kind | None:
+        """The kind of the records that its operation creates; None if it creates none."""
+        return ENDPOINTS[self.operation].creates if self.operation is not None else None
+
+    @property
+    def reads(self) -> Kind | None:
+        """The kind of the one record that its operation shows; None if it shows none."""
+        return ENDPOINTS[self.operation].reads if self.operation is not None else None
+
+    @property
+    def trigger(self) -> str | None:
+        """The transition that its operation causes in a campaign: `start`, `cancel` or None."""
+        return ENDPOINTS[self.operation].trigger if self.operation is not None else None
 
     @cached_property
     def request_json(self) -> Any:

@@ -67,7 +67,7 @@ def _manual(trace: Trace, template_id: str, before: Exchange) -> frozenset[str] 
     """Return the manual variables of a template as its tenant last read them before a call; None if it did not."""
     reads = (
         read
-        for read in reversed(trace.of("readTemplate"))
+        for read in reversed(trace.reads_of("template"))
         if read.number < before.number and read.key == before.key and read.params.get("id") == template_id
     )
     latest = next(filter(lambda read: read.succeeded, reads), None)

@@ -75,7 +75,7 @@ def sightings_of(cited: Cited) -> Iterable[Sighting]:
     reader = READERS.get(cited.operation or "")
     if reader is not None and cited.succeeded:
         return reader(cited, cited.response_json)
-    if cited.operation == "startCampaign" and cited.code in OF_NO_DRAFT:
+    if cited.creates == "execution" and cited.code in OF_NO_DRAFT:
         return [_of_path(cited, "refused", _NOT_DRAFT)]
     return ()
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple, TypeVar
 
+from mockserver.contract.endpoints import LISTING, READING, Kind
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.state.journal import Transition
 from mockserver.core.state.records import PageVisit
@@ -123,6 +124,14 @@ class Trace:
         if len(operations) == 1:
             return self._by_operation.get(operations[0], ())
         return [call for call in self.calls if call.operation in operations]
+
+    def reads_of(self, kind: Kind) -> Sequence[Exchange]:
+        """Return the calls that read one record of this kind, in order."""
+        return self.of(READING[kind].id)
+
+    def lists_of(self, kind: Kind) -> Sequence[Exchange]:
+        """Return the calls that list records of this kind, in order."""
+        return self.of(LISTING[kind].id)
 
     def by_number(self, number: int | None) -> Exchange | None:
         """Return the exchange with this number, or None if the trace has none."""

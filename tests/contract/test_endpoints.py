@@ -3,7 +3,8 @@
 from typing import get_args
 
 from mockserver.contract import clauses, schemas
-from mockserver.contract.endpoints import ENDPOINTS, FIELD_CLAUSES, Route
+from mockserver.contract.endpoints import ENDPOINTS, Route
+from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.core.state.tenant import TABLE_OF
 
 
@@ -28,8 +29,31 @@ def test_each_field_with_a_clause_of_its_own_is_one_of_its_body() -> None:
     known = {clause.id for clause in clauses.read()}
     wrong = {
         (operation, field): clause
-        for (operation, field), clause in FIELD_CLAUSES.items()
-        if clause not in known or field not in schemas.load(ENDPOINTS[operation].request_schema or "")["properties"]
+        for operation, row in ENDPOINTS.items()
+        for field, clause in row.field_clauses
+        if clause not in known or field not in schemas.load(row.request_schema or "")["properties"]
     }
 
     assert {} == wrong
+
+
+def test_an_operation_that_changes_something_is_a_post_other_than_the_audience_preview() -> None:
+    posts = {row.id for row in ENDPOINTS.values() if row.method == "POST"}
+
+    assert posts - {"previewAudience"} == {row.id for row in ENDPOINTS.values() if row.writes}
+
+
+def test_an_operation_that_shows_one_record_has_its_id_in_the_path() -> None:
+    parameters = {row.id: row.record_parameter for row in ENDPOINTS.values() if row.reads}
+
+    assert {"readCampaign": "id", "readExecution": "executionId", "readConnectionSession": "sessionId"} == {
+        operation: parameters[operation] for operation in ("readCampaign", "readExecution", "readConnectionSession")
+    }
+    assert "" not in parameters.values()
+
+
+def test_a_transition_that_an_operation_causes_is_one_of_its_subject() -> None:
+    for row in ENDPOINTS.values():
+        if row.trigger:
+            assert row.subject
+            assert LIFECYCLES[row.subject[0]].sources(row.trigger)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.contract.effects import ALIASES, UNREADABLE, WAITING, WITHOUT_RESPONSE
-from mockserver.contract.wire_faults import WIRE_FAULTS, WireFaultMethods
+from mockserver.contract.effects import ALIASES, UNREADABLE, WAITING, WIRE_FAULTS, WITHOUT_RESPONSE
+from mockserver.contract.effects.wire import WireMethods
 
 PACKAGE = Path(__file__).resolve().parents[2] / "mockserver"
-ROWS = "contract/wire_faults.py"
+ROWS = "contract/effects/wire.py"
 
 # By module, the names of faults that it has: those of the transports, and words with another meaning.
 ELSEWHERE = {
@@ -64,7 +64,7 @@ ELSEWHERE = {
     },
     "report/run/causes/receivers.py": {"error": "a key of an attempt"},
     "report/run/sections.py": {"error": "a key of an attempt"},
-    "testing/rules/effects.py": {"delay": "of `deliver`"},
+    "contract/effects/deliveries.py": {"delay": "of `deliver`"},
     "report/coverage_remedies.py": {"error": "the effect of the rule that closes a gap"},
 }
 
@@ -102,11 +102,11 @@ def test_every_word_that_is_excepted_is_there() -> None:
 
 
 def test_each_fault_is_a_method_of_its_own_name_which_begins_with_its_meaning() -> None:
-    methods = {name: method for name, method in vars(WireFaultMethods).items() if inspect.isfunction(method)}
+    methods = {name: method for name, method in vars(WireMethods).items() if inspect.isfunction(method)}
     meanings = {name: (inspect.getdoc(method) or "").partition("\n\n")[0] for name, method in methods.items()}
-    rows = {row.name.replace("-", "_"): f"{row.meaning[:1].upper()}{row.meaning[1:]}." for row in WIRE_FAULTS.values()}
+    rows = {row.name.replace("-", "_"): row.sentence for row in WIRE_FAULTS.values()}
 
-    assert rows == {name: meaning for name, meaning in meanings.items() if name != "do"}
+    assert rows == meanings
 
 
 def test_each_fault_describes_what_the_client_receives() -> None:

@@ -13,14 +13,13 @@ from mockserver import MockServer
 from mockserver.cli import main
 from mockserver.contract.choices import FAMILIES
 from mockserver.contract.effects import EFFECTS, FORGERIES
-from mockserver.pytest_plugin.options import OPTIONS, RUN
 from mockserver.server.control.routes import ROUTES
 from mockserver.testing import strategies
 from mockserver.testing.machine import INVARIANTS
 from mockserver.testing.runs.faults import ExploreOptions
 from mockserver.testing.runs.faults.tables import NAMES as EXPLORED
 from mockserver.testing.sandbox import Aio
-from mockserver.testing.settings import NAMES
+from tests import setting_tables
 from tests.pages.blocks import read
 
 
@@ -60,11 +59,9 @@ def test_the_page_on_a_command_names_its_options(command: str, page: str, capsys
     assert [] == missing(page, options(command, capsys))
 
 
-def test_the_page_on_settings_names_every_setting() -> None:
-    assert [] == missing("docs/pytest-settings.md", NAMES)
-    assert [] == missing("docs/pytest-settings.md", (f"mockserver_{option.name}" for option in OPTIONS))
-    text = read("docs/pytest-settings.md") + read("docs/reports.md")
-    assert [] == [option.name for option in RUN if f"--mockserver-{option.name}" not in text]
+@pytest.mark.parametrize("page", setting_tables.TABLES)
+def test_the_tables_of_settings_are_those_of_the_rows(page: str) -> None:
+    assert setting_tables.written(page) == read(f"docs/{page}"), "write it again: python -m tests.setting_tables"
 
 
 def test_the_page_on_hypothesis_names_every_invariant_and_strategy() -> None:

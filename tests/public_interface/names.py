@@ -17,7 +17,8 @@ from typing import Any
 import mockserver
 from docs._reference import tables
 from mockserver import MockServer, cli, pytest_plugin
-from mockserver.cli.settings import SCENARIO, SETTINGS
+from mockserver._settings import SERVER
+from mockserver.cli.settings import default_of
 from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.choices.profiles import PROFILES
@@ -85,9 +86,9 @@ def _pytest() -> Iterator[str]:
 def _commands() -> Iterator[str]:
     for name, (parser, _) in tables.commands().items():
         yield from _command(name, parser)
-    for setting in (SCENARIO, *SETTINGS):
-        if setting.default:
-            yield f"setting {setting.name}, default {setting.default}"
+    for setting in SERVER:
+        if default_of(setting):
+            yield f"setting {setting.name}, default {default_of(setting)}"
 
 
 def _command(name: str, parser: argparse.ArgumentParser) -> Iterator[str]:

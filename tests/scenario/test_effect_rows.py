@@ -14,9 +14,8 @@ from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.cli.docs import scenario_schema
 from mockserver.contract import schemas
-from mockserver.contract.effects import ALIASES, EFFECTS, FORGERIES, of_group
+from mockserver.contract.effects import ALIASES, EFFECTS, FORGERIES, WIRE_FAULTS, of_group
 from mockserver.contract.errors import ERRORS
-from mockserver.contract.wire_faults import WIRE_FAULTS
 from mockserver.core.faults.effects import STATE_EFFECTS
 from mockserver.scenario import library
 from mockserver.scenario.documents import ScenarioError, validate

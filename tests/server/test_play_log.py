@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver.cli.play_log import PlayLog
-from mockserver.scenario.rule_parser import describe_rule
+from mockserver.contract.effects.descriptions import describe_rule
 from mockserver.testing.sandbox import Sandbox
 from tests.harness.lines import lacking
 

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer, Sandbox, SandboxTestCase
-from mockserver.contract.wire_faults import WireFaultMethods
+from mockserver.contract.effects.deliveries import DeliveryMethods
+from mockserver.contract.effects.model import EffectMethods
+from mockserver.contract.effects.state import StateMethods
+from mockserver.contract.effects.wire import WireMethods
 from mockserver.testing.call_log import CallLog
 from mockserver.testing.calls import CallMismatch, Calls, Exchange
 from mockserver.testing.conduct import ConductReport, Ledger
@@ -18,13 +21,12 @@ from mockserver.testing.end_user import EndUser, Page
 from mockserver.testing.receivers import Receiver
 from mockserver.testing.remote import RemoteServer
 from mockserver.testing.rules.builder import ActiveRule, RuleBuilder
-from mockserver.testing.rules.effects import Effects
 from mockserver.testing.settings import Layer, Settings
 from mockserver.testing.transports.in_process import Response
 
 PUBLIC = (
-    MockServer, RemoteServer, Sandbox, SandboxTestCase, CallLog, Calls, Exchange, CallMismatch, RuleBuilder, ActiveRule, Effects,
-    WireFaultMethods, Ledger, ConductReport, Receiver, EndUser, Page, Layer, Settings, Response,
+    MockServer, RemoteServer, Sandbox, SandboxTestCase, CallLog, Calls, Exchange, CallMismatch, RuleBuilder, ActiveRule, EffectMethods,
+    WireMethods, StateMethods, DeliveryMethods, Ledger, ConductReport, Receiver, EndUser, Page, Layer, Settings, Response,
 )  # fmt: skip
 EXAMPLES = [
     test

@@ -13,15 +13,18 @@ from mockserver import ScenarioError
 from mockserver._json import JSON
 from mockserver.contract import schemas
 from mockserver.contract.effects import ALIASES, EFFECTS
-from mockserver.contract.wire_faults import WireFaultMethods
+from mockserver.contract.effects.deliveries import DeliveryMethods
+from mockserver.contract.effects.model import EffectMethods
+from mockserver.contract.effects.state import StateMethods
+from mockserver.contract.effects.wire import WireMethods
 from mockserver.testing.rules.builder import RuleBuilder
-from mockserver.testing.rules.effects import Effects
 from mockserver.testing.sandbox import Sandbox
 
 SCHEMA = schemas.load("scenario")
 DEFINITIONS = SCHEMA["$defs"]
 RULE = DEFINITIONS["rule"]["properties"]
 EFFECTS_SCHEMA = DEFINITIONS["effects"]["properties"]
+METHODS = (EffectMethods, WireMethods, StateMethods, DeliveryMethods)
 TRIGGERS = ("on", "at", "after")
 KEYWORDS = {"from": "from_", "while": "while_"}
 # Effects whose argument is one value, or any object: the names of their parameters.
@@ -61,7 +64,7 @@ def properties(effect: str) -> set[str]:
 
 
 def test_each_effect_of_a_document_is_a_method_and_each_method_an_effect() -> None:
-    assert {snake(name) for name in EFFECTS} | {"do"} == own_methods(Effects) | own_methods(WireFaultMethods)
+    assert {snake(name) for name in EFFECTS} | {"do"} == {name for kind in METHODS for name in own_methods(kind)}
 
 
 def test_the_effects_of_documents_are_those_of_the_schema() -> None:
@@ -72,7 +75,7 @@ def test_the_effects_of_documents_are_those_of_the_schema() -> None:
 def test_a_method_takes_what_its_effect_takes_under_the_same_names(effect: str) -> None:
     expected = WHOLE.get(effect) if effect in WHOLE else {snake(name) for name in properties(effect)}
 
-    assert expected == parameters(getattr(Effects, snake(effect)))
+    assert expected == parameters(getattr(RuleBuilder, snake(effect)))
 
 
 def test_each_condition_of_a_document_is_a_method_and_each_method_a_condition() -> None:

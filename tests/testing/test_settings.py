@@ -232,7 +232,8 @@ def test_the_plugin_loads_nothing_heavy_before_a_fixture_is_requested(suite: Sui
     own = (
         "mockserver mockserver.pytest_plugin mockserver.testing mockserver.pytest_plugin.assert_rewrite"
         " mockserver.pytest_plugin.conduct mockserver.pytest_plugin.explore mockserver.pytest_plugin.options"
-        " mockserver.testing.settings mockserver._collision mockserver._files"
+        " mockserver.testing.settings mockserver._collision mockserver._files mockserver._settings"
+        " mockserver.contract mockserver.contract.limits"
     )
     result = suite.run_apart(
         f"""

@@ -13,7 +13,8 @@ from hashlib import shake_128
 from types import MappingProxyType
 from typing import Any, Literal
 
-from mockserver.contract.errors import FAILURE_REASONS
+from mockserver.contract.durations import parse_duration
+from mockserver.contract.effects import EFFECTS
 from mockserver.contract.lifecycles import CAMPAIGN, SESSION
 from mockserver.contract.limits import ADVANCES_MAX_DEPTH
 from mockserver.core import phone_numbers
@@ -43,10 +44,8 @@ def complete_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: 
 
 
 def fail_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    reason = args.get("reason", FAILURE_REASONS[0])
-
     def fail(scope: Scope, session: Session) -> None:
-        connections.fail(scope, session, reason)
+        connections.fail(scope, session, args["reason"])
 
     _apply_to_sessions(sandbox, rule, subject, args, "fail", fail)
 
@@ -189,14 +188,14 @@ def set_tenant(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mappin
 
 
 def revoke_key(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    kind = args.get("kind", "secret")
+    kind = args["kind"]
     tenant = tenant_of(sandbox, subject, args)
     if sandbox.keys.pop(getattr(tenant, _ATTRIBUTES[kind]), None) is None:
         raise NoTarget(f"got a revoked {kind} key of tenant {tenant.id!r}; expected a valid one")
 
 
 def rotate_key(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    kind = args.get("kind", "secret")
+    kind = args["kind"]
     tenant = tenant_of(sandbox, subject, args)
     count = sandbox.next_number("rotated key")
     key = args.get("key") or sandbox.seeded_key(kind, "rotated key", tenant.id, count)
@@ -288,22 +287,21 @@ def set_choice(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mappin
     in_force.set_choices(sandbox, args)
 
 
-def advance(sandbox: SandboxState, rule: Rule, subject: Subject, by: int) -> None:
+def advance(sandbox: SandboxState, rule: Rule, subject: Subject, by: str | float) -> None:
     """Advance the clock; rules that fall due meanwhile may do the same, up to a bound on the depth."""
+    duration = parse_duration(by)
+    assert duration is not None
     if sandbox.advances >= ADVANCES_MAX_DEPTH:
         bound = f"at most {ADVANCES_MAX_DEPTH} (the mock's own bound)"
         raise NoTarget(f"got {sandbox.advances + 1} rules that advance the clock, one within another; expected {bound}")
     sandbox.advances += 1
     try:
-        fired = sandbox.runtime.advance_clock(sandbox, by)
+        fired = sandbox.runtime.advance_clock(sandbox, duration)
         if sandbox.fired_within is not None:
             sandbox.fired_within += fired
     finally:
         sandbox.advances -= 1
 
-
-# Effects that change how the operation itself runs: they run before it, also without `when: before`.
-RUN_BEFORE_OPERATION = ("fail-media",)
 
 STATE_EFFECTS: Mapping[str, Act] = MappingProxyType(
     {
@@ -349,7 +347,7 @@ def run(
         exchange: the number of the call at which the rule fires; None if it fires at none.
     """
     for name, args in rule.state_effects:
-        if phase != "all" and (phase == "before") != (name in RUN_BEFORE_OPERATION):
+        if phase != "all" and (phase == "before") != EFFECTS[name].precedes_operation:
             continue
         former = _schedules(sandbox)
         try:

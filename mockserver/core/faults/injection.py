@@ -14,6 +14,7 @@ from math import cos, exp, log, pi, sqrt
 from typing import Any, NamedTuple
 
 from mockserver.contract.durations import parse_duration
+from mockserver.contract.endpoints import is_creation_of
 from mockserver.contract.text import json_value
 from mockserver.core import ids
 from mockserver.core.faults import conditions, effects, injected_errors
@@ -109,7 +110,7 @@ def run_operation(sandbox: SandboxState, call: Call, match: RuleMatch) -> CallRe
         sandbox.rule_set.no_target.pop(rule.id, None)
         effects.run(sandbox, rule, subject, "all" if rule.before_operation else "before", exchange)
     result = _operate(sandbox, call, match, subject)
-    if call.endpoint is not None and call.endpoint.id == "uploadMedia":
+    if call.endpoint is not None and call.endpoint.creates == "media":
         sandbox.rule_set.storage = former_storage  # a rule that fires at an upload fails files of this upload alone
     return result
 
@@ -136,12 +137,12 @@ def _operate(sandbox: SandboxState, call: Call, match: RuleMatch, subject: Subje
 
 def _subject_after(subject: Subject, result: CallResult, call: Call) -> Subject:
     """Return the subject with the record that the operation created or read."""
-    operation = call.endpoint.id if call.endpoint else ""
+    operation = call.endpoint.id if call.endpoint else None
     record = result.outcome.value if isinstance(result.outcome, Success) else None
     if isinstance(record, Campaign):
         return subject._replace(campaign=record)
     if isinstance(record, Execution):
-        return subject._replace(started_execution_id=record.id if operation == "startCampaign" else None)
+        return subject._replace(started_execution_id=record.id if is_creation_of(operation, "execution") else None)
     if isinstance(record, Session):
         return subject._replace(session=record)
     return subject

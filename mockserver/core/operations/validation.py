@@ -22,7 +22,7 @@ from typing import Any, Final, NoReturn
 
 from mockserver._json import JSON
 from mockserver.contract import schemas
-from mockserver.contract.endpoints import FIELD_CLAUSES, Endpoint
+from mockserver.contract.endpoints import Endpoint
 from mockserver.contract.limits import (
     DIGITS_MAX,
     FILTER_ENTRIES_MAX,
@@ -275,7 +275,7 @@ def _refusal(sandbox: SandboxState, endpoint: Endpoint, problem: schemas.SchemaE
         return ApiError("INVALID_REQUEST", clause="session.funnel-pair", location="/funnelId", reason=reason)
     received = masked_excerpt(to_json_text(problem.found), sandbox.secrets())
     hint = misspelt_key(endpoint.request_schema or "", body, problem.pointer) if problem.keyword == "required" else ""
-    clause = FIELD_CLAUSES.get((endpoint.id, problem.pointer.split("/")[1] if problem.pointer else ""), endpoint.clause)
+    clause = endpoint.clause_of(problem.pointer.split("/")[1] if problem.pointer else "")
     return validation_error(problem.pointer, f"got {received}; expected {problem.wanted}{hint}", clause)
 
 

@@ -7,15 +7,11 @@ The outbox is part of the sandbox's state: a checkpoint copies it, and an attemp
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from mockserver.contract.effects.deliveries import BodyFormat, Forgery
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.state.records import Event, Webhook
-
-Forgery = Literal[
-    "no-signature", "wrong-secret", "old-timestamp", "changed-body", "changed-id", "other-tenant", "junk-header"
-]
-BodyFormat = Literal["escaped", "spaced", "reordered-keys"]
 
 
 class DeliveryFaults(NamedTuple):

@@ -39,7 +39,7 @@ class Latency(NamedTuple):
 
 class WireFaults(NamedTuple):
     """
-    The faults of the wire of one rule, as the rows in `contract/wire_faults.py` set them.
+    The faults of the wire of one rule, as the rows in `contract/effects/wire.py` set them.
 
     With `skips_operation` the operation does not run: the client gets `reply`, or the `termination` of the connection.
     The other faults change the response to an operation that has run.

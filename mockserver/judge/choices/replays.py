@@ -166,7 +166,7 @@ def _shown(exchange: Exchange) -> Outcome | None:
         return None
     if not exchange.succeeded:
         return exchange.code
-    return _results(exchange.response_json) if exchange.operation == "uploadMedia" else SUCCESS
+    return _results(exchange.response_json) if exchange.creates == "media" else SUCCESS
 
 
 def _results(answer: Any) -> Outcome:
@@ -187,8 +187,8 @@ def _run(call: Call, state: PossibleState, choices: _Assigned) -> Outcome:
     outcome = handle_call(sandbox, call).outcome
     if isinstance(outcome, ApiError):
         return outcome.code
-    if call.endpoint is ENDPOINTS["uploadMedia"] and outcome is not None:
-        return _results(SERIALIZERS["uploadMedia"](SerializationContext(choices, 0, 0, ""), outcome.value))
+    if call.endpoint is not None and call.endpoint.creates == "media" and outcome is not None:
+        return _results(SERIALIZERS[call.endpoint.id](SerializationContext(choices, 0, 0, ""), outcome.value))
     return SUCCESS
 
 

@@ -103,7 +103,7 @@ def blind_post_retry(trace: Trace) -> Iterator[Verdict]:
         if transport_repeats(trace).get(again.number):
             continue
         left: str | None = ""
-        if first.operation == "createCampaign":
+        if first.creates == "campaign":
             left = _left_by_creates(trace, trace.once(_creates_by_request), first, again)
         elif not first.was_received or may_be_of_another_user(trace, again):
             continue  # after a start that was lost `duplicate_start` judges
@@ -223,7 +223,7 @@ def _trouble(call: Exchange) -> ledger.Trouble | None:
     )
     if why is None:
         return None
-    name = call.sent.get("name") if call.operation == "createCampaign" else None
+    name = call.sent.get("name") if call.creates == "campaign" else None
     return ledger.Trouble(number=call.number, why=why, name=name, campaign_id=call.params.get("id"))
 
 
@@ -306,7 +306,7 @@ def restart_canceled(trace: Trace) -> Iterator[Verdict]:
 def _ends_received(trace: Trace, campaign_id: str) -> Iterator[Exchange]:
     """Yield the calls by which a client received that the campaign was canceled or failed, in order."""
     reads = [number for number, status in shown(trace, campaign_id) if status in _NO_SUCCESS]
-    cancels = (call for call in trace.concerning(campaign_id) if call.operation == "cancelCampaign" and call.succeeded)
+    cancels = (call for call in trace.concerning(campaign_id) if call.trigger == "cancel" and call.succeeded)
     yield from filter(None, map(trace.by_number, sorted({*reads, *numbers(cancels)})))
 
 
@@ -337,7 +337,7 @@ def _wrong_keys(trace: Trace, template: SeenTemplate, start: Exchange) -> Iterat
 def _listed(trace: Trace, template_id: str, start: Exchange) -> Iterator[set[str]]:
     """Yield the variables that each read of the template before a start has listed: each may be what its user was shown."""
     for read in trace.concerning(template_id):
-        is_before = read.operation == "readTemplate" and read.number < start.number
+        is_before = read.reads == "template" and read.number < start.number
         if is_before and read.client == start.client and read.succeeded:
             yield {str(row.get("key")) for row in objects_of(read.response_json, "commonVariables")}
 
@@ -351,7 +351,7 @@ def cancel_and_forget(trace: Trace) -> Iterator[Verdict]:
         if not last.has_to_be_retried or campaign is None or campaign.status != "completed":
             continue
         later = [call for call in trace.concerning(campaign_id) if call.number > last.number]
-        is_started = any(call.operation == "startCampaign" for call in later)
+        is_started = any(call.trigger == "start" for call in later)
         has_tried = failures_at_end(cancels) >= RETRIED or failures_at_end(later) >= RETRIED
         if not (_was_over(trace, campaign_id, last) or is_started or has_tried or is_locked_out(trace, last)):
             message = f"the cancel of {campaign_id} got {last.outcome}, was not repeated, and the campaign completed"

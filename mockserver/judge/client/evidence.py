@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Final
 
+from mockserver.contract.endpoints import CREATING, ENDPOINTS
+from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.core.instants import MILLISECOND, SECOND, Duration, Instant, retry_after, retry_after_date
 from mockserver.trace.exchange import DeliveryAttempt, Exchange
 from mockserver.trace.records import SeenSession
@@ -19,17 +21,13 @@ from mockserver.trace.sightings import sighted
 from mockserver.trace.trace import Trace
 
 OF_ALL_CALLS: Final = (401, 403)  # a refusal of the key or the tenant, whatever the request
-WITH_FILTERS: Final = ("previewAudience", "createCampaign")
+WITH_FILTERS: Final = tuple(row.id for row in ENDPOINTS.values() if "filters" in dict(row.field_clauses))
 RETRIED: Final = 3  # calls in a row that failed: a client that gives up then has retried
 HOPELESS: Final = (400, 401, 403, 404, 409, 422)
 # Transports that repeat a POST by themselves if a connection that was in use before ends without a byte, by the beginning
 # of their User-Agent: libcurl, browsers, and Java's HttpURLConnection. Those of Go, Ruby and Java's HttpClient repeat only
 # what is idempotent, and those of Python and Node nothing.
 _REPEATS_POSTS: Final = ("curl/", "guzzlehttp/", "java/", "libcurl", "mozilla/", "php-curl", "pycurl/")
-_ALLOWED_IN: Final[Mapping[str | None, tuple[str, ...]]] = {
-    "startCampaign": ("draft",),
-    "cancelCampaign": ("draft", "processing"),
-}
 # A clock that follows the process's and advanced this much more than real time was moved.
 _MOVED: Final = 10 * MILLISECOND
 _HTTP_DATE: Final = SECOND  # of which an HTTP date has no fractions, and a client's own clock in seconds neither
@@ -130,7 +128,7 @@ def is_invited(trace: Trace, first: Exchange, again: Exchange) -> bool:
     """
     rows = shown(trace, again.params.get("id"))
     place = bisect_right(rows, again.follows, key=lambda row: row[0]) - 1
-    return place >= 0 and rows[place][0] > first.since and rows[place][1] in _ALLOWED_IN.get(again.operation, ())
+    return place >= 0 and rows[place][0] > first.since and rows[place][1] in _allowed_in(again)
 
 
 def may_be_of_another_user(trace: Trace, again: Exchange) -> bool:
@@ -139,15 +137,21 @@ def may_be_of_another_user(trace: Trace, again: Exchange) -> bool:
 
     The campaign's creation shows a draft too, to the user who sends the first one before any read.
     """
-    if again.operation not in _ALLOWED_IN:
+    allowed = _allowed_in(again)
+    if not allowed:
         return False
-    campaign_id, allowed = again.params["id"], _ALLOWED_IN[again.operation]
+    campaign_id = again.params["id"]
     invited = [n for n, status in shown(trace, campaign_id) if n <= again.follows and status in allowed]
     calls = trace.concerning(campaign_id)
     sent = [call for call in calls if call.operation == again.operation and call.number <= again.number]
     if len(sent) > 1 and len(invited) == len(sent) - 1 and _follows_creation(trace, sent[0], invited):
         return not is_in_a_row(trace, sent[-2], again)
     return len(invited) >= len(sent)
+
+
+def _allowed_in(call: Exchange) -> Sequence[str]:
+    """Return the states of a campaign in which a start or a cancel is allowed; none for any other call."""
+    return CAMPAIGN.sources(call.trigger) if call.trigger is not None else ()
 
 
 def _follows_creation(trace: Trace, first: Exchange, invited: Sequence[int]) -> bool:
@@ -162,7 +166,7 @@ def _follows_creation(trace: Trace, first: Exchange, invited: Sequence[int]) -> 
 
 def sessions(trace: Trace) -> list[tuple[SeenSession, Exchange]]:
     """Return the sessions that a call created, each with that call."""
-    if not trace.of("createConnectionSession"):
+    if not trace.of(CREATING["session"].id):
         return []
     pairs = [(session, trace.creating(session.id)) for session in trace.records.sessions.values()]
     return [(session, created) for session, created in pairs if created is not None]
@@ -170,7 +174,7 @@ def sessions(trace: Trace) -> list[tuple[SeenSession, Exchange]]:
 
 def polls(trace: Trace, session_id: str) -> list[Exchange]:
     """Return the calls that read a session."""
-    return [call for call in trace.concerning(session_id) if call.operation == "readConnectionSession"]
+    return [call for call in trace.concerning(session_id) if call.reads == "session"]
 
 
 def reads(trace: Trace, session_id: str) -> list[Exchange]:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from mockserver.contract.durations import duration_text
+from mockserver.contract.endpoints import READING, Kind
 from mockserver.contract.lifecycles import FINAL
 from mockserver.core.instants import MINUTE, SECOND, Duration, Instant
 from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict
@@ -29,15 +30,13 @@ from mockserver.judge.client.evidence import (
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.trace import Trace, grouped, numbers
 
-_POLLED: Final[Mapping[str, str]] = MappingProxyType(
-    {"readExecution": "executionId", "readConnectionSession": "sessionId"}
-)
+_POLLED: Final[Sequence[Kind]] = ("execution", "session")
 # A client reads a campaign for more reasons than to wait for it: only many reads in a row are a loop.
-ALL_POLLED: Final[Mapping[str, str]] = MappingProxyType({**_POLLED, "readCampaign": "id"})
-_MANY: Final[Mapping[str, int]] = MappingProxyType({"readExecution": 2, "readConnectionSession": 2, "readCampaign": 6})
-_AFTER_FAILED: Final[Mapping[str, int]] = MappingProxyType({"readExecution": 3, "readCampaign": _MANY["readCampaign"]})
+ALL_POLLED: Final[Sequence[Kind]] = (*_POLLED, "campaign")
+_MANY: Final[Mapping[str, int]] = MappingProxyType({"execution": 2, "session": 2, "campaign": 6})
+_AFTER_FAILED: Final[Mapping[str, int]] = MappingProxyType({"execution": 3, "campaign": _MANY["campaign"]})
 _LEAST: Final[Mapping[str, Duration]] = MappingProxyType(
-    {"readExecution": 10 * SECOND, "readConnectionSession": 2 * SECOND, "readCampaign": 10 * SECOND}
+    {"execution": 10 * SECOND, "session": 2 * SECOND, "campaign": 10 * SECOND}
 )
 _POLLS_MIN: Final = 3  # that have a pace
 _SAME_LOOP: Final = 5 * MINUTE  # a later read is not part of the loop
@@ -50,23 +49,23 @@ STALLED: Final = 2 * MINUTE
 
 
 class PollSequence(NamedTuple):
-    """One caller's reads of one record, in order."""
+    """One caller's reads of one record of a kind, in order."""
 
-    operation: str
+    kind: Kind
     id: str
     reads: Sequence[Exchange]
 
 
 def poll_sequences(trace: Trace, polled: Collection[str] = _POLLED) -> Iterator[PollSequence]:
-    """Yield the polls of each record and caller by these operations; workers that share a key are separate callers."""
-    return (polls for polls in trace.once(_poll_sequences) if polls.operation in polled)
+    """Yield the polls of each record of these kinds by each caller; workers that share a key are separate callers."""
+    return (polls for polls in trace.once(_poll_sequences) if polls.kind in polled)
 
 
 def _poll_sequences(trace: Trace) -> Sequence[PollSequence]:
     return [
-        PollSequence(operation, record_id, own)
-        for operation, parameter in ALL_POLLED.items()
-        for record_id, reads in trace.grouped_by(parameter, operation)
+        PollSequence(kind, record_id, own)
+        for kind in ALL_POLLED
+        for record_id, reads in trace.grouped_by(READING[kind].record_parameter, READING[kind].id)
         for own in grouped((read.client, read) for read in reads).values()
     ]
 
@@ -119,9 +118,9 @@ def poll_after_final(trace: Trace) -> Iterator[Verdict]:
         if final is None:
             continue
         yield MET
-        if len(final.later) < _MANY[polls.operation]:
+        if len(final.later) < _MANY[polls.kind]:
             continue
-        if polls.operation == "readConnectionSession":
+        if polls.kind == "session":
             has_own_rule = final.status in ("failed", "expired")  # reuse-dead-session
         else:
             has_own_rule = _waits_for_completed(polls, final)  # poll-final-set-incomplete
@@ -131,7 +130,7 @@ def poll_after_final(trace: Trace) -> Iterator[Verdict]:
 
 
 def _waits_for_completed(polls: PollSequence, final: FinalRead) -> bool:
-    return final.status in ("failed", "canceled") and len(final.later) >= _AFTER_FAILED[polls.operation]
+    return final.status in ("failed", "canceled") and len(final.later) >= _AFTER_FAILED[polls.kind]
 
 
 def poll_final_set_incomplete(trace: Trace) -> Iterator[Verdict]:
@@ -139,7 +138,7 @@ def poll_final_set_incomplete(trace: Trace) -> Iterator[Verdict]:
         if final is None or final.status not in ("failed", "canceled"):
             continue
         yield MET
-        if polls.operation in _AFTER_FAILED and _waits_for_completed(polls, final):
+        if polls.kind in _AFTER_FAILED and _waits_for_completed(polls, final):
             message = f"{polls.id} was {final.status}, and the polling continued: {len(final.later)} more reads"
             yield Proof(message, numbers((final.exchange, *final.later[:2])))
 
@@ -154,9 +153,9 @@ def poll_too_fast(trace: Trace) -> Iterator[Verdict]:
     unmeasured: set[str] = set()
     for loop in _poll_loops(trace):
         waits = [_gap_as_sent(trace, *pair) for pair in pairwise(loop.reads) if pair[0].succeeded]
-        if len(waits) < _MANY[loop.operation]:
+        if len(waits) < _MANY[loop.kind]:
             continue
-        median, least = median_high([wait or 0 for wait in waits]), _LEAST[loop.operation]
+        median, least = median_high([wait or 0 for wait in waits]), _LEAST[loop.kind]
         if all(wait is None for wait in waits) and elapsed(loop.reads[0], loop.reads[-1]) < 3 * least:
             unmeasured.add(loop.id)
         elif median < least - least // _SCHEDULED:
@@ -180,10 +179,10 @@ def _poll_loops(trace: Trace) -> Iterator[PollSequence]:
         polls.sort(key=lambda poll: poll.place_as_sent)
         places = [poll.place_as_sent for poll in polls]
         calls = trace.concerning(polls[0].params.get("id"))
-        ends = (call.place_as_sent for call in calls if call.operation in ("startCampaign", "cancelCampaign"))
+        ends = (call.place_as_sent for call in calls if call.trigger)
         cuts = [bisect(places, end) for end in sorted(ends)]
         for first, last in pairwise([0, *cuts, len(polls)]):
-            yield PollSequence(sequence.operation, sequence.id, polls[first:last])
+            yield PollSequence(sequence.kind, sequence.id, polls[first:last])
 
 
 def poll_dies_on_error(trace: Trace) -> Iterator[Verdict]:
@@ -195,13 +194,13 @@ def poll_dies_on_error(trace: Trace) -> Iterator[Verdict]:
         if not 0 < failures_at_end(reads) < RETRIED or not successes or successes[-1].field("status") in FINAL:
             continue
         related = [*trace.concerning(polls.id), *trace.concerning(last.params.get("id"))]
-        related += trace.of("listCampaigns") if polls.operation == "readExecution" else ()
+        related += trace.lists_of("campaign") if polls.kind == "execution" else ()
         if any(call.place_as_sent > last.place_as_sent for call in related) or is_acknowledged(trace, polls.id):
             continue
         if is_locked_out(trace, last):
             continue
         resumed_at = last.at + (last.requested_wait or 0)
-        if polls.operation == "readConnectionSession" and _is_over_by(trace, polls.id, resumed_at):
+        if polls.kind == "session" and _is_over_by(trace, polls.id, resumed_at):
             continue
         if trace.now - resumed_at >= _GIVEN_UP_AFTER:
             message = f"the polling of {polls.id} ended with {last.outcome}, before its end"
@@ -227,13 +226,13 @@ def _is_over_by(trace: Trace, session_id: str, at: Instant) -> bool:
 
 
 def progress_is_done(trace: Trace) -> Iterator[Verdict]:
-    if any(read.succeeded and _looks_done(read) for read in trace.of("readExecution")):
+    if any(read.succeeded and _looks_done(read) for read in trace.reads_of("execution")):
         yield MET
-    for polls in poll_sequences(trace, ("readExecution",)):
+    for polls in poll_sequences(trace, ("execution",)):
         last = polls.reads[-1]
         if not _looks_done(last) or trace.now - last.at < MINUTE:
             continue
-        others = [*trace.concerning(last.params.get("id")), *trace.of("listCampaigns")]
+        others = [*trace.concerning(last.params.get("id")), *trace.lists_of("campaign")]
         if not any(call.number > last.number for call in others) and not is_locked_out(trace, last):
             progress = last.field("progress")
             message = (
@@ -285,7 +284,7 @@ def _is_anyones(refused: Exchange) -> bool:
     """Return True if equal calls may be those of several users, each of whom is refused once."""
     is_page = refused.method == "GET"
     is_first = refused.status in OF_ALL_CALLS and refused.request_body in (None, b"", b"{}")
-    return refused.operation not in _POLLED and (is_page or is_first)
+    return refused.reads not in _POLLED and (is_page or is_first)
 
 
 def no_timeout(trace: Trace) -> Iterator[Verdict]:

@@ -131,7 +131,7 @@ def _excused(trace: Trace, equal: Mapping[object, Sequence[Exchange]]) -> set[in
 
     Polls of a record are left out: a loop that does not wait repeats each of its calls at any time later.
     """
-    searched = (calls for calls in equal.values() if calls[0].operation not in ALL_POLLED)
+    searched = (calls for calls in equal.values() if calls[0].reads not in ALL_POLLED)
     return set().union(*(_EqualCalls(trace, calls).excused() for calls in searched))
 
 

@@ -44,7 +44,7 @@ _SCANNER: Final = re.compile(
 
 
 def reuse_dead_session(trace: Trace) -> Iterator[Verdict]:
-    for loop in poll_sequences(trace, polled=("readConnectionSession",)):
+    for loop in poll_sequences(trace, polled=("session",)):
         final = final_read(trace, loop)
         if final is None or final.status == "completed":
             continue

@@ -15,11 +15,11 @@ from types import MappingProxyType
 from typing import Final, Literal, get_args
 
 from mockserver.contract.choices import CHOICES
+from mockserver.contract.effects import WIRE_FAULTS
 from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, OPERATIONS
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.filters import FIELDS, OPERATORS
 from mockserver.contract.lifecycles import DELIVERY, EVENTS, LIFECYCLES
-from mockserver.contract.wire_faults import WIRE_FAULTS, WireFault
 from mockserver.judge.client.rules import RULES
 
 Dimension = Literal[
@@ -59,15 +59,10 @@ def step_item(kind: str, state: str, trigger: str) -> str:
 
 def fault_item(operation: str, fault: str, argument: object) -> str:
     """Return the item of a fault with its argument: `before` and `after` the operation are two items."""
-    if not has_when(WIRE_FAULTS[fault]):
+    if not WIRE_FAULTS[fault].has_when:
         return f"{operation} {fault}"
     when = argument.get("when") if isinstance(argument, Mapping) else argument
     return f"{operation} {fault} {when}"
-
-
-def has_when(row: WireFault) -> bool:
-    """Return True if the argument of a fault is `before` or `after` the operation."""
-    return row.argument.startswith("before | after")
 
 
 @cache
@@ -124,7 +119,7 @@ def _faults() -> Iterator[str]:
                 continue
             if row.of_bodies_only and endpoint.response_schema is None:
                 continue
-            for when in ("before", "after") if has_when(row) else (None,):
+            for when in ("before", "after") if row.has_when else (None,):
                 yield fault_item(endpoint.id, name, when)
 
 

@@ -16,10 +16,9 @@ from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, Final
 
-from mockserver.contract.effects import ALIASES
+from mockserver.contract.effects import ALIASES, WIRE_FAULTS
 from mockserver.contract.filters import statements
 from mockserver.contract.lifecycles import LIFECYCLES
-from mockserver.contract.wire_faults import WIRE_FAULTS
 from mockserver.core.state.journal import Transition
 from mockserver.judge.client.evidence import WITH_FILTERS
 from mockserver.judge.client.judge import chances

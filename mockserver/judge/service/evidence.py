@@ -7,6 +7,7 @@ from dataclasses import replace
 from operator import attrgetter
 from typing import Any, Final
 
+from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.lifecycles import Lifecycle
 from mockserver.trace.exchange import Cited, Exchange
 from mockserver.trace.order import Ranked, around, precedes
@@ -15,7 +16,7 @@ from mockserver.trace.sightings import Kind, Sighting, sighted, sightings_of
 from mockserver.trace.trace import Trace
 
 Rows = Sequence[Sighting]
-_OF_SESSIONS: Final = ("createConnectionSession", "readConnectionSession")
+_OF_SESSIONS: Final = tuple(row.id for row in ENDPOINTS.values() if "session" in (row.creates, row.reads))
 _WORDS: Final[Mapping[str, str]] = {
     "created": "created",
     "started": "started, so processing",

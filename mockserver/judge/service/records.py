@@ -73,7 +73,7 @@ def answers_about_another(trace: Trace) -> Found:
     """A read shows the record whose id is in its path."""
     for operation, param, field, clause in _READS:
         for call in trace.of(operation):
-            body = call.field("entrypoint") if operation == "readEntrypoint" else call.response_json
+            body = call.field("entrypoint") if call.reads == "entrypoint" else call.response_json
             id = body.get(field) if call.succeeded and isinstance(body, dict) else None
             if isinstance(id, str):
                 asked = call.params.get(param, "")

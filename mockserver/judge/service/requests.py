@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from mockserver.contract import schemas
-from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, FIELD_CLAUSES
+from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS
 from mockserver.contract.filters import FIELDS, OPERATORS, FieldType, statements
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.text import whole_number
@@ -61,12 +61,13 @@ def bodies(trace: Trace) -> Found:
 
 def _clauses_of(operation: str) -> frozenset[str]:
     """Return the clauses that every body of an operation is compared with."""
-    of_fields = {clause for (of, _), clause in FIELD_CLAUSES.items() if of == operation}
+    of_fields = {clause for _, clause in ENDPOINTS[operation].field_clauses}
     return _OF_BODIES.get(operation, frozenset()) | of_fields - {"audience.same-filters"}
 
 
 def _problems(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the clause and the place of each part of a body that every option of every choice refuses."""
+    endpoint = ENDPOINTS[operation]
     for problem in schemas.check(f"{operation}.request", body):
         field = problem.pointer.split("/")[1] if problem.pointer else ""
         is_open = problem.found is None or field == "filters"  # null-for-optional; filters have checks of their own
@@ -74,15 +75,15 @@ def _problems(operation: str, body: Mapping[str, Any]) -> Iterator[tuple[str, st
         if is_open or is_default:
             continue
         if problem.keyword == "additionalProperties":
-            if operation == "createConnectionSession":
+            if endpoint.creates == "session":
                 yield "session.no-extra", f"got the unknown property {field}"
             continue  # unknown-body-keys
         place = f"got {problem.pointer or 'the body'}; expected {problem.wanted}"
-        yield FIELD_CLAUSES.get((operation, field), ENDPOINTS[operation].clause), place
-        if operation == "createCampaign":
+        yield endpoint.clause_of(field), place
+        if endpoint.creates == "campaign":
             yield "campaigns.validation", place
     url = body.get("returnUrl")
-    if operation == "createConnectionSession" and isinstance(url, str) and not _is_return_url(url):
+    if endpoint.creates == "session" and isinstance(url, str) and not _is_return_url(url):
         yield "session.return-url", "got a returnUrl; expected https, without user or password"
 
 

@@ -49,8 +49,8 @@ def draft_at_every_limit(context: RunContext) -> None:
     description = "d" * CAMPAIGN_DESCRIPTION_MAX_CHARS
     cadence = CADENCE_MAX_PER_MINUTE
     id = create_draft(context, "full", template, name=longest, description=description, cadence=cadence)
-    context.call("listCampaigns")
-    context.call("readCampaign", id)
+    context.list_campaigns()
+    context.read_campaign(id)
     create(context, "full", template, name=longest)
 
 
@@ -65,7 +65,7 @@ def platform(context: RunContext) -> None:
     """A creation omits the platform."""
     created = create(context, "no platform", any_template(context), platform=ABSENT)
     if created.succeeded:
-        context.call("readCampaign", str(created.field("campaignId")))
+        context.read_campaign(str(created.field("campaignId")))
 
 
 def templates(context: RunContext) -> None:
@@ -73,7 +73,7 @@ def templates(context: RunContext) -> None:
     create(context, "unknown template", UsableTemplate(id=context.unknown_id("template"), platform="chatapp"))
     for id in [row["id"] for row in context.templates if row.get("isOfficial") is True][:1]:
         create(context, "mismatch", UsableTemplate(id=id, platform="chatapp_lite"))
-        context.call("readTemplate", id)
+        context.read_template(id)
 
 
 def other_templates(context: RunContext) -> None:
@@ -100,21 +100,21 @@ def names_and_cancel(context: RunContext) -> None:
     id = create_draft(context, "names", template)
     create(context, "names", template, name=name(context, "names").upper())
     create(context, "names", template, name=name(context, "names") + " ")
-    context.call("listCampaigns")
-    context.call("readCampaign", id)
+    context.list_campaigns()
+    context.read_campaign(id)
     is_canceled = cancel(context, id).status == 204
-    context.call("cancelCampaign", context.unknown_id("campaign"))
-    context.call("readCampaign", id)
+    context.cancel_campaign(context.unknown_id("campaign"))
+    context.read_campaign(id)
     if is_canceled:
         cancel(context, id)
         create(context, "names", template)
-        context.call("listCampaigns")
+        context.list_campaigns()
 
 
 def existing_campaigns(context: RunContext) -> None:
     """A few campaigns of each status, with their newest execution."""
-    context.call("readCampaign", context.unknown_id("campaign"))
-    rows = require_success(context.call("listCampaigns"))["campaigns"]
+    context.read_campaign(context.unknown_id("campaign"))
+    rows = require_success(context.list_campaigns())["campaigns"]
     for status in CAMPAIGN.states:
         for row in [row for row in rows if row["status"] == status][:_PER_STATUS_MAX]:
             read(context, row["id"])
@@ -122,8 +122,8 @@ def existing_campaigns(context: RunContext) -> None:
 
 def read(context: RunContext, id: str) -> JSON:
     """Read a campaign, its newest execution and an unknown one, and return the campaign's detail."""
-    detail: JSON = require_success(context.call("readCampaign", id))
-    context.call("readExecution", id, context.unknown_id("execution"))
+    detail: JSON = require_success(context.read_campaign(id))
+    context.read_execution(id, context.unknown_id("execution"))
     for execution in detail["executions"][:1]:
-        context.call("readExecution", id, execution["id"])
+        context.read_execution(id, execution["id"])
     return detail

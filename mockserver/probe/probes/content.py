@@ -12,14 +12,6 @@ from urllib.parse import quote
 from mockserver._json import JSON
 from mockserver.probe.context import RunContext, require_success
 
-# What the ids of records begin with, by the operation that reads one.
-_PREFIXES: Final = {
-    "readTemplate": "template",
-    "readEntrypoint": "entrypoint",
-    "listMessages": "chat",
-    "readFormPolicy": "form",
-    "readConnectionSession": "connection_session",
-}
 _PAGE_SIZE: Final = 4
 _PAGES_MAX: Final = 16
 _DETAILS_PER_KIND_MAX: Final = 3
@@ -33,20 +25,23 @@ _UPLOAD: Final = (_PART.format(1) + _PART.format(2) + f"--{_BOUNDARY}--\r\n").en
 
 
 def unknown_ids(context: RunContext) -> None:
-    for operation, prefix in _PREFIXES.items():
-        context.call(operation, context.unknown_id(prefix))
+    context.read_template(context.unknown_id("template"))
+    context.read_entrypoint(context.unknown_id("entrypoint"))
+    context.list_messages(context.unknown_id("chat"))
+    context.read_form_policy(context.unknown_id("form"))
+    context.read_connection_session(context.unknown_id("connection_session"))
 
 
 def messages(context: RunContext) -> None:
     """The newest page of a chat."""
-    require_success(context.call("listMessages", context.settings.chat))
+    require_success(context.list_messages(context.settings.chat))
 
 
 def pages(context: RunContext) -> None:
     """Small pages to the end, if the service accepts `limit` and `cursor`, which the document does not show."""
     query = f"?limit={_PAGE_SIZE}"
     for _ in range(_PAGES_MAX):
-        exchange = context.call("listMessages", context.settings.chat, query=query)
+        exchange = context.list_messages(context.settings.chat, query=query)
         cursor = exchange.response_json.get("nextCursor") if exchange.succeeded else None
         if not cursor:
             break
@@ -54,17 +49,17 @@ def pages(context: RunContext) -> None:
 
 
 def entrypoint(context: RunContext) -> None:
-    context.call("readEntrypoint", context.settings.entrypoint)
+    context.read_entrypoint(context.settings.entrypoint)
 
 
 def form(context: RunContext) -> None:
-    context.call("readFormPolicy", context.settings.form)
+    context.read_form_policy(context.settings.form)
 
 
 def refused_media(context: RunContext) -> None:
     """An upload without a file, and one with files of a type that no service accepts: neither stores a file."""
-    context.call("uploadMedia", body=f"--{_BOUNDARY}--\r\n".encode(), headers=_MULTIPART)
-    exchange = context.call("uploadMedia", body=_UPLOAD, headers=_MULTIPART)
+    context.upload_media(body=f"--{_BOUNDARY}--\r\n".encode(), headers=_MULTIPART)
+    exchange = context.upload_media(body=_UPLOAD, headers=_MULTIPART)
     results = exchange.response_json if exchange.succeeded and isinstance(exchange.response_json, list) else []
     context.not_cleaned_up += [f"media {row['id']}" for row in results if row.get("success") is True]
 
@@ -76,4 +71,4 @@ def template_details(context: RunContext) -> None:
         kinds.setdefault((row.get("isOfficial"), bool(row.get("providerTemplateStatus"))), []).append(row)
     for rows in kinds.values():
         for row in rows[:_DETAILS_PER_KIND_MAX]:
-            context.template_details[row["id"]] = require_success(context.call("readTemplate", row["id"]))
+            context.template_details[row["id"]] = require_success(context.read_template(row["id"]))

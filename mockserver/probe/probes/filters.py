@@ -56,7 +56,7 @@ _DATES: Final = ("yesterday", "2020-01-01T00:00:00Z", "2020-01-01T00:00:00-03:00
 
 def catalog(context: RunContext) -> None:
     """The service's own list of fields and operators."""
-    context.call("readFilterSchema")
+    context.read_filter_schema()
 
 
 def fields(context: RunContext) -> None:
@@ -94,13 +94,13 @@ def structure(context: RunContext) -> None:
     """Filters of a wrong structure."""
     some = is_("chat.isAnswered", "exists")
     for wrong in ("text", [{"combinator": "and"}], [{"combinator": "xor", "statements": [some]}]):
-        context.call("previewAudience", json={"filters": wrong})
+        context.preview_audience(json={"filters": wrong})
 
 
 def emptiness(context: RunContext) -> None:
     """An empty list of groups, and groups without statements."""
-    context.call("previewAudience", json={"filters": []})
-    context.call("previewAudience", json={})
+    context.preview_audience(json={"filters": []})
+    context.preview_audience(json={})
     preview(context, any_of())
     preview(context, all_of())
 

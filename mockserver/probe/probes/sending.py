@@ -24,18 +24,18 @@ def _values(template: UsableTemplate) -> dict[str, str]:
 def start(context: RunContext) -> None:
     """The start of a draft with an empty audience, its outcome, a second start and a cancel."""
     template = temporary_campaigns.any_template(context)
-    context.call("startCampaign", context.unknown_id("campaign"), json={})
+    context.start_campaign(context.unknown_id("campaign"), json={})
     id = create_draft(context, "start", template)
-    context.call("readCampaign", id)
+    context.read_campaign(id)
     if not temporary_campaigns.start(context, id, _values(template)).succeeded:
-        context.call("readCampaign", id)
+        context.read_campaign(id)
         return
     for _ in range(_READS_MAX):
         if campaigns.read(context, id)["status"] in CAMPAIGN.final:
             break
     temporary_campaigns.start(context, id, _values(template))
     temporary_campaigns.cancel(context, id)
-    context.call("readCampaign", id)
+    context.read_campaign(id)
 
 
 def variables(context: RunContext) -> None:
@@ -45,14 +45,14 @@ def variables(context: RunContext) -> None:
         raise Unexpected("no variable of the tenant is required")
     template = templates[0]
     id = create_draft(context, "variables", template)
-    context.call("readCampaign", id)
+    context.read_campaign(id)
     for values in ({}, dict.fromkeys(template.required, 1)):
         if temporary_campaigns.start(context, id, values).succeeded:
             return
-        context.call("readCampaign", id)
+        context.read_campaign(id)
     other = create_draft(context, "empty variables", template)
     temporary_campaigns.start(context, other, dict.fromkeys(template.required, ""))
-    context.call("readTemplate", template.id)
+    context.read_template(template.id)
 
 
 def extra_variables(context: RunContext) -> None:
@@ -70,4 +70,4 @@ def unapproved_template(context: RunContext) -> None:
     template = templates[0]
     id = create_draft(context, "unapproved", template)
     temporary_campaigns.start(context, id, _values(template))
-    context.call("readTemplate", template.id)
+    context.read_template(template.id)

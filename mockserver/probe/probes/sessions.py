@@ -26,7 +26,7 @@ _REFUSED: Final[tuple[JSON, ...]] = (
 
 def create(context: RunContext, body: JSON) -> Exchange:
     """Create a session and return the exchange, also of a refusal; note its id."""
-    exchange = context.call("createConnectionSession", json=body)
+    exchange: Exchange = context.create_connection_session(json=body)
     if exchange.succeeded and isinstance(exchange.response_json, dict):
         context.sessions.append(str(exchange.response_json.get("sessionId")))
     return exchange
@@ -35,7 +35,7 @@ def create(context: RunContext, body: JSON) -> Exchange:
 def pending(context: RunContext) -> None:
     """A session as the creation returns it, and as a read returns it before the link is used."""
     session = require_success(create(context, {"coexistence": True, "returnUrl": _LONGEST}))
-    context.call("readConnectionSession", str(session["sessionId"]))
+    context.read_connection_session(str(session["sessionId"]))
 
 
 def refused_bodies(context: RunContext) -> None:
@@ -52,4 +52,4 @@ def funnels(context: RunContext) -> None:
 def across_tenants(context: RunContext) -> None:
     """Another tenant's key reads a session."""
     for id in context.sessions[:1]:
-        context.call("readConnectionSession", id, key="other")
+        context.read_connection_session(id, key="other")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from mockserver.contract.effects.descriptions import describe_rule
 from mockserver.contract.text import brief
 from mockserver.report.run.exchanges import brief_json
-from mockserver.scenario.rule_parser import describe_rule
 
 _LINE_CHARS, _VALUE_CHARS = 110, 40  # of the arguments of a command, and of one at least
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from mockserver._json import View
+from mockserver.contract.effects.descriptions import describe_rule
 from mockserver.report.run.exchanges import Exchange, differences, format_differences, format_line
-from mockserver.scenario.rule_parser import describe_rule
 
 
 def render_unfired_rules(rules: Iterable[View], exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:

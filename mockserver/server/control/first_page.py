@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from mockserver._json import JSON, View
+from mockserver.contract.endpoints import is_creation_of
 from mockserver.core import ledger
 from mockserver.core.instants import format_exact
 from mockserver.core.operations.sending import counts
@@ -177,7 +178,7 @@ def _conduct(state: SandboxState) -> JSON:
 
 def _ledger(state: SandboxState) -> JSON:
     """Return the campaigns that were created again, where a create had trouble."""
-    creates = [entry for entry in state.journal.exchanges if entry.operation == "createCampaign"]
+    creates = [entry for entry in state.journal.exchanges if is_creation_of(entry.operation, "campaign")]
     run = Run.of(state)
     has_trouble = any(entry.fault is not None or entry.error is not None for entry in creates)
     rows = ledger.clones(run, ledger.creating_exchanges(run)) if has_trouble else []

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
+from mockserver.contract.effects.descriptions import describe_rule
 from mockserver.core.redaction import to_json_text
 from mockserver.scenario import library
 from mockserver.scenario.apply import apply
 from mockserver.scenario.documents import to_plain
 from mockserver.scenario.problems import ScenarioError
-from mockserver.scenario.rule_parser import BOUNDED, describe_rule
+from mockserver.scenario.rule_parser import BOUNDED
 from mockserver.server.control import views
 from mockserver.server.errors import ControlError, refused_document, unknown_id
 from mockserver.server.hosting.host import HostedSandbox

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from jinja2 import Environment
 
+from mockserver.contract.effects.descriptions import describe_rule
 from mockserver.report import pages
-from mockserver.scenario.rule_parser import describe_rule
 from mockserver.server.dashboard import timeline
 
 _HERE: Final = Path(__file__).parent

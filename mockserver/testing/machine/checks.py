@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.lifecycles import FINAL
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND
@@ -26,7 +27,7 @@ from mockserver.trace.trace import Trace, numbers
 Check = Callable[[ExampleLog], Iterator[str]]
 
 _STORM = 3
-_POSTS = ("createCampaign", "createConnectionSession", "uploadMedia", "startCampaign", "cancelCampaign")
+_WRITES = tuple(row.id for row in ENDPOINTS.values() if row.writes)
 
 
 def in_step(*rules: str, least_calls: int = 1) -> Check:
@@ -114,7 +115,7 @@ def restarts(log: ExampleLog) -> Iterator[str]:
         return
     ended: dict[str, Exchange] = {}
     for exchange in log.example.of("readCampaign", "readExecution", "startCampaign"):
-        campaign, is_start = exchange.params["id"], exchange.operation == "startCampaign"
+        campaign, is_start = exchange.params["id"], exchange.trigger == "start"
         if not is_start and exchange.succeeded and exchange.field("status") in FINAL:
             ended[campaign] = exchange
             continue
@@ -135,7 +136,7 @@ def repeated_session_creates(log: ExampleLog) -> Iterator[str]:
 # only-200-is-ok and json-on-204 judge starts and cancels alone: a user may mean to create or upload the same twice.
 def repeat_after_success(log: ExampleLog) -> Iterator[str]:
     """The same POST again, although it succeeded."""
-    for first, second in pairwise(log.step.of(*_POSTS)):
+    for first, second in pairwise(log.step.of(*_WRITES)):
         if first.succeeded and first.request == second.request and not second.arrived_late:
             success = f"{first.status} (#{first.number})"
             yield f"{first.operation} was sent again (#{second.number}), although it had succeeded with {success}"

@@ -85,7 +85,8 @@ class ExampleLog:
 
 def call_line(exchange: JournalEntry) -> str:
     """Return an exchange as one line of a failure message."""
-    endpoint = ENDPOINTS[exchange.operation or "listCampaigns"]
+    assert exchange.operation is not None
+    endpoint = ENDPOINTS[exchange.operation]
     code = exchange.error.code if exchange.error else ""
     outcome = "no answer" if exchange.status is None else f"{exchange.status} {code}".strip()
     unreadable = ", unreadable" if exchange.status is not None and not exchange.was_received else ""

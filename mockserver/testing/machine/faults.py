@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 from mockserver._json import JSON
-from mockserver.contract.effects import DELIVERY, FORGERIES
+from mockserver.contract.effects import DELIVERY, FORGERIES, WIRE_FAULTS
+from mockserver.contract.effects.model import Seconds
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.text import closest_match_hint
-from mockserver.contract.wire_faults import WIRE_FAULTS, Seconds
 from mockserver.testing.strategies import durations
 
 _WRITES = ("startCampaign", "createCampaign", "cancelCampaign", "createConnectionSession")

@@ -7,11 +7,14 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Self
 
+from mockserver._json import JSON
+from mockserver.contract.durations import Length, length
+from mockserver.contract.effects.deliveries import DeliveryMethods
+from mockserver.contract.effects.state import StateMethods
+from mockserver.contract.effects.wire import WireMethods
 from mockserver.scenario.rule_parser import BOUNDED
-from mockserver.testing.rules.effects import JSON, Effects, Length, length
 
 __tracebackhide__ = True  # pytest shows the line of the test that calls a method of this module
-__all__ = ["JSON", "ActiveRule", "Length", "OwnRules", "RuleBuilder", "length", "python_line"]
 _METHODS = {"from": "from_", "while": "while_", "mustFire": "must_fire"}
 _BY_KEYWORD = ("after", "while")
 
@@ -144,7 +147,7 @@ class ActiveRule:
         return f"<ActiveRule {self.id}>"
 
 
-class RuleBuilder(Effects[ActiveRule]):
+class RuleBuilder(WireMethods[ActiveRule], StateMethods[ActiveRule], DeliveryMethods[ActiveRule]):
     """
     A rule that is not in force yet, from `Sandbox.on`, `at` or `after`.
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from mockserver.contract.lifecycles import FINAL
+from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.contract.lifecycles import FINAL, LIFECYCLES
 from mockserver.contract.text import json_value
 from mockserver.core.instants import DAY, SECOND, Duration, retry_after_date, to_datetime
 from mockserver.core.scheduler import next_due
@@ -21,7 +22,7 @@ READS_AFTER_FINAL = 20
 ROW_LONGER = 50
 OTHER_CLOCK = "the client may read the computer's clock, which does not move with the sandbox's"
 # The operations by which a client polls, each with the parameter that names the record.
-POLLS = {"readCampaign": "id", "readExecution": "executionId", "readConnectionSession": "sessionId"}
+POLLS: dict[str, str] = {row.id: row.record_parameter for row in ENDPOINTS.values() if row.reads in LIFECYCLES}
 
 
 class Bounds(NamedTuple):

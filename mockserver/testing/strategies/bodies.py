@@ -98,7 +98,7 @@ def bodies(operation: Operation, *, given: SeedData = GIVEN, template_id: str | 
         optional = {variable["key"]: texts for variable in variables if not variable.get("required")}
         whole = st.fixed_dictionaries({"commonVariables": st.fixed_dictionaries(required, optional=optional)})
         return whole if required else st.one_of(whole, st.sampled_from([None, {}]))
-    if operation == "uploadMedia":
+    if ENDPOINTS[operation].body == "multipart":
         # With accents and blanks in their names.
         names = st.sampled_from(["a.png", "foto de perfil.jpg", "São João.pdf", "sem-extensao"])
         file = st.tuples(names, st.sampled_from(_FILES)).map(lambda pair: ("files", (pair[0], pair[1][1], pair[1][0])))
@@ -144,7 +144,7 @@ def invalid_bodies(
         )  # codes equally often
 
     broken = valid.flatmap(wrong)
-    if operation not in ("createCampaign", "previewAudience"):
+    if "filters" not in dict(ENDPOINTS[operation].field_clauses):
         return broken
     filtered = st.tuples(valid, audiences.invalid_filters()).map(
         lambda pair: Invalid({**pair[0], "filters": pair[1][0]}, pair[1][1], pair[1][2])

@@ -12,10 +12,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from mockserver.contract.choices import CHOICES
+from mockserver.contract.effects import WIRE_FAULTS
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.limits import SESSION_LIFETIME
 from mockserver.contract.text import closest_match_hint
-from mockserver.contract.wire_faults import WIRE_FAULTS
 
 
 def choices(*, families: tuple[str, ...] = (), at_most: int = 5) -> st.SearchStrategy[dict[str, str]]:

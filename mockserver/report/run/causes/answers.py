@@ -9,7 +9,7 @@ from typing import Any, Final
 from mockserver._json import View
 from mockserver.contract import schemas
 from mockserver.contract.durations import duration_text
-from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.contract.endpoints import ENDPOINTS, is_creation_of, is_list_of, is_read_of
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.contract.text import closest_match_hint
 from mockserver.core.instants import MILLISECOND, Instant, from_datetime, parse
@@ -193,12 +193,12 @@ def read_on(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Prob
 def audience(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
     """Yield the audience of the execution that the latest call has read, if filters chose it or it is empty."""
     last = snapshot.exchanges[-1]
-    execution = last.body_received if last.operation == "readExecution" else newest_execution(last.body_received)
+    execution = last.body_received if is_read_of(last.operation, "execution") else newest_execution(last.body_received)
     if not isinstance(execution, Mapping) or not isinstance(execution.get("targetCount"), int):
         return
     campaign_id = last.path.split("/")[3]
     name, count = snapshot.names.get(campaign_id, campaign_id), execution["targetCount"]
-    created = [call for call in snapshot.exchanges if call.operation == "createCampaign" and call.status == 201]
+    created = [call for call in snapshot.exchanges if is_creation_of(call.operation, "campaign") and call.status == 201]
     bodies = [call.body for call in created if call.body_received["campaignId"] == campaign_id]
     filters = bodies[0].get("filters") if bodies else None
     if count and filters:
@@ -223,7 +223,7 @@ def page(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem
     headline = ""
     if isinstance(body, Mapping) and body.get("nextCursor"):
         headline = f"the answer of #{last.n} has a nextCursor, so this may not be the last page"
-    elif last.operation == "listMessages" and isinstance(records, list) and len(records) > 1:
+    elif is_list_of(last.operation, "message") and isinstance(records, list) and len(records) > 1:
         headline = f"the answer of #{last.n} begins with the newest message"
     if headline:
         yield Problem(headline=headline, calls=[words.call_line(last)])
@@ -265,9 +265,9 @@ def choices(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Prob
 def _progress(snapshot: SandboxSnapshot, last: Call) -> list[str]:
     """Return the progress of the campaign or execution that a call has read; its answer is shown shortened."""
     body, execution = last.body_received, newest_execution(last.body_received)
-    if last.operation == "readCampaign" and isinstance(body, Mapping) and body.get("status") == "draft":
+    if is_read_of(last.operation, "campaign") and isinstance(body, Mapping) and body.get("status") == "draft":
         return [f"a draft, which was never started{_started(snapshot)}"]
-    if last.operation == "readExecution" and isinstance(body, Mapping):
+    if is_read_of(last.operation, "execution") and isinstance(body, Mapping):
         is_whole = body.get("status") == "processing" or body.get("sentCount") == body.get("targetCount")
         return [] if is_whole else [_counts(body)]
     if execution.get("targetCount") == 0:

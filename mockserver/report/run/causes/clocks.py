@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 
 from mockserver._json import View
 from mockserver.contract.durations import duration_text
+from mockserver.contract.endpoints import is_creation_of, is_read_of
 from mockserver.core.instants import MILLISECOND, SECOND, from_datetime, parse
 from mockserver.report.problem import ADVANCE, Action, Problem
 from mockserver.report.run import hints, words
@@ -19,7 +20,6 @@ from mockserver.report.run.words import Call
 _IDLE_LEAST_S: Final = 0.5  # real time without a call in a test that was stopped
 _POLL_GAP_LEAST_S, _POLLS_LONG_S = 0.01, 2.0  # real time between two polls, and of all polls
 _TOO_MANY_REQUESTS: Final = 429
-_OF_SESSIONS: Final = ("createConnectionSession", "readConnectionSession")
 _EXPIRY: Final = "expir"  # in English and in Portuguese
 _CLOCK_COMMANDS: Final = ("advance", "set_clock")
 # Exceptions about what the client has, which no wait would change.
@@ -134,7 +134,8 @@ def pending_session(snapshot: SandboxSnapshot, failure: Failure | None) -> Itera
 def _pending(snapshot: SandboxSnapshot) -> str | None:
     """Return the id of the latest session if it is pending and the latest call is about it."""
     changes = [change for change in snapshot.transitions if change["kind"] == "session"]
-    is_asked = bool(snapshot.exchanges) and snapshot.exchanges[-1].operation in _OF_SESSIONS
+    last = snapshot.exchanges[-1].operation if snapshot.exchanges else None
+    is_asked = is_creation_of(last, "session") or is_read_of(last, "session")
     return str(changes[-1]["id"]) if is_asked and changes and changes[-1]["to"] == "pending" else None
 
 
@@ -143,7 +144,7 @@ def expired_by_process(snapshot: SandboxSnapshot, failure: Failure | None) -> It
     session_id = _pending(snapshot)
     if failure is None or session_id is None:
         return
-    is_unread = snapshot.exchanges[-1].operation == _OF_SESSIONS[0]
+    is_unread = is_creation_of(snapshot.exchanges[-1].operation, "session")
     # An assertion before any read may be about its instant.
     if _EXPIRY not in failure.line.lower() and not (is_unread and failure.asserted is not None):
         return

@@ -8,13 +8,13 @@ from typing import Final
 
 from mockserver._json import View
 from mockserver.contract.effects import DELIVERY, EFFECTS
+from mockserver.contract.effects.descriptions import describe_rule
 from mockserver.report.problem import Problem
 from mockserver.report.run import words
 from mockserver.report.run.failure import Failure
 from mockserver.report.run.rules import matched
 from mockserver.report.run.snapshot import SandboxSnapshot
 from mockserver.report.run.words import Call
-from mockserver.scenario.rule_parser import describe_rule
 
 _CAUSED_SHOWN: Final = 3  # of what one rule has caused
 _ENDED_EARLY: Final = ("canceled", "failed")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final, NamedTuple, get_args
+from typing import Final, NamedTuple
 
 from mockserver._json import View
+from mockserver.contract.effects import FORGERIES
 from mockserver.core.instants import MILLISECOND, from_datetime, parse
-from mockserver.core.state.outbox import RECEIVER_RAISED, Forgery
+from mockserver.core.state.outbox import RECEIVER_RAISED
 from mockserver.judge.client.receivers import BY_AGE, REFUSALS
 from mockserver.report.problem import ADVANCE, Action, Problem
 from mockserver.report.run import words
@@ -48,7 +49,7 @@ def extra(attempt: View) -> str | None:
 
 def is_forged(attempt: View) -> bool:
     """Return True for a request that a receiver has to refuse."""
-    return attempt.get("fault") in get_args(Forgery)
+    return attempt.get("fault") in FORGERIES
 
 
 def receiver_exceptions(snapshot_events: Iterable[View]) -> list[str]:

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Final
 
 from mockserver.contract.clauses import sentence_of
-from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.contract.endpoints import ENDPOINTS, is_cancel
 from mockserver.core.ledger import DONE_ALREADY
 from mockserver.report.problem import Problem, Rank
 from mockserver.report.run import words
@@ -144,7 +144,7 @@ def _main(refused: Sequence[Call]) -> Call:
     last = refused[-1]
     earlier = refused[:-1]
     if _missing(last) is None:
-        says_less = last.operation == "cancelCampaign" or (last.method == "GET" and last.status == 404)
+        says_less = is_cancel(last.operation) or (last.method == "GET" and last.status == 404)
         earlier = [call for call in earlier if says_less and call.operation != last.operation]
         earlier = [call for call in earlier if call.method != "GET"]
     return earlier[-1] if earlier else last
@@ -155,7 +155,7 @@ def _is_expected(call: Call, last: Call, last_write: Sequence[Call]) -> bool:
         return False
     if call.method == "GET":
         return call.status == 404 and call is not last
-    if call.operation == "cancelCampaign":
+    if is_cancel(call.operation):
         return call.status == 422 and last.n > 1
     goes_on = any(write.n > call.n and write.operation != call.operation for write in last_write)
     return call.code in DONE_ALREADY and goes_on

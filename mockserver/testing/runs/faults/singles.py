@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from mockserver.contract.choices import CHOICES
+from mockserver.contract.endpoints import LISTING, READING
 from mockserver.testing.runs.faults.clean import Clean, Delivered
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
@@ -31,7 +32,7 @@ from mockserver.testing.runs.faults.tables import (
 from mockserver.testing.runs.traced_calls import TracedCall
 from mockserver.testing.sweep import options as options_of
 
-_POLLED = ("readExecution", "readCampaign", "listCampaigns")
+_POLLED = (READING["execution"].id, READING["campaign"].id, LISTING["campaign"].id)
 _STALL = "sends-stall"
 _TURNS_MAX = 4  # calls that repeat in turn
 

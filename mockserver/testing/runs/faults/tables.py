@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from mockserver.contract.effects import FORGERIES
-from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.contract.endpoints import CREATING, ENDPOINTS, READING
 
 # A time that no client waits on purpose: its own timeout ends the wait before, and the connection closes for one without.
 NO_ANSWER_FOR = "1h"
@@ -95,7 +95,7 @@ class DeliveryRow(NamedTuple):
 
 
 # The operations whose outcome depends on the status of a template.
-_OF_TEMPLATES = frozenset(("readTemplate", "createCampaign", "startCampaign"))
+_OF_TEMPLATES = frozenset((READING["template"].id, CREATING["campaign"].id, CREATING["execution"].id))
 
 _HEADERS = "rate-limit-headers"
 

@@ -60,7 +60,6 @@ _IN_PROCESS = re.compile(re.escape(IN_PROCESS_ORIGIN) + r"(/sandboxes/\w+)?")
 Request = tuple[Any, ...]  # of `Exchange.request`: operation, parameters of the path and the rest
 # Rules on copies. A test may create two campaigns of similar names, whatever becomes of the first.
 _COPIES = frozenset(("clone-after-conflict", "rename-after-lost-create"))
-_CREATES_SESSION, _READS_SESSION = "createConnectionSession", "readConnectionSession"
 _EVENTS = "events"  # the family of choices on deliveries: a correct receiver can implement one option only
 
 
@@ -299,10 +298,11 @@ def of_finding(finding: Finding) -> Cause:
 def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:
     """Return True for a finding that a correct client, or a test that does the same without a fault, could get."""
     rule = RULES[finding.rule]
-    cited = [call.request for call in run.caused.calls if call.number in finding.exchanges]
+    calls = [call for call in run.caused.calls if call.number in finding.exchanges]
+    cited = [call.request for call in calls]
     # A test that never reads a session runs a receiver, and not the client's reads.
-    reads_sessions = any(call.operation == _READS_SESSION for call in clean.caused.calls)
-    if rule.of_end and not reads_sessions and any(operation == _CREATES_SESSION for operation, *_ in cited):
+    reads_sessions = any(call.reads == "session" for call in clean.caused.calls)
+    if rule.of_end and not reads_sessions and any(call.creates == "session" for call in calls):
         return True
     if "deliveries" in rule.needs:
         is_of_events = any(CHOICES[choice].family == _EVENTS for choice in placement.choices)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.contract.endpoints import ENDPOINTS, is_cancel, is_creation_of, is_list_of
 from mockserver.core.operations.footprints import Footprint, footprint_of
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import SandboxState, Timer
@@ -13,9 +13,10 @@ from mockserver.testing.runs.orders.gate import Gate
 from mockserver.testing.runs.orders.played import NewTimer, ReleasedStep
 from mockserver.testing.runs.orders.schedules import Waits
 
-_SHOWS_PROGRESS: Final = ("readCampaign", "readExecution", "listMessages")  # of a campaign while it is sent
-# Whose conduct is judged by the time between calls, and not by their order alone.
-_IS_PACED: Final = ("previewAudience", "createConnectionSession", "readConnectionSession")
+# Of a campaign while it is sent.
+_SHOWS_PROGRESS: Final = tuple(
+    row.id for row in ENDPOINTS.values() if row.reads in ("campaign", "execution") or row.lists == "message"
+)
 
 
 class StepRecorder:
@@ -67,7 +68,7 @@ class StepRecorder:
             timers=self._new_timers(),
             gone=frozenset(before.keys() - self._live.keys()),
             is_timed=any(map(self._is_timed, exchanges)),
-            is_paced=any((entry.status or 0) >= 400 or entry.operation in _IS_PACED for entry in exchanges),
+            is_paced=any((entry.status or 0) >= 400 or _is_paced(entry.operation) for entry in exchanges),
         )
         self._gate.has_looked = False
         self.steps.append(step)
@@ -103,9 +104,9 @@ class StepRecorder:
 
     def _is_timed(self, entry: JournalEntry) -> bool:
         """Return True for a call whose effect or answer depends on how long a campaign has been sent."""
-        if entry.operation == "cancelCampaign":
+        if is_cancel(entry.operation):
             return True
-        if entry.operation == "startCampaign":
+        if is_creation_of(entry.operation, "execution"):
             return self._state.choices["size-limit-base"] == "moving-day"
         if entry.operation not in _SHOWS_PROGRESS or entry.tenant_id is None:
             return False
@@ -114,8 +115,17 @@ class StepRecorder:
         return any(
             execution.status == "processing" or execution.id in live
             for execution in executions
-            if entry.operation == "listMessages" or execution.campaign_id == entry.call.params.get("id")
+            if is_list_of(entry.operation, "message") or execution.campaign_id == entry.call.params.get("id")
         )
+
+
+def _is_paced(operation: str | None) -> bool:
+    """Return True for a call whose conduct is judged by the time between calls, and not by their order alone."""
+    if operation is None:
+        return False
+    row = ENDPOINTS[operation]
+    is_preview = row.method == "POST" and not row.writes
+    return is_preview or "session" in (row.creates, row.reads)
 
 
 def _read(entry: JournalEntry) -> object:

@@ -1,97 +1,40 @@
 """
-Faults of the wire: each is one row and one Python method, and nothing else in the package names it but the transports.
+Effects on the wire: each is one row and one Python method, and nothing else in the package names it but the transports.
 
-1. The row has what documents, transports and the Hypothesis strategies need: the meaning, the argument with its schema,
-   what the fault does to the rule's `WireFaults`, what reaches the client, examples and draws.
-2. The method is what `sandbox.on(...)` offers in Python; it returns the rule with the argument as a document has it.
-3. Of two faults of one rule no two decide the same phase.
-4. A transport sends a response, its `Transmission` or `NoResponse`: one function in each of `server/wsgi.py`,
+1. Of two faults of one rule no two decide the same phase.
+2. A transport sends a response, its `Transmission` or `NoResponse`: one function in each of `server/wsgi.py`,
    `testing/transports/requests_adapter.py`, `testing/transports/httpx_transport.py` and
    `testing/transports/in_process.py`. Only a fault that breaks a response in a new way changes these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from html import escape
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Literal
 
 from mockserver._json import JSON
 from mockserver.contract.durations import Length, length
+from mockserver.contract.effects.model import (
+    DURATION,
+    ON_FLAG,
+    Draw,
+    EffectMethods,
+    Put,
+    Seconds,
+    WireFault,
+    object_schema,
+    reference,
+)
 from mockserver.contract.errors import ERRORS
 
 __tracebackhide__ = True  # pytest shows the line of the test that calls a method of this module
-Put = TypeVar("Put")
 When = Literal["before", "after"]
-Phase = Literal["wait", "operation", "response", "wait after", "transmission"]
-ReadWait = Callable[[Any, str], Any]  # an argument, with its place below the fault, to the wait that it gives
 
-
-class Seconds(NamedTuple):
-    """A drawn argument: a length of time in seconds."""
-
-    at_most: int
-
-
-class Draw(NamedTuple):
-    """
-    A fault as `mockserver.testing.machine` draws it.
-
-    Attributes:
-        name: its name in the machine's `faults`.
-        meaning: one clause.
-        arguments: the arguments to draw from.
-        of_writes_only: drawn for operations that write only.
-        weight: how often it is drawn, compared with the other faults of an operation.
-    """
-
-    name: str
-    meaning: str
-    arguments: tuple[Any, ...] | Seconds
-    of_writes_only: bool = False
-    weight: int = 1
-
-
-class WireFault(NamedTuple):
-    """
-    The row of one fault.
-
-    Attributes:
-        name: as in a document.
-        meaning: one clause.
-        phases: the phases of a call that it decides.
-        argument: the argument's form, as the documentation shows it.
-        schema: the argument's JSON Schema, without description and examples; a reference is one of schemas/scenario.json.
-        fields: the fields of the rule's `WireFaults` that the argument sets.
-        reaches_client: the API's `response`; `other`, a response that is not the API's or is not whole; or `nothing`.
-        keeps_waiting: the client waits longer because of it.
-        of_reads_only: it changes the answer of a read alone.
-        of_bodies_only: it changes how a body is sent, and nothing of a response without one.
-        examples: arguments, the plainest first.
-        draws: how the machine draws it; none for a fault that it does not draw.
-        alias: another name, and the argument that `true` means for it.
-    """
-
-    name: str
-    meaning: str
-    phases: tuple[Phase, ...]
-    argument: str
-    schema: Mapping[str, Any]
-    fields: Callable[[Any, ReadWait], Mapping[str, Any]]
-    examples: tuple[Any, ...]
-    reaches_client: Literal["response", "other", "nothing"] = "response"
-    keeps_waiting: bool = False
-    of_reads_only: bool = False
-    of_bodies_only: bool = False
-    draws: tuple[Draw, ...] = ()
-    alias: tuple[str, Any] | None = None
-
-
-_ON_FLAG: Mapping[str, Any] = MappingProxyType({"const": True})
-_WHEN: Mapping[str, Any] = MappingProxyType({"$ref": "#/$defs/when"})
-_WAIT: Mapping[str, Any] = MappingProxyType({"$ref": "#/$defs/latency"})
+_WHEN: Mapping[str, Any] = MappingProxyType(reference("when"))
+_WAIT: Mapping[str, Any] = MappingProxyType(reference("latency"))
 _RETRY_AFTER: Mapping[str, Any] = MappingProxyType(
     {"title": "Retry-After in seconds", "type": "integer", "minimum": 0, "maximum": 366 * 24 * 3600}
 )
@@ -118,7 +61,7 @@ _REPLY: Mapping[str, Any] = MappingProxyType(
 )
 _GATEWAY: Mapping[str, Any] = MappingProxyType(
     {
-        "when": {"$ref": "#/$defs/when", "title": "When"},
+        "when": reference("when", "When"),
         "status": {"title": "Status", "enum": [502, 503, 504]},
         "server": {
             "title": "Name of the proxy",
@@ -129,11 +72,6 @@ _GATEWAY: Mapping[str, Any] = MappingProxyType(
         },
     }
 )
-
-
-def _object(title: str, properties: Mapping[str, Any], *required: str) -> JSON:
-    schema = {"title": title, "type": "object", "additionalProperties": False, "properties": dict(properties)}
-    return schema | ({"required": list(required)} if required else {"minProperties": 1})
 
 
 def _gateway(when: When = "before", status: int = 502, server: str = _PROXY) -> JSON:
@@ -147,16 +85,17 @@ def _gateway(when: When = "before", status: int = 502, server: str = _PROXY) -> 
     return {"reply": (status, headers, page), "skips_operation": when == "before"}
 
 
-_ROWS = (
+ROWS: Final = (
     WireFault(
-        "drop",
-        "close without an answer, before or after the operation took effect",
+        name="drop",
+        meaning="close without an answer, before or after the operation took effect",
         phases=("transmission",),
         argument="before | after",
         schema=_WHEN,
         fields=lambda when, _: {"termination": "drop", "skips_operation": when == "before"},
         examples=("after", "before"),
         reaches_client="nothing",
+        has_when=True,
         draws=(
             Draw(
                 name="drop-after",
@@ -170,14 +109,15 @@ _ROWS = (
         alias=("EMPTY_RESPONSE", "before"),
     ),
     WireFault(
-        "reset",
-        "reset the TCP connection without an answer, before or after the operation took effect",
+        name="reset",
+        meaning="reset the TCP connection without an answer, before or after the operation took effect",
         phases=("transmission",),
         argument="before | after",
         schema=_WHEN,
         fields=lambda when, _: {"termination": "reset", "skips_operation": when == "before"},
         examples=("after",),
         reaches_client="nothing",
+        has_when=True,
         draws=(
             Draw(
                 name="reset-after",
@@ -191,14 +131,14 @@ _ROWS = (
         alias=("CONNECTION_RESET_BY_PEER", "before"),
     ),
     WireFault(
-        "error",
-        "refuse with a code of the catalogue instead of running the operation; `retryAfter` in seconds",
+        name="error",
+        meaning="refuse with a code of the catalogue instead of running the operation; `retryAfter` in seconds",
         phases=("operation", "response"),
         argument="CODE, or {code, retryAfter}",
         schema={
             "anyOf": [
                 {"enum": sorted(ERRORS)},
-                _object(
+                object_schema(
                     "Code and wait",
                     {"code": {"title": "Code", "enum": sorted(ERRORS)}, "retryAfter": _RETRY_AFTER},
                     "code",
@@ -221,11 +161,11 @@ _ROWS = (
         ),
     ),
     WireFault(
-        "reply",
-        "send this answer instead of running the operation; text as it is, any other body as JSON",
+        name="reply",
+        meaning="send this answer instead of running the operation; text as it is, any other body as JSON",
         phases=("operation", "response"),
         argument="{status, headers, body}",
-        schema=_object("Reply", _REPLY, "status"),
+        schema=object_schema("Reply", _REPLY, "status"),
         fields=lambda reply, _: {
             "reply": (reply["status"], reply.get("headers", {}), reply.get("body")),
             "skips_operation": True,
@@ -233,8 +173,8 @@ _ROWS = (
         examples=({"status": 413, "headers": {"Content-Type": "text/plain"}, "body": "too large"},),
     ),
     WireFault(
-        "truncate",
-        "send the first bytes of the body under the full Content-Length, then close",
+        name="truncate",
+        meaning="send the first bytes of the body under the full Content-Length, then close",
         phases=("transmission",),
         argument="bytes",
         schema={"type": "integer", "minimum": 0},
@@ -246,11 +186,11 @@ _ROWS = (
         alias=("MALFORMED_RESPONSE_CHUNK", 20),
     ),
     WireFault(
-        "garble",
-        "send 200 with a body that is not JSON, after the operation took effect",
+        name="garble",
+        meaning="send 200 with a body that is not JSON, after the operation took effect",
         phases=("response",),
         argument="true",
-        schema=_ON_FLAG,
+        schema=ON_FLAG,
         fields=lambda *_: {"garble": True},
         examples=(True,),
         reaches_client="other",
@@ -258,14 +198,17 @@ _ROWS = (
         alias=("RANDOM_DATA_THEN_CLOSE", True),
     ),
     WireFault(
-        "bad-gateway",
-        "send a proxy's 502, 503 or 504 in HTML, before or after the operation took effect",
+        name="bad-gateway",
+        meaning="send a proxy's 502, 503 or 504 in HTML, before or after the operation took effect",
         phases=("operation", "response"),
         argument="before | after, or {when, status, server}",
-        schema={"anyOf": [{"enum": ["before", "after"]}, _object("When, status and proxy", _GATEWAY)]},
+        schema={
+            "anyOf": [{"enum": ["before", "after"]}, object_schema("When, status and proxy", _GATEWAY, needs_any=True)]
+        },
         fields=lambda argument, _: _gateway(**({"when": argument} if isinstance(argument, str) else argument)),
         examples=("after", "before", {"when": "after", "status": 504, "server": "edge-proxy"}),
         reaches_client="other",
+        has_when=True,
         draws=(
             Draw("bad-gateway", "a proxy's own 502, and the operation does not run", ("before",)),
             Draw(
@@ -277,8 +220,8 @@ _ROWS = (
         ),
     ),
     WireFault(
-        "delay",
-        "wait before the operation; in process the wait moves the clock",
+        name="delay",
+        meaning="wait before the operation; in process the wait moves the clock",
         phases=("wait",),
         argument="duration, or {median, p99, max}",
         schema=_WAIT,
@@ -288,8 +231,8 @@ _ROWS = (
         draws=(Draw("delay", "the operation runs late", Seconds(at_most=60)),),
     ),
     WireFault(
-        "delay-after",
-        "send the answer late, after the operation took effect",
+        name="delay-after",
+        meaning="send the answer late, after the operation took effect",
         phases=("wait after",),
         argument="duration, or {median, p99, max}",
         schema=_WAIT,
@@ -299,15 +242,15 @@ _ROWS = (
         draws=(Draw("delay-after", "the answer arrives late", Seconds(at_most=60)),),
     ),
     WireFault(
-        "dribble",
-        "send the body slowly, in this number of pieces over this length of time",
+        name="dribble",
+        meaning="send the body slowly, in this number of pieces over this length of time",
         phases=("transmission",),
         argument="{chunks, over}",
-        schema=_object(
+        schema=object_schema(
             "Dribble",
             {
                 "chunks": {"title": "Pieces", "type": "integer", "minimum": 2, "maximum": 1000},
-                "over": {"$ref": "#/$defs/duration", "title": "Over"},
+                "over": {**DURATION, "title": "Over"},
             },
             "chunks",
             "over",
@@ -318,30 +261,20 @@ _ROWS = (
         of_bodies_only=True,
     ),
     WireFault(
-        "stale",
-        "answer a read as before the last change",
+        name="stale",
+        meaning="answer a read as before the last change",
         phases=("operation",),
         argument="true",
-        schema=_ON_FLAG,
+        schema=ON_FLAG,
         fields=lambda *_: {"stale": True},
         of_reads_only=True,
         examples=(True,),
     ),
 )
-WIRE_FAULTS: Mapping[str, WireFault] = MappingProxyType({row.name: row for row in _ROWS})
 
 
-class WireFaultMethods(Generic[Put]):
-    """The faults of the wire, each a method that adds the rule with this fault alone; `do` takes several effects."""
-
-    def do(self, effects: Mapping[str, Any]) -> Put:
-        """
-        Add the rule with these effects, by their names in scenario documents.
-
-        Args:
-            effects: Arguments by the effect's name, such as `{"drop": "after"}`.
-        """
-        raise NotImplementedError
+class WireMethods(EffectMethods[Put]):
+    """The effects on the wire, each a method that adds the rule with this effect alone."""
 
     def drop(self, when: When) -> Put:
         """
