@@ -3,7 +3,7 @@ The handler of the HTTP/1.1 server: passes its requests to the front controller.
 
 1. A short call of the API runs on the event loop if its sandbox's lock is free. The loop never waits for a lock: a call
    that does not get it, and every request that may take long, runs in a worker.
-2. Workers are shared fairly by sandbox, however many requests one has. What concerns the whole server waits for none.
+2. A sandbox has one worker at a time, however many requests it has. What concerns the whole server waits for none.
 3. A call that waits is a timer of the loop; the next epoch of its sandbox cancels it.
 4. Workers send the webhooks, after the last byte of the response.
 5. A stream of events is a coroutine of the loop, until its client disconnects, its sandbox is closed or the server stops.

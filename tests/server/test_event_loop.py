@@ -235,9 +235,6 @@ def test_a_fork_has_no_server_and_reports_that_in_one_line() -> None:
     code = f"""
 import os, socket
 from mockserver.server.http1.server import Server
-from mockserver.server.http1.wire import Wire
-from mockserver.server.http1.workers import Workers
-from mockserver.server.socket_handler import SocketHandler
 from tests.server.test_event_loop import Quiet
 server = Server(Quiet())
 server.start()
@@ -289,8 +286,6 @@ def test_the_exit_of_the_interpreter_waits_neither_for_the_loop_nor_for_a_worker
 import threading, time, socket
 from mockserver.server.http1.messages import Response
 from mockserver.server.http1.server import Server
-from mockserver.server.http1.wire import Wire
-from mockserver.server.http1.workers import Workers
 class Busy:
     def body_max_bytes(self, head): return 0
     def respond(self, request): return request.in_worker(lambda: reached.set() or time.sleep(3_600))
@@ -474,7 +469,7 @@ def test_a_pool_starts_no_thread_while_one_is_free_though_it_does_not_get_to_run
             is_machine_free.wait()
             return job
 
-    loop, is_machine_free = event_loop.new_event_loop(), threading.Event()
+    loop, is_machine_free = event_loop.ServerLoop(), threading.Event()
     workers = Workers(loop, "pool", threads_max=4)
     workers._jobs = SlowQueue()
     is_machine_free.set()
@@ -493,8 +488,8 @@ def test_a_pool_starts_no_thread_while_one_is_free_though_it_does_not_get_to_run
 
 def test_a_pool_that_is_stopped_starts_no_thread_and_runs_no_function() -> None:
     """Also not for a function that was waiting for a thread: that thread would never end."""
-    loop, release, calls = event_loop.new_event_loop(), threading.Event(), []
-    workers = Workers(loop, "pool", threads_max=4)
+    loop, release, calls = event_loop.ServerLoop(), threading.Event(), []
+    workers = Workers(loop, "pool", threads_max=1)
     workers.run(release.wait)
     waiting = workers.run(lambda: calls.append("queued"))
     workers.stop()
@@ -511,12 +506,12 @@ def test_a_pool_that_is_stopped_starts_no_thread_and_runs_no_function() -> None:
 
 
 def test_a_thread_that_waits_for_another_program_leaves_its_place_in_the_pool_to_a_queued_function() -> None:
-    loop, called = event_loop.new_event_loop(), threading.Event()
+    loop, called = event_loop.ServerLoop(), threading.Event()
     workers = Workers(loop, "pool", threads_max=1)
 
     def wait_for_the_other() -> bool:
-        with waits.waiting():
-            return called.wait(PATIENCE_SECONDS)
+        waits.leave_place()
+        return called.wait(PATIENCE_SECONDS)
 
     first, second = workers.run(wait_for_the_other), workers.run(called.set)
     loop.run_until_complete(asyncio.gather(first, second))
@@ -547,7 +542,7 @@ def test_the_loop_is_a_selector_loop_whatever_the_policy_makes(monkeypatch: pyte
     monkeypatch.setattr(asyncio, "new_event_loop", None)
     monkeypatch.setattr(asyncio, "get_event_loop_policy", None)
     monkeypatch.setenv("PYTHONASYNCIODEBUG", "1")
-    loop = event_loop.new_event_loop()
+    loop = event_loop.ServerLoop()
     loop.close()
 
     assert isinstance(loop, asyncio.SelectorEventLoop)
@@ -573,7 +568,12 @@ def test_a_large_body_is_sent_in_pieces_and_is_whole(monkeypatch: pytest.MonkeyP
     """To copy and send it at one time would take the loop milliseconds, in which it serves no other connection."""
     sizes: list[int] = []
     send = Wire.send
-    monkeypatch.setattr(Wire, "send", lambda wire, data: sizes.append(len(data)) or send(wire, data))
+
+    async def watched(wire: Wire, data: bytes) -> None:
+        sizes.append(len(data))
+        await send(wire, data)
+
+    monkeypatch.setattr(Wire, "send", watched)
     host = SandboxHost()
     host.create(SandboxConfig({"given": {"chats": {"count": 3_000}}}), id=DEFAULT_ID)
     with Server(SocketHandler(host)) as server:

@@ -79,7 +79,7 @@ def test_a_server_that_gets_no_loop_refuses_its_clients_and_stops(monkeypatch: p
     def no_descriptor(*_: object) -> Any:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(http1_server, "new_event_loop", no_descriptor)
+    monkeypatch.setattr(http1_server, "ServerLoop", no_descriptor)
     with Server(hello) as server:
         wait_until(lambda: failures == [OSError])
         with pytest.raises(ConnectionRefusedError):
@@ -291,7 +291,8 @@ def test_a_server_that_finishes_has_no_connection_established_that_it_does_not_a
         late.setblocking(False)
 
         def connect_after(*arguments: Any) -> None:
-            accept(*arguments)
+            while accept(*arguments):
+                pass
             late.connect_ex((host, server.port))
             states.append(late.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0])
 

@@ -34,7 +34,8 @@ def listen(host: str, port: int) -> socket.socket:
     """
     if not 0 <= port <= PORT_MAX:
         raise ValueError(f"got port {port}; expected 0 (any free one) to {PORT_MAX}")
-    listener = socket.socket(_family(host, port), socket.SOCK_STREAM)
+    # The protocol is named: asyncio then sends small answers without a wait for an acknowledgement.
+    listener = socket.socket(_family(host, port), socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":  # on Windows the option lets two servers share a port
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -5,26 +5,24 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import signal
 import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Self
 
 from mockserver.server.http1 import real_time
 from mockserver.server.http1.body import BodyTotal
 from mockserver.server.http1.connection import Connection, ConnectionLimits, ServerConfig, Shared
-from mockserver.server.http1.event_loop import ServerLoop, new_event_loop
+from mockserver.server.http1.event_loop import ServerLoop
 from mockserver.server.http1.listener import close_in_fork, listen, url_of
 from mockserver.server.http1.messages import Handler
 from mockserver.server.http1.workers import Workers
 
 _GRACE_SECONDS = 0.01
 _ACCEPT_PAUSE_SECONDS = 0.05
-_ACCEPTS_MAX = 64  # at a time, so that open connections are served too
 _SELECTOR_MAX = 500  # on Windows, whose selector waits for at most 512 sockets
 _DESCRIPTORS_KEPT_MIN = 16  # for files and other sockets than those of clients
 _DESCRIPTORS_KEPT_SHARE = 8
@@ -32,7 +30,7 @@ _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 # The lowest time to live of a packet that a socket takes, of IPv4 and IPv6 (RFC 5082); `socket` has no names for them.
 _TTL_MIN_OPTIONS = ((socket.IPPROTO_IP, 21), (socket.IPPROTO_IPV6, 73)) if sys.platform == "linux" else ()
 _TTL_MAX = 255  # systems send packets with 64 or 128
-_WAKEUP_BYTES = 64  # one for each signal, or for a call of `stop`
+_SIGNALS_SECONDS = 0.5  # after which the main thread looks for a signal that another thread has received
 _WORKERS_MAX = 32
 _LAGS_MAX = 60
 
@@ -110,7 +108,6 @@ class Server:
         self._thread: threading.Thread | None = None
         self._serving_thread: threading.Thread | None = None  # the one in `serve_forever`
         self._lock = threading.RLock()  # of start and stop; reentrant, as a signal handler may interrupt `stop`
-        self._wakeup: socket.socket | None = None  # wakes `serve_forever`
         self._is_stopping = False
         self._lags: deque[float] = deque(maxlen=_LAGS_MAX)
         self._ended = threading.Event()
@@ -170,14 +167,13 @@ class Server:
             self.stop()
             return
         self._serving_thread = threading.current_thread()
-        with _woken_by_signals() as (waiting, self._wakeup):
-            self.start()
-            try:
-                while not self._ended.is_set():  # a signal ends each wait, so that its handler runs
-                    waiting.recv(_WAKEUP_BYTES)
-            finally:
-                self._request_stop()
-                self._join()
+        self.start()
+        try:
+            while not self._ended.wait(_SIGNALS_SECONDS):
+                pass  # the handler of a signal runs between two waits, where the signal does not end one
+        finally:
+            self._request_stop()
+            self._join()
 
     def stop(self) -> None:
         """
@@ -227,7 +223,8 @@ class Server:
         """Accept who has connected already, and no others. On the loop."""
         if self._shared is not None and self._listener.fileno() >= 0:
             _take_no_connections(self._listener)
-            self._accept(loop, self._shared)
+            while self._accept(loop, self._shared):
+                pass
             loop.remove_reader(self._listener)
             self._listener.close()
         if within_s <= 0 or not self._open:
@@ -241,12 +238,9 @@ class Server:
         finally:
             self._listener.close()  # of a server without a loop, such as one without a free descriptor: its clients are refused
             self._ended.set()
-            if self._wakeup is not None:
-                with suppress(OSError):
-                    self._wakeup.send(b"!")
 
     def _serve(self) -> None:
-        loop = new_event_loop(self._clock)
+        loop = ServerLoop(self._clock)
         workers = Workers(loop, f"mockserver {self.url}", self._threads_max)
         bodies = BodyTotal(self._config.limits.bodies_bytes)
         shared = Shared(workers, bodies, self._idle, self._open.discard)
@@ -262,33 +256,24 @@ class Server:
                 self._loop = None
             self._close_all(loop, workers)
 
-    def _accept(self, loop: ServerLoop, shared: Shared) -> None:
-        for number in range(_ACCEPTS_MAX):
-            is_full = len(self._open) >= self._connections_max
-            if is_full and not shared.idle:
+    def _accept(self, loop: ServerLoop, shared: Shared) -> bool:
+        """Accept a client that waits; return False if there is none, or no room for it."""
+        is_full = len(self._open) >= self._connections_max
+        if is_full and not shared.idle:
+            self._pause_accepting(loop, shared)
+            return False
+        try:
+            connected, client = self._listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return False
+        except OSError as failure:
+            if failure.errno not in _NO_DESCRIPTOR or not self._end_oldest_idle():
                 self._pause_accepting(loop, shared)
-                return
-            try:
-                connected, client = self._listener.accept()
-            except BlockingIOError:
-                return
-            except ConnectionAbortedError:
-                continue  # the client has disconnected
-            except OSError as failure:  # no descriptor is free, whether or not another client waits
-                if number:
-                    return  # the loop calls again for a client that waits
-                if failure.errno not in _NO_DESCRIPTOR or not self._end_oldest_idle():
-                    self._pause_accepting(loop, shared)
-                    return
-                continue
-            if is_full:
-                self._end_oldest_idle()
-            connected.setblocking(False)
-            with suppress(OSError):  # it is closed
-                connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection = Connection(loop=loop, connected=connected, client=client, config=self._config, shared=shared)
-            self._open.add(connection)
-            connection.start()
+            return False
+        if is_full:
+            self._end_oldest_idle()
+        self._open.add(Connection(loop, connected, client, self._config, shared))
+        return True
 
     def _end_oldest_idle(self) -> bool:
         """End the connection that has had no request for the longest time; return False if each one has a request."""
@@ -305,13 +290,12 @@ class Server:
         if self._listener.fileno() >= 0:  # else it was stopped before it started
             loop.remove_reader(self._listener)
             self._listener.close()
-        connections = list(self._open)
-        for connection in connections:
+        tasks = [connection.task for connection in self._open]
+        for connection in list(self._open):
             connection.abort()
-        workers.stop()
-        tasks = [connection.task for connection in connections if connection.task is not None]
         if tasks:
             loop.run_until_complete(asyncio.wait(tasks, timeout=_GRACE_SECONDS))
+        workers.stop()
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
         grace = _GRACE_SECONDS
@@ -351,19 +335,3 @@ def _take_no_connections(listener: socket.socket) -> None:
     for level, option in _TTL_MIN_OPTIONS:
         with suppress(OSError):  # a listener of the other kind
             listener.setsockopt(level, option, _TTL_MAX)
-
-
-@contextmanager
-def _woken_by_signals() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Yield a pair of sockets; the first gets a byte for each signal of this process, on its main thread."""
-    waiting, wakeup = socket.socketpair()
-    with waiting, wakeup:
-        wakeup.setblocking(False)
-        if threading.current_thread() is not threading.main_thread():
-            yield waiting, wakeup
-            return
-        before = signal.set_wakeup_fd(wakeup.fileno(), warn_on_full_buffer=False)
-        try:
-            yield waiting, wakeup
-        finally:
-            signal.set_wakeup_fd(before)
