@@ -50,7 +50,6 @@ class Server:
     Args:
         handler: responds to the requests (see `messages.Handler`).
         port: 0 takes a free one.
-        listener: a socket that listens on this host, in place of a new one.
         idle_seconds: a connection ends after this time without a byte from the client.
         limits: of the connections.
         explain: send the reason of an error of the server itself in the header X-Mock-Reason.
@@ -75,7 +74,6 @@ class Server:
         host: str = "127.0.0.1",
         port: int = 0,
         *,
-        listener: socket.socket | None = None,
         idle_seconds: float = 30.0,
         limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 - an immutable default
         explain: bool = True,
@@ -85,7 +83,7 @@ class Server:
         threads_max: int = _WORKERS_MAX,
         clock: Callable[[], float] = real_time.seconds,
     ) -> None:
-        self._listener = listener or listen(host, port)
+        self._listener = listen(host, port)
         self.host = host
         self.port: int = self._listener.getsockname()[1]
         self._config = ServerConfig(
