@@ -106,7 +106,6 @@ SAFE = {
     ("server.hosting.shard", "read_shard", "int"): "at most three ASCII digits",
     ("cli.docs", "scenario_schema", "loads"): "the package's own schema",
     ("contract.text", "printable", "decode"): "ASCII, escaped just before",
-    ("server.http1.connection", "_printable", "decode"): "ASCII, escaped just before",
     ("core.operations.file_types", "archive", "decode"): "ASCII, checked just before",
     ("core.operations.file_types", "", "decode"): "a constant",
     ("core.instants", "_clock", "int"): "ASCII digits of the grammar, at most eighteen",

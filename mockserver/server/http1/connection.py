@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable, Hashable
 from typing import NamedTuple
 
 from mockserver.server.http1.body import SKIPPED_MAX_BYTES, BodyTotal, RequestBody
-from mockserver.server.http1.framing import Framed, chunk, frame
+from mockserver.server.http1.framing import chunk, frame
 from mockserver.server.http1.messages import Disconnect, Handler, Request, Response
 from mockserver.server.http1.request import BadRequest, HeadReader, RequestHead, method_of, parse_head
 from mockserver.server.http1.wire import Wire
@@ -261,9 +261,8 @@ class Connection:
                 response = await response
         except Exception:  # noqa: BLE001 - for any exception the client gets a response
             response = self._failure()
-        status = 0
         if isinstance(response, Response):
-            status, persists = await self._send(response, head, persists)
+            persists = await self._send(response, head, persists)
             if response.on_lost is not None and self.wire.is_refused():
                 await self._run_in_worker(response.on_lost, response.lane)
         else:
@@ -274,7 +273,9 @@ class Connection:
                 self.wire.shut()
         if response.after is not None:
             await self._run_in_worker(response.after, response.lane)
-        self._note_end(head, status)
+        self._exchanges += 1
+        if not self.wire.is_lost:
+            self._shared.idle[self] = None
         return persists
 
     async def _run_in_worker(self, function: Callable[[], object], lane: Hashable) -> None:
@@ -283,17 +284,21 @@ class Connection:
         except Exception:  # noqa: BLE001 - the response is sent already: only the log has the failure
             self._report()
 
-    async def _send(self, response: Response, head: RequestHead, persists: bool) -> tuple[int, bool]:
-        """Send a response; return its status, and True if the connection may carry another request after it."""
-        framed, status = self._framed(response, head.method, head.minor, persists)
+    async def _send(self, response: Response, head: RequestHead, persists: bool) -> bool:
+        """Send a response, or that of a failure; return True if the connection may carry another request after it."""
+        try:
+            framed = frame(response, head.method, head.minor, persists)
+        except Exception:  # noqa: BLE001 - a header that cannot be sent
+            response = self._failure()
+            framed = frame(response, head.method, head.minor, persists)
         is_small = isinstance(response.body, bytes) and len(framed.data) <= _SOON_MAX_BYTES
         has_more = framed.persists and not self.wire.is_at_end  # a further round of the loop, before the end
         if is_small and has_more and not (response.after or response.on_lost):
             self.wire.send_soon(framed.data)
         else:
             await self.wire.send(framed.data)
-        if isinstance(response.body, bytes) or status != response.status:
-            return status, framed.persists
+        if isinstance(response.body, bytes):
+            return framed.persists
         pieces, is_whole = response.body, False
         try:
             if response.is_stream:
@@ -307,7 +312,7 @@ class Connection:
             self.wire.on_gone = None
             if hasattr(pieces, "aclose"):
                 await pieces.aclose()
-        return status, framed.persists and is_whole
+        return framed.persists and is_whole
 
     async def _send_pieces(self, pieces: AsyncIterator[bytes], left_bytes: int) -> bool:
         """Send the pieces up to the length of the body; return True if they have it."""
@@ -327,23 +332,6 @@ class Connection:
         await self.wire.send(chunk(b"", minor))
         return True
 
-    def _framed(self, response: Response, method: str, minor: int = 1, persists: bool = False) -> tuple[Framed, int]:
-        """Return the framed response and its status; if that fails, those of the failure."""
-        try:
-            return frame(response, method, minor, persists), response.status
-        except Exception:  # noqa: BLE001 - a header that cannot be sent
-            failure = self._failure()
-            return frame(failure, method, minor, persists), failure.status
-
-    def _note_end(self, head: RequestHead | None, status: int) -> None:
-        """Log an exchange whose response is sent, and count the connection among those without a request."""
-        self._exchanges += 1
-        if not self.wire.is_lost:
-            self._shared.idle[self] = None
-        if self._config.log is not None:
-            line = "-" if head is None else f"{head.method} {head.raw_target}"
-            self._config.log(_printable(f'{self._client[0]} "{line}" {status or "-"}'))
-
     # Errors
 
     async def _refuse(self, head: RequestHead | None, refusal: BadRequest) -> None:
@@ -351,9 +339,9 @@ class Connection:
         response = self._error(refusal.is_own_failure, refusal.why)
         self._config.on_refusal(response.status, refusal.why)
         method = method_of(self.wire.received) if head is None else head.method
-        framed, status = self._framed(response, refusal.method or method)
+        framed = frame(response, refusal.method or method)
         await self.wire.send(framed.data)
-        self._note_end(head, status)
+        self._shared.idle[self] = None
 
     def _failure(self) -> Response:
         """Log the exception that is handled now, and return the response to it."""
@@ -367,8 +355,3 @@ class Connection:
 
     def _report(self) -> None:
         (self._config.log or sys.stderr.write)(traceback.format_exc())
-
-
-def _printable(text: str) -> str:
-    """Return the text with a backslash escape for each character that a terminal would not print."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

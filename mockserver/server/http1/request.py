@@ -81,7 +81,7 @@ class RequestHead(NamedTuple):
     One request without its body.
 
     Attributes:
-        raw_target: as received; `target` is its path and query.
+        target: its path and query as received.
         minor: of the version, 0 or 1.
         headers: values by lower-case name; repeated ones are joined with a comma, cookies with a semicolon.
         length: the body's size in bytes, None for a chunked one.
@@ -91,7 +91,6 @@ class RequestHead(NamedTuple):
     """
 
     method: str
-    raw_target: str
     target: str
     minor: int
     headers: dict[str, str]
@@ -240,7 +239,6 @@ def _parsed(head: bytes, *, is_cut: bool) -> RequestHead:
     keep_alive = "close" not in tokens and (minor == 1 or "keep-alive" in tokens)
     return RequestHead(
         method=method,
-        raw_target=raw_target,
         target=target,
         minor=minor,
         headers=headers,

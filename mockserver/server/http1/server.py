@@ -55,7 +55,7 @@ class Server:
         explain: send the reason of an error of the server itself in the header X-Mock-Reason.
         error_body: returns the status and JSON body of such an error; it gets True for a failure of the handler.
         on_refusal: gets the status and the reason of each refusal of bytes that are no whole request.
-        log: gets one line per exchange.
+        log: gets the traceback of each failure; by default it is written to standard error.
         threads_max: of the workers' pool.
         clock: the seconds by which the limits of time count.
 
