@@ -65,7 +65,7 @@ SAFE = {
     ("core.webhooks.deliveries", "new_secret", "decode"): "base64",
     ("core.operations.campaigns", "send_rate", "int"): "a choice that was checked when it was given",
     ("core.faults.effects", "_chosen", "int"): "a ratio that the scenario's schema has taken",
-    ("server.http1.framing", "_fields", "int"): "at most fifteen ASCII digits",
+    ("server.http1.framing", "_beginning", "int"): "at most fifteen ASCII digits",
     ("server.http1.request", "is_authority", "int"): "at most five ASCII digits",
     ("core.webhooks.url_policy", "_parsed", "int"): "an address",
     ("report.run.hints", "proxy", "urlsplit"): "a url of the mock's own",

@@ -292,8 +292,7 @@ class Connection:
             response = self._failure()
             framed = frame(response, head.method, head.minor, persists)
         is_small = isinstance(response.body, bytes) and len(framed.data) <= _SOON_MAX_BYTES
-        has_more = framed.persists and not self.wire.is_at_end  # a further round of the loop, before the end
-        if is_small and has_more and not (response.after or response.on_lost):
+        if is_small and framed.persists and not (response.after or response.on_lost):
             self.wire.send_soon(framed.data)
         else:
             await self.wire.send(framed.data)
@@ -338,8 +337,8 @@ class Connection:
         """Refuse bytes that are not HTTP."""
         response = self._error(refusal.is_own_failure, refusal.why)
         self._config.on_refusal(response.status, refusal.why)
-        method = method_of(self.wire.received) if head is None else head.method
-        framed = frame(response, refusal.method or method)
+        # The response to HEAD has no body (RFC 9110 9.3.2).
+        framed = frame(response, method_of(self.wire.received) if head is None else head.method)
         await self.wire.send(framed.data)
         self._shared.idle[self] = None
 

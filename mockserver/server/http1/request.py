@@ -42,14 +42,12 @@ class BadRequest(ValueError):
 
     Attributes:
         why: the reason, in ASCII.
-        method: the request's method if it was read.
         is_own_failure: True if another server would have accepted the request.
     """
 
-    def __init__(self, why: str, method: str = "", *, is_own_failure: bool = False) -> None:
+    def __init__(self, why: str, *, is_own_failure: bool = False) -> None:
         super().__init__(why)
         self.why = why
-        self.method = method
         self.is_own_failure = is_own_failure
 
 
@@ -132,11 +130,8 @@ class HeadReader:
     However the bytes arrive, each one is looked at a fixed number of times: a search begins where the last one ended.
     """
 
-    __slots__ = ("_empty_lines", "_has_line", "_looked")
-
     def __init__(self) -> None:
         self._looked = 0  # bytes at the beginning that hold no end of a head and no bare line end
-        self._has_line = False  # the request line is among them, or begins a line that is beyond its bound
         self._empty_lines = 0  # before the request
 
     def end(self, received: bytearray) -> int:
@@ -160,7 +155,6 @@ class HeadReader:
             self._check_beginning(received)
             return HEAD_MAX_BYTES if len(received) >= HEAD_MAX_BYTES + 4 else 0
         self._looked = self._empty_lines = 0
-        self._has_line = False
         return end + 4
 
     def _skip_empty_lines(self, received: bytearray) -> None:
@@ -178,38 +172,23 @@ class HeadReader:
         """Refuse an incomplete head that no further bytes can make acceptable."""
         begin, size = self._looked, len(received)
         if not begin and received[0] not in _TOKEN_BYTES:
-            raise _refused(
-                "the request does not begin with a method; this server supports plain HTTP, not TLS", received
-            )
-        if not self._has_line:
-            self._has_line = received.find(_END, max(begin - 1, 0), LINE_MAX_BYTES + 2) >= 0
-            if not self._has_line and size >= LINE_MAX_BYTES + 2:
-                if received.find(b" ", 0, LINE_MAX_BYTES) < 0:
-                    raise _refused("the request line is not 'METHOD target HTTP/1.1'", received)
-                self._has_line = True
+            raise BadRequest("the request does not begin with a method; this server supports plain HTTP, not TLS")
+        if begin < LINE_MAX_BYTES + 2 <= size and received.find(b" ", 0, LINE_MAX_BYTES) < 0:
+            raise BadRequest("the request line is not 'METHOD target HTTP/1.1'")
         if _BARE_LINE_END.search(received, max(begin - 1, 0)):
-            raise _refused("a line of the request's head does not end in CR LF", received)
+            raise BadRequest("a line of the request's head does not end in CR LF")
         self._looked = size
 
 
-def _refused(why: str, received: bytes | bytearray) -> BadRequest:
-    """Return the refusal with its method, also of an incomplete head: the response to HEAD has no body (RFC 9110 9.3.2)."""
-    return BadRequest(why, method_of(received))
-
-
-def method_of(received: bytes | bytearray) -> str:
-    """Return the method at the beginning of these bytes."""
+def method_of(received: bytearray) -> str:
+    """Return the method at the beginning of these bytes, also of an incomplete head."""
     return received[:LINE_MAX_BYTES].partition(b" ")[0].decode("latin-1")
 
 
 def parse_head(head: bytes) -> RequestHead:
     """Return the request of a head, complete or cut."""
     is_cut = not head.endswith(_HEAD_END)
-    try:
-        return _parsed(_whole_lines(head) if is_cut else head, is_cut=is_cut)
-    except BadRequest as refusal:
-        refusal.method = method_of(head)
-        raise
+    return _parsed(_whole_lines(head) if is_cut else head, is_cut=is_cut)
 
 
 def _whole_lines(head: bytes) -> bytes:
