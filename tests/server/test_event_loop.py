@@ -420,7 +420,7 @@ def test_a_call_that_reads_many_chats_runs_in_a_worker(
     assert [False, True] == [name.endswith("worker") for name in threads]
 
 
-def test_a_call_that_reads_many_chats_after_a_wait_runs_in_a_worker(
+def test_a_call_goes_on_in_a_worker_after_a_wait(
     mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[str] = []
@@ -431,13 +431,12 @@ def test_a_call_that_reads_many_chats_after_a_wait_runs_in_a_worker(
         return run_operation(*arguments)
 
     monkeypatch.setattr(injection, "run_operation", watched)
-    for count in (3, 3_000):
-        with mockserver_server.sandbox(given={"chats": {"count": count}}) as sandbox:
-            sandbox.on("previewAudience").delay("1ms")
-            url, headers = f"{sandbox.base_url}/v1/campaigns/audience-preview", {"X-API-Key": sandbox.secret_key}
-            requests.post(url, json={"filters": []}, headers=headers, timeout=10)
+    with mockserver_server.sandbox() as sandbox:
+        sandbox.on("previewAudience").delay("1ms")
+        url, headers = f"{sandbox.base_url}/v1/campaigns/audience-preview", {"X-API-Key": sandbox.secret_key}
+        requests.post(url, json={"filters": []}, headers=headers, timeout=10)
 
-    assert [False, True] == [name.endswith("worker") for name in threads]
+    assert [True] == [name.endswith("worker") for name in threads]
 
 
 def test_a_stop_in_the_middle_of_a_slow_body_waits_for_no_sandbox_and_reports_nothing(
