@@ -47,8 +47,6 @@ ALLOWED = {
     ("tests/operations/test_media_urls.py", "the path '/etc/passwd'"): "part of a url that is refused",
     ("tests/benchmarks/soak.py", "the path '/proc/'"): "a measurement that reads memory and descriptors from Linux",
     ("mockserver/server/http1/server.py", "add_reader"): "its loop waits by a selector on every system",
-    ("mockserver/server/http1/wire.py", "add_reader"): "as above",
-    ("mockserver/server/http1/wire.py", "add_writer"): "as above",
     ("tests/benchmarks/connections.py", "import resource"): "a measurement that raises the limit of descriptors",
     ("tests/benchmarks/serving.py", "the path '/proc/'"): "a measurement that reads memory and threads from Linux",
     (

@@ -1,8 +1,8 @@
 """
 Front controller: from a request's path to its sandbox, and to the API, the control plane, its pages, the media or the hosted page.
 
-`PARTS` has a row for each part of the server. Flask and the in-process transports call `handle_request`; the handler of the
-socket, which never waits, calls its steps one by one. The API takes every path that no other part takes, so that a client with
+`PARTS` has a row for each part of the server. Flask, the transports in process and the workers of the socket have each request
+go through `respond`; a short call on the socket's loop is `run_request` alone. The API takes every path that no other part takes, so that a client with
 a wrong base path gets the documented error and an entry in the journal.
 """
 
@@ -214,19 +214,25 @@ def handle_request(
         call it: the sandbox's next request does.
     """
     routed = route(host, request, root)
-    hosted = routed.hosted
-    if hosted is not None:
-        dispatch_due_before(hosted)
-    response = run_request(host, routed, client)
+    response = respond(host, routed, client)
     assert not isinstance(response, WaitingCall)
-    if hosted is None:
-        return response, lambda: None
-    complete_request(host, hosted, routed.part)
-    return response, hosted.dispatch_webhooks
+    return response, (lambda: None) if routed.hosted is None else routed.hosted.dispatch_webhooks
 
 
-def route(host: SandboxHost, request: HttpRequest, root: HostedSandbox | None = None) -> RoutedRequest:
-    """Return the request with its sandbox, and the part of the server that it is for; the arguments are as above."""
+def route(
+    host: SandboxHost, request: HttpRequest, root: HostedSandbox | None = None, *, is_of_connection: bool = False
+) -> RoutedRequest:
+    """
+    Return the request with its sandbox, and the part of the server that it is for.
+
+    Args:
+        host: the server's sandboxes.
+        request: its target is the whole path.
+        root: as above.
+        is_of_connection: refuse one that names a server on loopback by a foreign name. A page whose name was rebound to this
+            machine calls the API with a key that is well known; a call in process has the name that its client likes. The
+            control plane has the same check of its own.
+    """
     hosted: HostedSandbox | None
     if root is not None and host.sandboxes.get(root.id) is not root:
         hosted, request = None, request._replace(target=f"{SANDBOXES}{root.id}{request.target}")
@@ -237,23 +243,13 @@ def route(host: SandboxHost, request: HttpRequest, root: HostedSandbox | None = 
         if root is not None and request.base_url == host.origin:  # for a client that has named no host
             request = request._replace(base_url=root.base_url)
     part = API if request.target.startswith("/v1/") else _part(request)
+    if is_of_connection and not part.is_control and access.name_refusal(host, request) is not None:
+        part = FOREIGN
     return RoutedRequest(request, hosted, part)
 
 
 def _part(request: HttpRequest) -> ServerPart:
     return next(part for part in PARTS if part.serves(request))
-
-
-def refuse_foreign_name(host: SandboxHost, routed: RoutedRequest) -> RoutedRequest:
-    """
-    Return the request, for the part that refuses it if it names a server on loopback by a foreign name.
-
-    A page whose name was rebound to this machine calls the API with a key that is well known; the control plane has the same
-    check of its own. It is for requests of a connection alone: a call in process has the name that its client likes.
-    """
-    if routed.part.is_control or access.name_refusal(host, routed.request) is None:
-        return routed
-    return routed._replace(part=FOREIGN)
 
 
 def may_read_body(host: SandboxHost, request: HttpRequest, root: HostedSandbox | None = None) -> bool:
@@ -262,7 +258,7 @@ def may_read_body(host: SandboxHost, request: HttpRequest, root: HostedSandbox |
 
     The arguments are as above; the request's own body is not looked at. Takes no lock.
     """
-    below, hosted, part = refuse_foreign_name(host, route(host, request, root))
+    below, hosted, part = route(host, request, root, is_of_connection=True)
     if part is FOREIGN:
         return False
     if part.is_control:
@@ -270,19 +266,39 @@ def may_read_body(host: SandboxHost, request: HttpRequest, root: HostedSandbox |
     return hosted is not None and (part is not API or dispatch.may_read_body(hosted.sandbox, parse_call(below)))
 
 
-def dispatch_due_before(hosted: HostedSandbox) -> None:
-    """Send the webhooks that an earlier call in process has made due: its caller has its response by now."""
-    outbox = hosted.sandbox.outbox
-    if outbox.queues or outbox.unordered:
-        hosted.dispatch_webhooks()
+def respond(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> ResponseOrWait:
+    """
+    Return the response to a request, or its call with a wait, after which it goes on.
+
+    It first sends the webhooks that an earlier call in process has made due: its caller has its response by now.
+    """
+    if routed.hosted is not None:
+        outbox = routed.hosted.sandbox.outbox
+        if outbox.queues or outbox.unordered:
+            routed.hosted.dispatch_webhooks()
+    return completed(host, routed, run_request(host, routed, client))
+
+
+def completed(host: SandboxHost, routed: RoutedRequest, response: ResponseOrWait) -> ResponseOrWait:
+    """Once a request has its response, send the webhooks that a rule has sent before it, and notify who listens."""
+    if routed.hosted is None:
+        return response
+    return map_response(response, partial(_complete, host, routed.hosted, routed.part))
+
+
+def _complete(host: SandboxHost, hosted: HostedSandbox, part: ServerPart, response: Response) -> Response:
+    outbox = hosted.sandbox.outbox  # read again: another thread may have reset the sandbox
+    if (outbox.queues or outbox.unordered) and part.sends_early:
+        hosted.dispatch.send_early()
+    if hosted.listeners:
+        hosted.notify_listeners()
+    if host.on_exchange is not None:
+        host.on_exchange(hosted)
+    return response
 
 
 def run_request(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> ResponseOrWait:
-    """
-    Return the response to a request, or its call with a wait.
-
-    The caller calls `dispatch_due_before` first, and `complete_request` once it has the response.
-    """
+    """Return the response of the part that a request is for, or its call with a wait; it sends no webhook."""
     request, hosted, part = routed
     origin = cross_origin.allowed_origin(request) if host.is_shared else None
     preflight = cross_origin.preflight(request, origin) if origin is not None else None
@@ -304,17 +320,6 @@ def run_request(host: SandboxHost, routed: RoutedRequest, client: ClientWait) ->
     if origin is not None:
         response = map_response(response, partial(cross_origin.shared, origin=origin))
     return map_response(response, without_body) if request.method == "HEAD" else response
-
-
-def complete_request(host: SandboxHost, hosted: HostedSandbox, part: ServerPart) -> None:
-    """Send the webhooks that a rule has sent before the response, and notify the listeners of the sandbox and the host."""
-    outbox = hosted.sandbox.outbox  # read again: another thread may have reset the sandbox
-    if (outbox.queues or outbox.unordered) and part.sends_early:
-        hosted.dispatch.send_early()
-    if hosted.listeners:
-        hosted.notify_listeners()
-    if host.on_exchange is not None:
-        host.on_exchange(hosted)
 
 
 def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbox | None, HttpRequest]:

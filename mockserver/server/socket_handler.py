@@ -3,8 +3,8 @@ The handler of the HTTP/1.1 server: passes its requests to the front controller.
 
 1. A short call of the API runs on the event loop if its sandbox's lock is free. The loop never waits for a lock: a call
    that does not get it, and every request that may take long, runs in a worker.
-2. Workers are shared fairly by sandbox, however many requests one has. What concerns the whole server waits for none.
-3. A call that waits is a timer of the loop; the next epoch of its sandbox cancels it.
+2. A sandbox has one worker at a time, however many requests it has. What concerns the whole server waits for none.
+3. A call that waits is a timer of the loop, and goes on in a worker; the next epoch of its sandbox cancels it.
 4. Workers send the webhooks, after the last byte of the response.
 5. A stream of events is a coroutine of the loop, until its client disconnects, its sandbox is closed or the server stops.
 """
@@ -184,7 +184,7 @@ class _SocketCall:
             excess=excess,
             body_failure=failure,
         )
-        return front_controller.refuse_foreign_name(self._host, front_controller.route(self._host, request, self._root))
+        return front_controller.route(self._host, request, self._root, is_of_connection=True)
 
     def try_inline(self, routed: RoutedRequest, hosted: HostedSandbox) -> ResponseOrWait | None:
         """Return the result of the call, or None if it may take long, or another thread holds the sandbox's lock."""
@@ -205,16 +205,18 @@ class _SocketCall:
         self, routed: RoutedRequest | None, result: ResponseOrWait | None = None
     ) -> ResponseOrDisconnect:
         """Return the response of a request that runs in a worker, or that waits; `result` is that of a run on the loop."""
-        ran, current = (routed, result) if routed and result else await self._in_worker(partial(self._run, routed))
-        is_complete = result is None and not isinstance(current, WaitingCall)
+        if routed is not None and isinstance(result, WaitingCall):
+            hosted, current = routed.hosted, front_controller.completed(self._host, routed, result)
+        elif routed is not None and result is not None:
+            hosted = routed.hosted
+            current = await self._in_worker(partial(front_controller.completed, self._host, routed, result))
+        else:
+            hosted, current = await self._in_worker(partial(self._run, routed))
+        del routed, result  # a wait would hold the body
         while isinstance(current, WaitingCall):
-            waited, sandbox = await _spend(current.wait), current.wait.sandbox
-            is_short = partial(_is_short, sandbox, self._incoming.method)
-            is_inline = (lambda: False) if self._incoming.is_spooled else is_short
-            current = await self._with_lock(sandbox, partial(current.resume, waited), is_inline)
-        if not is_complete:
-            await self._in_worker(partial(self._complete, ran))
-        return self.as_response(current, ran.hosted)
+            waited = await _spend(current.wait)
+            current = await self._in_worker(partial(current.resume, waited))
+        return self.as_response(current, hosted)
 
     async def respond_with_stream(
         self, routed: RoutedRequest, hosted: HostedSandbox, latest: dict[Any, Batch]
@@ -239,16 +241,10 @@ class _SocketCall:
         pieces = live_stream.pieces(hosted, BEGIN.encode(), read)
         return response._replace(body=pieces, is_stream=True)
 
-    def _run(self, routed: RoutedRequest | None) -> tuple[RoutedRequest, ResponseOrWait]:
-        """Run the request in this thread, up to its response or its wait."""
+    def _run(self, routed: RoutedRequest | None) -> tuple[HostedSandbox | None, ResponseOrWait]:
+        """Return the sandbox of the request, and its response or its call with a wait."""
         routed = routed or self.routed()
-        if routed.hosted is not None:
-            front_controller.dispatch_due_before(routed.hosted)
-        current = front_controller.run_request(self._host, routed, self)
-        if isinstance(current, WaitingCall):
-            return routed._replace(request=routed.request._replace(body=b"")), current  # the wait would hold the body
-        self._complete(routed)
-        return routed, current
+        return routed.hosted, front_controller.respond(self._host, routed, self)
 
     def _in_worker(self, function: Callable[[], Result]) -> Awaitable[Result]:
         return self._incoming.in_worker(function, self._lane)
@@ -266,19 +262,12 @@ class _SocketCall:
                 return None
         return name if name in self._host.sandboxes else ""
 
-    def _complete(self, routed: RoutedRequest) -> None:
-        if routed.hosted is not None:
-            front_controller.complete_request(self._host, routed.hosted, routed.part)
-
-    async def _with_lock(
-        self, sandbox: SandboxState, function: Callable[[], Result], is_short: Callable[[], bool] = lambda: True
-    ) -> Result:
-        """Run a function that takes the sandbox's lock: on the loop if the lock is free and it is short, else in a worker."""
+    async def _with_lock(self, sandbox: SandboxState, function: Callable[[], Result]) -> Result:
+        """Run a short function that takes the sandbox's lock: on the loop if the lock is free, else in a worker."""
         lock: Any = sandbox.lock
         if lock.acquire(blocking=False):
             try:
-                if is_short():
-                    return function()
+                return function()
             finally:
                 lock.release()
         return await self._in_worker(function)

@@ -144,13 +144,12 @@ class LocalBackend:
     """
     A sandbox in this process.
 
-    `open_socket` opens its server's socket, if it is not open; it gets whether the sandbox has clients that need none.
+    `open_socket` opens its server's socket, if it is not open.
     """
 
-    def __init__(self, hosted: HostedSandbox, open_socket: Callable[[bool], None]) -> None:
+    def __init__(self, hosted: HostedSandbox, open_socket: Callable[[], object]) -> None:
         self.hosted = hosted
         self._open_socket = open_socket
-        self._is_in_process = False
 
     @property
     def sandbox_id(self) -> str:
@@ -188,7 +187,7 @@ class LocalBackend:
 
     def base_url(self) -> str:
         if self.hosted.own_origin is None:
-            self._open_socket(self._is_in_process)
+            self._open_socket()
         return self.hosted.base_url
 
     def run(self, command: CommandId, /, **arguments: Any) -> JSON:
@@ -243,7 +242,7 @@ class LocalBackend:
         from mockserver.testing.end_user import EndUser  # late: it reads HTML
 
         if socket:
-            self._open_socket(False)
+            self._open_socket()
         needs_loop = self.hosted.dispatch.needs_loop
         send = partial(visit_over_socket, self, needs_loop) if socket else self.visit
         base_url = self.hosted.base_url if socket else self.hosted.in_process_url
@@ -282,7 +281,7 @@ class LocalBackend:
         return Response(response.status, {name.lower(): value for name, value in response.headers}, received)
 
     def client_route(self) -> ClientRoute:
-        hosted, self._is_in_process = self.hosted, True
+        hosted = self.hosted
         return ClientRoute(
             partial(in_process.send_in_process, hosted),
             hosted.base_url,

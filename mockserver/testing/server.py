@@ -21,7 +21,7 @@ from mockserver.scenario.problems import ScenarioError
 from mockserver.server.hosting import runtime
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
-from mockserver.server.http1.listener import PORT_MAX, DeferredServer
+from mockserver.server.http1.listener import PORT_MAX
 from mockserver.testing.arguments import (
     check_flags,
     check_function,
@@ -39,8 +39,6 @@ from mockserver.testing.settings import FILES, Layer, Settings
 from mockserver.wire.response import ResponseOptions
 
 if TYPE_CHECKING:
-    import socket
-
     from mockserver.judge.coverage.coverage import Coverage
     from mockserver.server.hosting.host import HostedSandbox
     from mockserver.server.http1.server import Server
@@ -56,8 +54,7 @@ class MockServer:
     """
     A server on the loopback interface with any number of sandboxes. Two servers share nothing.
 
-    `with`, `open`, or the first read of an address opens its socket; calls in process need none. Where a sandbox has a client in
-    process, its address only makes the socket listen, and the first connection makes the server. A fork of the process has no
+    `with`, `open`, or the first read of an address opens its socket; calls in process need none. A fork of the process has no
     socket: a sandbox that it creates has calls in process only.
 
     Lifetime: until it is closed.
@@ -118,7 +115,7 @@ class MockServer:
         self._key_labels = KeyLabels()  # so that no two open sandboxes of a test have the same keys
         self._port = port
         self._has_report = report
-        self._server: DeferredServer | None = None
+        self._server: Server | None = None
         self._own: dict[str, Server] = {}  # by sandbox
         self._opening = threading.Lock()
 
@@ -130,23 +127,19 @@ class MockServer:
 
     def open(self) -> None:
         """Open the socket, if it is not open."""
-        self._listen().start()
-
-    def _listen(self) -> DeferredServer:
-        """Return the server, which serves from its first client on."""
         with self._opening:
             if self._server is None:
-                self._server = DeferredServer(self._port, lambda listener: self._new_server(None, listener))
+                self._server = self._new_server(None, self._port)
                 self._host.origin = self._server.url
-            return self._server
+                self._server.start()
 
-    def _new_server(self, root: HostedSandbox | None, listener: socket.socket | None = None) -> Server:
+    def _new_server(self, root: HostedSandbox | None, port: int = 0) -> Server:
         """Return a server with this sandbox at its root, not started yet."""
         from mockserver.server.http1.server import Server
         from mockserver.server.socket_handler import SocketHandler, error_body
 
         explain = self._host.response_options.explain
-        return Server(SocketHandler(self._host, root), listener=listener, explain=explain, error_body=error_body)
+        return Server(SocketHandler(self._host, root), port=port, explain=explain, error_body=error_body)
 
     def _open_own_port(self, hosted: HostedSandbox) -> None:
         """Open a port for this sandbox alone, and close the ports of sandboxes that were closed long before."""
@@ -246,7 +239,7 @@ class MockServer:
     def _sandbox_of(self, hosted: HostedSandbox, settings: Settings) -> Sandbox:
         server = self._server
         is_forked = server is not None and server.process_id != os.getpid()
-        return Sandbox(LocalBackend(hosted, self._refuse_fork if is_forked else self._open_for), settings)
+        return Sandbox(LocalBackend(hosted, self._refuse_fork if is_forked else self.open), settings)
 
     def _create_as_client(self, config: SandboxConfig, now: datetime) -> Sandbox:
         """
@@ -260,19 +253,7 @@ class MockServer:
         hosted.is_kept = True
         return self._sandbox_of(hosted, Settings({}, {}))
 
-    def _open_for(self, is_in_process: bool) -> None:
-        """
-        Open the socket for a sandbox.
-
-        One whose clients call in process may need the address alone; else the server serves before the first call, which
-        does not wait for it.
-        """
-        if is_in_process:
-            self._listen()
-        else:
-            self.open()
-
-    def _refuse_fork(self, is_in_process: bool) -> None:
+    def _refuse_fork(self) -> None:
         """Raise the error of an address that the socket of the parent process does not serve."""
         assert self._server is not None
         raise RuntimeError(

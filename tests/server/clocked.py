@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from mockserver.server.http1.body import BodyTotal
 from mockserver.server.http1.connection import Connection, ConnectionLimits, ServerConfig, Shared
-from mockserver.server.http1.event_loop import new_event_loop
+from mockserver.server.http1.event_loop import ServerLoop
 from mockserver.server.http1.messages import Handler, Request, Response
 from mockserver.server.http1.request import RequestHead
 from mockserver.server.http1.server import plain_error
@@ -44,15 +44,15 @@ class Clocked:
     def __init__(self, handler: Handler, bodies: BodyTotal | None = None, **limits: Any) -> None:
         self.now = 0.0
         self.log: list[str] = []
-        self._loop = new_event_loop(lambda: self.now)
+        self._ended: list[Connection] = []
+        self._loop = ServerLoop(lambda: self.now)
         self._workers = Workers(self._loop, "clocked", 1)
         self._client, wire = socket.socketpair()
         self._client.setblocking(False)
-        wire.setblocking(False)
         config = ServerConfig(handler, plain_error, self.log.append, 30.0, True, ConnectionLimits(**limits))
-        shared = Shared(self._workers, bodies or BodyTotal(None), {}, lambda _: None)
+        shared = Shared(self._workers, bodies or BodyTotal(None), {}, self._ended.append)
         self.connection = Connection(self._loop, wire, ("127.0.0.1", 1), config, shared)
-        self.connection.start()
+        self._turn()
 
     def __enter__(self) -> Self:
         return self
@@ -89,7 +89,8 @@ class Clocked:
     def settle(self) -> None:
         """Let the loop run until no worker writes what has arrived."""
         self._turn()
-        self.run(lambda: (body := self.connection._body) is None or not body.is_writing)
+        self.run(lambda: not self._workers._unfinished)
+        self._turn()
 
     def leave(self) -> Self:
         """Close the client's side."""
@@ -108,4 +109,4 @@ class Clocked:
     @property
     def is_open(self) -> bool:
         """True until the server has ended the connection."""
-        return not self.connection.wire.is_ending and not self.connection.wire.is_closed
+        return not self._ended and not self.connection.wire._is_ending

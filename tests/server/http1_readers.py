@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
@@ -11,7 +12,7 @@ import h11
 
 from mockserver.server.http1.body import BodyTotal
 from mockserver.server.http1.connection import Connection, ConnectionLimits, ServerConfig, Shared
-from mockserver.server.http1.event_loop import new_event_loop
+from mockserver.server.http1.event_loop import ServerLoop
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.request import RequestHead
 from mockserver.server.http1.server import plain_error
@@ -114,12 +115,10 @@ def read_by_us(
 
 def _serve(wire: socket.socket, config: ServerConfig, send_next: Callable[[], bool] | None) -> None:
     """Serve this one connection to its end; `send_next` sends a segment, and returns False after the last one."""
-    loop = new_event_loop()
+    loop = ServerLoop()
     workers = Workers(loop, "reader", 1)
-    wire.setblocking(False)
     shared = Shared(workers, BodyTotal(None), {}, lambda _: loop.stop())
     connection = Connection(loop, wire, ("127.0.0.1", 1), config, shared)
-    connection.start()
 
     def turn() -> None:
         if send_next is not None and send_next():
@@ -127,8 +126,7 @@ def _serve(wire: socket.socket, config: ServerConfig, send_next: Callable[[], bo
 
     turn()
     loop.run_forever()
-    if connection.task is not None:
-        loop.run_until_complete(connection.task)
+    loop.run_until_complete(asyncio.wait([connection.task]))
     workers.stop()
     for thread in workers.threads:
         thread.join(LIMIT_SECONDS)

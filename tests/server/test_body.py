@@ -306,15 +306,11 @@ class TestTotalOfBodies:
     def test_a_body_is_in_a_file_as_soon_as_it_is_larger_than_what_stays_in_memory(self) -> None:
         handler = Echo()
         with Clocked(handler) as client:
-            client.send(post(SMALL_MAX_BYTES + 2)).send(b"a" * SMALL_MAX_BYTES)
-            body = client.connection._body
-            assert body is not None
-            assert not body.has_much_unwritten
-            client.send(b"a")
-            client.run(lambda: not body._unwritten)
+            client.send(post(SMALL_MAX_BYTES)).send(b"a" * SMALL_MAX_BYTES)
+            client.send(post(SMALL_MAX_BYTES + 2)).send(b"a" * SMALL_MAX_BYTES).send(b"a").settle()
             client.send(b"b")
             client.run(lambda: client.received.endswith(b"aab"))
-        assert [True] == [request.is_spooled for request in handler.requests]
+        assert [False, True] == [request.is_spooled for request in handler.requests]
 
     def test_a_body_that_arrives_in_short_segments_takes_no_more_memory_than_its_bytes(self) -> None:
         body, size = RequestBody(None, 10**6, BodyTotal(None), lambda: None), 40 * KIB
@@ -331,11 +327,12 @@ class TestTotalOfBodies:
                 upload(client, 300 * KIB, size)
             assert 300 * KIB == total.taken_bytes
             upload(three, 300 * KIB, 120 * KIB)
+            two.settle()
 
             assert two.received.startswith(b"HTTP/1.1 500 ")
             assert [True, False, True] == [client.is_open for client in (one, two, three)]
             assert 220 * KIB == total.taken_bytes
-            assert ['127.0.0.1 "POST /" 500'] == two.log
+            assert [] == two.log
 
     def test_a_small_body_is_taken_whatever_the_large_ones_take(self) -> None:
         total = BodyTotal(100 * KIB)
@@ -366,6 +363,7 @@ class TestTotalOfBodies:
                 assert client.received.startswith(b"HTTP/1.1 200 ")
             elif end == "aborted":
                 client.connection.abort()
+                client.settle()
             elif end == "slow":
                 client.wait(30.0).wait(30.0)
                 assert client.received.startswith(b"HTTP/1.1 400 ")

@@ -148,14 +148,3 @@ def test_a_client_that_stops_reading_leaves_no_trace(serve: Serve, capfd: pytest
     assert ended.wait(DEADLINE_SECONDS)
     ends(server)
     assert ("", "") == capfd.readouterr()
-
-
-def test_a_call_whose_body_is_refused_is_one_line_of_the_log(serve: Serve) -> None:
-    log: list[str] = []
-    app = lambda environ, start: [environ["wsgi.input"].read()]
-    with RawClient(serve(app, log=log.append).port) as client:
-        client.send("POST /a HTTP/1.1", "Transfer-Encoding: chunked", body=b"xyz\r\n")
-
-        assert 400 == client.answer().status
-        assert client.ended()
-    assert ['127.0.0.1 "POST /a" 400'] == log

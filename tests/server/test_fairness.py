@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from typing import Any
@@ -17,7 +16,7 @@ from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
 from mockserver.server.http1 import event_loop, waits
 from mockserver.server.http1.messages import Request
-from mockserver.server.http1.workers import LANE_MAX, Workers
+from mockserver.server.http1.workers import Workers
 from mockserver.server.socket_handler import SocketHandler
 from mockserver.wire.request import HttpRequest
 from tests.harness.waiting import wait_until
@@ -29,7 +28,7 @@ class Pool:
     """Workers whose functions end when the test says so."""
 
     def __init__(self, threads_max: int) -> None:
-        self.loop = event_loop.new_event_loop()
+        self.loop = event_loop.ServerLoop()
         self.workers = Workers(self.loop, "pool", threads_max)
         self.begun: list[str] = []
         self.ends: dict[str, threading.Event] = {}
@@ -42,10 +41,8 @@ class Pool:
         def function() -> None:
             self.begun.append(name)
             if is_waiting:
-                with waits.waiting():
-                    end.wait(PATIENCE_SECONDS)
-            else:
-                end.wait(PATIENCE_SECONDS)
+                waits.leave_place()
+            end.wait(PATIENCE_SECONDS)
 
         self.futures[name] = self.workers.run(function, lane)
 
@@ -88,7 +85,7 @@ def test_of_one_lane_one_function_runs_and_the_next_begins_when_it_ends(pool: Ca
     own = pool(8)
     for number in range(40):
         own.run(f"a{number}", "a")
-    own.await_begun(LANE_MAX)
+    own.await_begun(1)
     own.turn()
     begun = list(own.begun)
 
@@ -133,18 +130,17 @@ def test_a_function_that_waits_for_another_program_gives_its_place_in_the_lane_a
     pool: Callable[[int], Pool],
 ) -> None:
     own = pool(1)
-    for number in range(LANE_MAX):
-        own.run(f"waits{number}", "a", is_waiting=True)
+    own.run("waits", "a", is_waiting=True)
     own.run("called", "a")
 
-    assert "called" == own.await_begun(LANE_MAX + 1)[-1]
+    assert "called" == own.await_begun(2)[-1]
 
 
 def test_a_pool_that_stops_runs_what_is_aside_and_keeps_no_lane(pool: Callable[[int], Pool]) -> None:
     own = pool(2)
     for number in range(6):
         own.run(f"a{number}", "a")
-    own.await_begun(LANE_MAX)
+    own.await_begun(1)
     own.workers.stop()
     for end in own.ends.values():
         end.set()
@@ -180,7 +176,16 @@ class Lanes:
             raise InterruptedError
 
         headers = {"host": "127.0.0.1", "content-type": "application/json"}
-        request = Request(method, target, headers, body, len(body), ("127.0.0.1", 1), 0, in_worker)
+        request = Request(
+            method=method,
+            target=target,
+            headers=headers,
+            content=body,
+            size_bytes=len(body),
+            client=("127.0.0.1", 1),
+            exchanges_before=0,
+            in_worker=in_worker,
+        )
         with pytest.raises(InterruptedError):
             asyncio.run(_awaited(self._handler.respond(request)))
         return lanes[0]
@@ -343,37 +348,6 @@ def test_a_delivery_for_which_the_system_has_no_thread_is_sent_when_another_one_
         own.submit("b0")
         own.end("a0")
         own.await_begun("a0", "b0")
-
-
-def test_a_function_put_aside_while_the_one_before_it_begins_to_wait_is_run(pool: Callable[[int], Pool]) -> None:
-    own, begin = pool(1), threading.Event()
-
-    class Aside(deque[Any]):
-        def append(self, job: Any) -> None:
-            """Add a job once the other function waits, which has then found nothing aside."""
-            begin.set()
-            wait_until(lambda: own.workers._waiting == 1)
-            waits_now.wait(PATIENCE_SECONDS)
-            super().append(job)
-
-    waits_now, end = threading.Event(), threading.Event()
-
-    def first() -> None:
-        own.begun.append("first")
-        begin.wait(PATIENCE_SECONDS)
-        with waits.waiting():
-            waits_now.set()
-            end.wait(PATIENCE_SECONDS)
-
-    one = own.workers.run(first, "a")
-    own.await_begun(1)
-    own.workers._lanes["a"].aside = Aside()
-    own.run("second", "a")
-
-    assert ["first", "second"] == own.await_begun(2)
-    end.set()
-    own.end("second")
-    own.loop.run_until_complete(one)
 
 
 # Locks

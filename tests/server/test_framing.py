@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import re
-import socket
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from mockserver.server.http1.body import BodyTotal
-from mockserver.server.http1.connection import Connection, ConnectionLimits, ServerConfig, Shared
-from mockserver.server.http1.event_loop import ServerLoop, new_event_loop
 from mockserver.server.http1.framing import frame
 from mockserver.server.http1.messages import Response
-from mockserver.server.http1.server import Server, plain_error
-from mockserver.server.http1.workers import Workers
+from mockserver.server.http1.server import Server
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 from tests.server.wsgi import answering
 
@@ -220,32 +213,3 @@ def test_a_client_that_disconnects_ends_its_stream(serve: Serve) -> None:
         assert "HTTP/1.1 200 OK" == client.line()
 
     assert ended.wait(DEADLINE_SECONDS)
-
-
-def test_a_response_that_was_not_begun_is_closed_with_its_connection() -> None:
-    async def never() -> Response:
-        raise AssertionError("it began")
-
-    async def run() -> Any:
-        ours, theirs = socket.socketpair()
-        theirs.setblocking(False)
-        response = never()
-        handler = SimpleNamespace(respond=lambda request: response, body_max_bytes=lambda head: 0)
-        config = ServerConfig(cast(Any, handler), plain_error, None, 30.0, True, ConnectionLimits())
-        loop = asyncio.get_running_loop()
-        assert isinstance(loop, ServerLoop)
-        ended: list[Connection] = []
-        shared = Shared(Workers(loop, "test", 1), BodyTotal(None), {}, ended.append)
-        connection = Connection(loop, theirs, ("127.0.0.1", 1), config, shared)
-        connection.start()
-        ours.sendall(b"GET / HTTP/1.1\r\nHost: here\r\n\r\n")
-        connection.wire._on_readable()
-        connection.abort()
-        ours.close()
-        return inspect.getcoroutinestate(response), ended == [connection]
-
-    loop = new_event_loop()
-    try:
-        assert (inspect.CORO_CLOSED, True) == loop.run_until_complete(run())
-    finally:
-        loop.close()

@@ -79,7 +79,7 @@ def test_a_server_that_gets_no_loop_refuses_its_clients_and_stops(monkeypatch: p
     def no_descriptor(*_: object) -> Any:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(http1_server, "new_event_loop", no_descriptor)
+    monkeypatch.setattr(http1_server, "ServerLoop", no_descriptor)
     with Server(hello) as server:
         wait_until(lambda: failures == [OSError])
         with pytest.raises(ConnectionRefusedError):
@@ -174,7 +174,7 @@ def test_serve_forever_returns_when_another_thread_stops_it() -> None:
 
     thread.join(DEADLINE_SECONDS)
     assert not thread.is_alive()
-    assert not server.threads
+    wait_until(lambda: not server.threads)  # the worker may be about to end
 
 
 @pytest.mark.parametrize("receiver", [threading.main_thread, threading.current_thread], ids=["serving", "another"])
@@ -202,7 +202,7 @@ def test_serve_forever_returns_when_a_signal_handler_stops_it(receiver: Callable
         signal.signal(signal.SIGUSR1, before)
 
     assert not is_late.is_set()
-    assert not server.threads
+    wait_until(lambda: not server.threads)  # the worker may be about to end
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection((server.host, server.port), DEADLINE_SECONDS)
 
@@ -250,7 +250,7 @@ def test_a_second_signal_during_the_handler_of_the_first_does_not_block_it(monke
 
     assert not is_late.is_set()
     assert 2 == len(handling)
-    assert not server.threads
+    wait_until(lambda: not server.threads)  # the worker may be about to end
 
 
 def test_a_signal_that_does_not_stop_it_is_handled_and_leaves_it_serving() -> None:
@@ -291,7 +291,8 @@ def test_a_server_that_finishes_has_no_connection_established_that_it_does_not_a
         late.setblocking(False)
 
         def connect_after(*arguments: Any) -> None:
-            accept(*arguments)
+            while accept(*arguments):
+                pass
             late.connect_ex((host, server.port))
             states.append(late.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0])
 
@@ -350,17 +351,6 @@ def test_small_answers_do_not_wait_for_an_acknowledgement(serve: Serve, monkeypa
     assert (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1) in set_options
 
 
-def test_an_exchange_is_logged_only_with_a_log(serve: Serve, capfd: pytest.CaptureFixture[str]) -> None:
-    lines: list[str] = []
-    for server in (serve(hello), serve(hello, log=lines.append)):
-        with RawClient(server.port) as client:
-            client.send("GET /a?b HTTP/1.1", "Connection: close").answer()
-            assert client.ended()
-
-    assert ['127.0.0.1 "GET /a?b" 200'] == lines
-    assert ("", "") == capfd.readouterr()
-
-
 def test_a_refusal_of_bytes_is_reported_and_a_failure_of_the_handler_is_none(serve: Serve) -> None:
     class Failing(Inline):
         """A handler with a bug."""
@@ -409,15 +399,20 @@ class Inline:
 
 
 def test_what_follows_the_last_request_of_a_connection_is_dropped(serve: Serve) -> None:
-    lines: list[str] = []
-    server = serve(hello, log=lines.append, idle_seconds=0.05)
+    asked: list[str] = []
+
+    def app(environ: Any, start: Any) -> list[bytes]:
+        asked.append(environ["PATH_INFO"])
+        return hello(environ, start)
+
+    server = serve(app, idle_seconds=0.05)
     with RawClient(server.port) as client:
         client.send("GET /a HTTP/1.1", "Connection: close", body=b"GET /b HTTP/1.1\r\n")
         assert 200 == client.answer().status
         assert client.ended()
         wait_until_ended(server)
 
-    assert ['127.0.0.1 "GET /a" 200'] == lines
+    assert ["/a"] == asked
 
 
 def test_connections_beyond_the_limit_wait_while_each_one_has_a_request(serve: Serve) -> None:

@@ -1,5 +1,5 @@
 """
-HTTP/1.1 on sockets: one event loop in a thread of its own serves every connection.
+HTTP/1.1 on sockets: one event loop in a thread of its own serves every connection, by a transport of asyncio and a task.
 
 It imports nothing else of `mockserver`. The interface is a `Handler` (module `messages`), which is not WSGI:
 

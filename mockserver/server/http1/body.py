@@ -30,17 +30,15 @@ class BodyTotal:
 
     def __init__(self, max_bytes: int | None) -> None:
         self.taken_bytes = 0
-        self._max_bytes = max_bytes
+        self.max_bytes = max_bytes
         self._arriving: set[RequestBody] = set()
 
     def add(self, body: RequestBody, count: int) -> None:
         """Count bytes of a body that arrives, and make room for them."""
         self.taken_bytes += count
         self._arriving.add(body)
-        while self._max_bytes is not None and self.taken_bytes > self._max_bytes and self._arriving:
-            largest = max(self._arriving, key=lambda each: each.size_bytes)
-            self._arriving.discard(largest)
-            largest.give_way()
+        while self.max_bytes is not None and self.taken_bytes > self.max_bytes and self._arriving:
+            max(self._arriving, key=lambda each: each.size_bytes).give_way()
 
     def note_whole(self, body: RequestBody) -> None:
         """Let a body whose last byte has arrived not give way."""
@@ -56,46 +54,42 @@ class RequestBody:
     """
     Reads one body from the bytes of its connection.
 
-    Its connection calls `write` off the event loop whenever `has_much_unwritten` is true, `lose` if that fails, and `close`
-    in the end.
+    Its connection calls `write` off the event loop whenever `has_much_unwritten` is true, and `lose` if that fails. In the end
+    it calls `close`, and after the last `write` also `close_file`.
 
     Args:
         length: in bytes, None for a chunked body.
         max_bytes: the bound; with 0 a chunked body is beyond it from the start.
         total: of its server.
-        give_way: called if the total needs its room.
+        on_give_way: called if the total needs its room; the next `receive` then refuses the request.
 
     Attributes:
-        is_writing: True while a worker writes to the file, which nothing closes meanwhile.
         is_whole: True once its last byte was read.
         is_beyond: True once it is larger than `max_bytes`; the rest is dropped.
+        has_file: True once it is large; its connection sets it.
         size_bytes: of the part that has arrived.
         received_bytes: of the connection for it so far, with what frames its chunks.
     """
 
-    __slots__ = (
-        "_chunks", "_counted", "_failure", "_file", "_is_closed", "_left", "_max_bytes", "_skipped", "_total", "_unwritten",
-        "give_way", "is_beyond", "is_whole", "is_writing", "received_bytes", "size_bytes",
-    )  # fmt: skip
-
-    def __init__(self, length: int | None, max_bytes: int, total: BodyTotal, give_way: Callable[[], None]) -> None:
+    def __init__(self, length: int | None, max_bytes: int, total: BodyTotal, on_give_way: Callable[[], None]) -> None:
         self.size_bytes = self.received_bytes = 0
-        self.give_way = give_way
         self.is_whole = length == 0
         self.is_beyond = length > max_bytes if length is not None else not max_bytes
+        self.has_file = False
         self._max_bytes = max_bytes
         self._left = length or 0
         self._skipped = 0
         self._chunks = _Chunks(self._store) if length is None else None
         self._unwritten = bytearray()  # the part that is not in the file
-        self._file: IO[bytes] | None = None  # of a large body
+        self._file: IO[bytes] | None = None
         self._failure: Exception | None = None  # of the write that has lost the body
-        self.is_writing = self._is_closed = False
         self._total = total
         self._counted = 0  # in the total
+        self._on_give_way = on_give_way
+        self._has_given_way = False
 
     def receive(self, received: bytearray) -> None:
-        """Take the body's part of the bytes, at their beginning; raise BadRequest for invalid chunks."""
+        """Take the body's part of the bytes, at their beginning; raise BadRequest for invalid chunks, and if it has to give way."""
         if self._chunks is not None:
             taken = self._chunks.read(received)
             self.is_whole = self._chunks.is_whole
@@ -106,9 +100,17 @@ class RequestBody:
             self.is_whole = not self._left
         self.received_bytes += taken
         del received[:taken]
-        is_stored = not self.is_beyond and self._failure is None
-        uncounted = self.size_bytes - self._counted if is_stored and self.size_bytes > SMALL_MAX_BYTES else 0
-        if uncounted:
+        self._count()
+        if self._has_given_way:
+            limit = self._total.max_bytes
+            why = f"the bodies under way take more than the {limit} bytes that the server has for them; try again later"
+            raise BadRequest(why, is_own_failure=True)
+
+    def _count(self) -> None:
+        """Count in the total what has arrived of a large body."""
+        is_stored = not (self.is_beyond or self.is_lost or self._has_given_way)
+        if is_stored and max(self._counted, SMALL_MAX_BYTES) < self.size_bytes:
+            uncounted = self.size_bytes - self._counted
             self._counted += uncounted
             self._total.add(self, uncounted)
         if self.is_whole:
@@ -117,25 +119,20 @@ class RequestBody:
     def _store(self, piece: bytes) -> None:
         self.size_bytes += len(piece)
         self.is_beyond = self.is_beyond or self.size_bytes > self._max_bytes
-        if self.is_beyond or self._failure is not None:
+        if self.is_beyond or self.is_lost:
             self._skipped += len(piece)
         else:
             self._unwritten += piece
 
     @property
-    def is_large(self) -> bool:
-        """True if the body counts in the total, until it is closed."""
-        return self._counted > 0
-
-    @property
     def has_much_unwritten(self) -> bool:
         """True if the body is large, and so is its part that is not in its file."""
-        return len(self._unwritten) > (SMALL_MAX_BYTES if self._file is None else _PIECE_BYTES)
+        return len(self._unwritten) > (_PIECE_BYTES if self.has_file else SMALL_MAX_BYTES)
 
     def write(self) -> None:
         """Write what has arrived to the file, in any thread; a slow disk then delays only this body."""
         if self._file is None:
-            self._file = TemporaryFile()  # noqa: SIM115 - `close` closes it
+            self._file = TemporaryFile()  # noqa: SIM115 - `close_file` closes it
         unwritten, self._unwritten = self._unwritten, bytearray()
         self._file.seek(0, SEEK_END)
         self._file.write(unwritten)
@@ -147,6 +144,11 @@ class RequestBody:
         self._total.note_whole(self)
 
     @property
+    def is_lost(self) -> bool:
+        """True once a part of the body could not be written."""
+        return self._failure is not None
+
+    @property
     def can_skip(self) -> bool:
         """True if the rest may be read and dropped, since it is not too large."""
         return self._left <= SKIPPED_MAX_BYTES and self._skipped <= SKIPPED_MAX_BYTES
@@ -155,8 +157,7 @@ class RequestBody:
         """Return the body, itself if it is in a file or lost; None for one beyond its bound."""
         if self.is_beyond:
             return None
-        is_in_memory = self._file is None and self._failure is None
-        return bytes(self._unwritten) if is_in_memory else self
+        return self if self.has_file else bytes(self._unwritten)
 
     def read(self) -> bytes:
         """Return the body that is in a file, in any thread, until it is closed; raise OSError if the file is not complete."""
@@ -168,23 +169,20 @@ class RequestBody:
         self._file.seek(0)
         return self._file.read()
 
-    def end_write(self) -> None:
-        """Note that no worker writes any more; close the file, if the body was closed meanwhile."""
-        self.is_writing = False
-        if self._is_closed:
-            self._close_file()
+    def give_way(self) -> None:
+        """Drop the body, since all bodies take more than the server has for them."""
+        self._has_given_way = True
+        self.close()
+        self._on_give_way()
 
     def close(self) -> None:
-        """Delete the file of a large body, and count it no longer; a second call does nothing."""
-        self._is_closed = True
+        """Drop the body, and count it no longer; a second call does nothing."""
         self._unwritten = bytearray()
-        if self._counted:
-            self._total.remove(self, self._counted)
-            self._counted = 0
-        if not self.is_writing:
-            self._close_file()
+        self._total.remove(self, self._counted)
+        self._counted = 0
 
-    def _close_file(self) -> None:
+    def close_file(self) -> None:
+        """Delete the file of a large body, in any thread."""
         if self._file is not None:
             with suppress(OSError):  # a disk that is full still
                 self._file.close()
@@ -198,11 +196,9 @@ class _Chunks:
     request. Each byte is looked at a fixed number of times, however the bytes arrive.
     """
 
-    __slots__ = ("_excess", "_is_in_trailers", "_left", "_line", "_parser", "_store", "_trailer_bytes", "is_whole")
-
     def __init__(self, store: Callable[[bytes], None]) -> None:
         self.is_whole = False
-        self._store = store
+        self.on_body = store  # the parser calls it
         self._parser = HttpRequestParser(self)
         self._parser.feed_data(b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
         self._line = bytearray()  # the part that has arrived of a size line or a trailer
@@ -211,6 +207,9 @@ class _Chunks:
         self._trailer_bytes = 0
         self._excess = 0  # of the size lines, beyond what the data explains
 
+    def on_message_complete(self) -> None:
+        self.is_whole = True
+
     def read(self, received: bytearray) -> int:
         """Parse up to the end of the body, and return the number of its bytes."""
         at = 0
@@ -218,14 +217,14 @@ class _Chunks:
             if self._left:
                 end = min(at + self._left, len(received))
                 self._left -= end - at
-                self._parse(bytes(received[at:end]))
+                self._parse(received[at:end])
             else:
                 end = (received.find(b"\n", at) + 1) or len(received)
-                self._read_line(bytes(received[at:end]))
+                self._read_line(received[at:end])
             at = end
         return at
 
-    def _read_line(self, piece: bytes) -> None:
+    def _read_line(self, piece: bytearray) -> None:
         """Parse a part of a line, and at its end find out what follows."""
         line = self._line
         line += piece
@@ -249,14 +248,8 @@ class _Chunks:
                 raise BadRequest("the chunks have far more bytes of extensions than of data, the mock's own bound")
         line.clear()
 
-    def _parse(self, piece: bytes) -> None:
+    def _parse(self, piece: bytearray) -> None:
         try:
-            self._parser.feed_data(piece)
+            self._parser.feed_data(bytes(piece))
         except HttpParserError as failure:
             raise BadRequest(f"the chunked body is not HTTP/1.1: {failure}") from None
-
-    def on_body(self, piece: bytes) -> None:
-        self._store(piece)
-
-    def on_message_complete(self) -> None:
-        self.is_whole = True

@@ -3,25 +3,23 @@ One HTTP/1.1 connection on the event loop: reads requests, calls the handler in 
 
 1. An error has a JSON body, or no body if part of a response is written; never HTML.
 2. A client that disconnects is not an error: the connection ends.
-3. While the handler has a request, no other is read: the connection buffers 64 KiB more, and then receives nothing.
+3. While the handler has a request, no other is read; see `wire` for how much of it is buffered.
 """
 
 from __future__ import annotations
 
 import asyncio
-import inspect
 import socket
 import sys
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from collections.abc import AsyncIterator, Callable, Hashable
 from typing import NamedTuple
 
-from mockserver.server.http1.body import SKIPPED_MAX_BYTES, SMALL_MAX_BYTES, BodyTotal, RequestBody
-from mockserver.server.http1.event_loop import ServerLoop
-from mockserver.server.http1.framing import Framed, chunk, frame
-from mockserver.server.http1.messages import Disconnect, Handler, Request, Response, ResponseOrDisconnect
+from mockserver.server.http1.body import SKIPPED_MAX_BYTES, BodyTotal, RequestBody
+from mockserver.server.http1.framing import chunk, frame
+from mockserver.server.http1.messages import Disconnect, Handler, Request, Response
 from mockserver.server.http1.request import BadRequest, HeadReader, RequestHead, method_of, parse_head
-from mockserver.server.http1.wire import RECEIVE_BYTES, Wire
+from mockserver.server.http1.wire import Wire
 from mockserver.server.http1.workers import Workers
 
 
@@ -43,8 +41,7 @@ class ConnectionLimits(NamedTuple):
 
 
 PACE_SECONDS = 30.0
-
-
+_SOON_MAX_BYTES = 64 * 1024
 _SPOOLING = object()  # the lane of all bodies that are written to files
 
 
@@ -78,271 +75,180 @@ class Shared(NamedTuple):
     on_end: Callable[[Connection], None]
 
 
+class _Incomplete(BadRequest):
+    """The rest of a request has not arrived."""
+
+
 class Connection:
     """
-    Serves one accepted socket, only on the thread of its loop.
+    Serves one accepted socket in a task, only on the thread of its loop.
 
-    Lifetime: from `start` until `Shared.on_end` is called with it.
+    Lifetime: until `Shared.on_end` is called with it, for the first time.
     """
-
-    __slots__ = (
-        "_body", "_client", "_config", "_exchanges", "_head", "_head_reader", "_held", "_idle_timer", "_is_responding", "_is_streaming",
-        "_loop", "_paced_bytes", "_pending", "_received", "_request_timer", "_shared", "task", "wire",
-    )  # fmt: skip
 
     def __init__(
         self,
-        loop: ServerLoop,
+        loop: asyncio.AbstractEventLoop,
         connected: socket.socket,
         client: tuple[str, int],
         config: ServerConfig,
         shared: Shared,
     ) -> None:
-        self.wire = Wire(loop, connected, self._on_received, self._on_close)
-        self.task: asyncio.Task[None] | None = None  # of a request that is not answered yet
+        self.wire = Wire(loop, connected, config.idle_seconds)
         self._loop = loop
         self._client = client
         self._config = config
         self._shared = shared
-        self._received = bytearray()
         self._head_reader = HeadReader()
-        self._head: RequestHead | None = None  # of the request whose body is read now
-        self._body: RequestBody | None = None  # that is read now; without a head, its rest is dropped
         self._exchanges = 0
-        self._is_responding = False
-        self._is_streaming = False
-        self._pending: object = None  # the response that the task awaits
-        self._idle_timer: asyncio.TimerHandle | None = None
-        self._request_timer: asyncio.TimerHandle | None = None  # while a head or a body is incomplete
-        self._paced_bytes = 0  # of the body, when its pace was checked last
-        self._held: RequestBody | None = None  # large, of the request that the handler has
-
-    def start(self) -> None:
-        """Begin to read."""
-        self._shared.idle[self] = None
-        self.wire.resume_reading()
-        self._idle_timer = self._loop.call_later(self._config.idle_seconds, self._check_idle)
+        shared.idle[self] = None
+        self.task = loop.create_task(self._serve())
+        self.task.add_done_callback(self._end)
 
     def abort(self) -> None:
         """End the connection immediately, also during a request, whose task is canceled."""
-        if self.task is not None:
-            self.task.cancel()
-        if inspect.iscoroutine(self._pending) and inspect.getcoroutinestate(self._pending) == inspect.CORO_CREATED:
-            self._pending.close()  # its task is canceled before it has begun
+        self.task.cancel()
         self.wire.abort()
+        self._leave()
 
-    def _on_close(self) -> None:
-        if self._idle_timer is not None:
-            self._idle_timer.cancel()
-        self._cancel_request_timer()
-        for body in (self._body, self._held):
-            if body is not None:
-                body.close()
+    def _end(self, _: object) -> None:
+        self.wire.close()
+        self._leave()
+
+    def _leave(self) -> None:
         self._shared.idle.pop(self, None)
         self._shared.on_end(self)
 
-    def _check_idle(self) -> None:
-        """End a connection on which no byte has passed for `idle_seconds`, unless the handler has a request."""
-        wire, idle_seconds = self.wire, self._config.idle_seconds
-        if wire.is_ending:
-            return
-        left = wire.active_at + idle_seconds - self._loop.time()
-        is_waiting = wire.has_unsent or not self._is_responding
-        if left > 0 or not is_waiting:
-            self._idle_timer = self._loop.call_later(left if is_waiting else idle_seconds, self._check_idle)
-        elif wire.has_unsent:
-            wire.time_out()
-        elif self._head is not None or self._has_begun:
-            self._refuse(BadRequest("the rest of the request did not arrive in time", self._method))
-        else:
-            wire.end()
+    async def _serve(self) -> None:
+        wire = self.wire
+        try:
+            await wire.connect()
+            while not wire.is_lost and await self._serve_next():
+                if wire.received:
+                    await asyncio.sleep(0)  # other connections are served before
+            await wire.end()
+        except Exception:  # noqa: BLE001 - a bug of the handler ends this connection alone
+            self._report()
 
-    def _refuse_late_head(self) -> None:
-        why = f"the whole head of a request did not arrive within {self._config.limits.head_seconds:g} s"
-        self._refuse(BadRequest(why, self._method))
-
-    def _pace_body(self) -> None:
-        """Give the body, of which a part has arrived, the time in which more of it has to arrive."""
-        self._cancel_request_timer()
-        if self._body is not None and self._config.limits.pace_bytes is not None:
-            self._paced_bytes = self._body.received_bytes
-            self._request_timer = self._loop.call_later(PACE_SECONDS, self._check_pace)
-
-    def _check_pace(self) -> None:
-        """End a request whose body arrives too slowly, and a connection whose unread body does."""
-        body, least = self._body, self._config.limits.pace_bytes or 0
-        if body is None:
-            return
-        is_read = not (self._is_responding or body.is_writing)
-        if not is_read or body.received_bytes - self._paced_bytes >= least * PACE_SECONDS:
-            self._pace_body()
-        elif self._head is None:
-            self.wire.end()
-        else:
-            why = f"fewer than {least} bytes of the body arrive each second"
-            self._refuse(BadRequest(f"{why}, on average over {PACE_SECONDS:g} s", self._method))
-
-    def _give_way(self) -> None:
-        """Refuse the request whose body arrives, since all bodies take more than the server has for them."""
-        limit = self._config.limits.bodies_bytes
-        why = f"the bodies under way take more than the {limit} bytes that the server has for them; try again later"
-        self._refuse(BadRequest(why, self._method, is_own_failure=True))
-
-    def _cancel_request_timer(self) -> None:
-        if self._request_timer is not None:
-            self._request_timer.cancel()
-            self._request_timer = None
+    async def _serve_next(self) -> bool:
+        """Serve the next request; return True if the connection may carry another one after it."""
+        head: RequestHead | None = None
+        body: RequestBody | None = None
+        try:
+            head = await self._read_head()
+            if head is None:
+                return False
+            if head.length == 0:
+                return await self._exchange(head, b"", 0, head.keep_alive)
+            limit = self._config.handler.body_max_bytes(head)
+            body = RequestBody(head.length, limit, self._shared.bodies, self.wire.wake)
+            is_announced = head.expects_continue or (head.length or 0) > SKIPPED_MAX_BYTES
+            if not (body.is_beyond and is_announced):
+                await self._read_body(head, body)
+            may_persist = head.keep_alive and (body.is_whole or (body.can_skip and not head.expects_continue))
+            size_bytes = None if body.is_beyond else body.size_bytes
+            persists = await self._exchange(head, body.content(), size_bytes, may_persist)
+            body.close()
+            head = None
+            return persists and await self._skip(body)
+        except BadRequest as refusal:
+            if not self.wire.is_lost:
+                await self._refuse(head, refusal)
+            return False
+        finally:
+            if body is not None:
+                body.close()
+                if body.has_file:
+                    self._shared.workers.run(body.close_file, _SPOOLING)  # after the last write
 
     # Reading
 
-    def _on_received(self, received: bytes) -> None:
-        if received:
-            self._received += received
-        if not self._is_responding:
-            self._proceed()
-        elif self._is_streaming and not received:
-            self.abort()  # the stream has no other end
-        elif len(self._received) >= RECEIVE_BYTES:
-            self.wire.pause_reading()
-
-    def _proceed(self) -> None:
-        """Read the next request further, and pass it to the handler once it is complete."""
-        if self._is_responding or self.wire.is_ending or self.wire.is_closed:
-            return
-        if self.wire.is_lost:
-            self.wire.close()
-            return
-        before = self._exchanges
-        try:
-            if self._body is None:
-                self._read_head()
-            else:
-                self._read_body(self._body)
-        except BadRequest as refusal:
-            refusal.method = refusal.method or self._method
-            self._refuse(refusal)
-            return
-        except Exception:  # noqa: BLE001 - a bug of the handler ends this connection alone
-            self._report()
-            self.wire.abort()
-            return
-        is_unchanged = not self._is_responding and self._exchanges == before  # else `_finish` proceeds
-        if self.wire.is_at_end and is_unchanged:
-            if self._head is not None or (self._body is None and self._has_begun):
-                self._refuse(BadRequest("the connection ended inside a request", self._method))
-            else:
-                self.wire.end()
-
-    @property
-    def _has_begun(self) -> bool:
-        """True if bytes of another request have arrived, not only of an empty line."""
-        return bool(self._received) and self._received != b"\r"
-
-    @property
-    def _method(self) -> str:
-        return self._head.method if self._head is not None else method_of(self._received)
-
-    def _read_head(self) -> None:
-        received = self._received
-        size = self._head_reader.end(received)
-        if not size:
-            limit = self._config.limits.head_seconds
-            if limit is not None and self._request_timer is None and self._has_begun:
-                self._request_timer = self._loop.call_later(limit, self._refuse_late_head)
-            return
-        self._cancel_request_timer()
+    async def _read_head(self) -> RequestHead | None:
+        """Return the head of the next request, None if the client sends none."""
+        wire, limits = self.wire, self._config.limits
+        deadline: float | None = None
+        while not (size := self._head_reader.end(wire.received)):
+            has_begun = bool(wire.received) and wire.received != b"\r"  # not only of an empty line
+            if wire.is_at_end or wire.is_lost:
+                if has_begun:
+                    raise _Incomplete("the connection ended inside a request")
+                return None
+            now, seconds = self._loop.time(), self._config.idle_seconds
+            if has_begun and limits.head_seconds is not None:
+                deadline = now + limits.head_seconds if deadline is None else deadline
+                if now >= deadline:
+                    raise _Incomplete(f"the whole head of a request did not arrive within {limits.head_seconds:g} s")
+                seconds = min(seconds, deadline - now)
+            if not await wire.receive(seconds) and seconds == self._config.idle_seconds:
+                if has_begun:
+                    raise _Incomplete("the rest of the request did not arrive in time")
+                return None
         self._shared.idle.pop(self, None)
-        head = parse_head(bytes(received[:size]))
-        del received[:size]
-        if head.excess is not None and head.excess.is_cut:
-            self._respond(head, b"", 0, False)
-            return
-        if head.length == 0:
-            self._respond(head, b"", 0, head.keep_alive)
-            return
-        limit = self._config.handler.body_max_bytes(head)
-        length = head.length
-        if length is not None and length <= min(limit, SMALL_MAX_BYTES, len(received)):  # it has arrived with the head
-            content = bytes(received[:length])
-            del received[:length]
-            self._respond(head, content, length, head.keep_alive)
-            return
-        self._head = head
-        self._body = body = RequestBody(head.length, limit, self._shared.bodies, self._give_way)
-        if body.is_beyond and (head.expects_continue or (head.length or 0) > SKIPPED_MAX_BYTES):
-            self._respond_with_body(head, body)
-            return
-        if head.expects_continue and not self._received:
-            self.wire.send(b"HTTP/1.1 100 Continue\r\n\r\n")
-        self._read_body(body)
+        head = parse_head(bytes(wire.received[:size]))
+        del wire.received[:size]
+        return head
 
-    def _read_body(self, body: RequestBody) -> None:
-        """Read the body, or after the response to its request drop the rest of it."""
-        body.receive(self._received)
-        if self._body is not body:
-            return  # it has given way
-        head = self._head
-        if head is not None:
-            if body.is_whole or (body.is_beyond and head.length is None):
-                self._respond_with_body(head, body)
-                return
+    async def _read_body(self, head: RequestHead, body: RequestBody) -> None:
+        """Read the body to its end, or as far as its request needs it."""
+        if head.expects_continue and not self.wire.received:
+            await self.wire.send(b"HTTP/1.1 100 Continue\r\n\r\n")
+        is_needless = head.length is None
+        await self._read(body, lambda: body.is_lost or (body.is_beyond and is_needless))
+
+    async def _skip(self, body: RequestBody) -> bool:
+        """Read the rest of an unread body and drop it; return True if it has come."""
+        try:
+            await self._read(body, lambda: not body.can_skip)
+        except _Incomplete:
+            return False
+        return body.is_whole
+
+    async def _read(self, body: RequestBody, is_enough: Callable[[], bool]) -> None:
+        """Read a body until it is whole, or enough of it has arrived at the least pace."""
+        wire, idle_seconds, pace_bytes = self.wire, self._config.idle_seconds, self._config.limits.pace_bytes
+        body.receive(wire.received)
+        window, counted = self._loop.time(), body.received_bytes
+        while not (body.is_whole or is_enough()):
             if body.has_much_unwritten:
-                self.wire.pause_reading()
-                self._run(self._write_to_file(body))
-        elif body.is_whole:
-            self._body = None
-            self._cancel_request_timer()
-            self._proceed()
-            return
-        elif not body.can_skip:
-            self.wire.end()
-        if self._request_timer is None:
-            self._pace_body()
+                await self._write(body)
+                body.receive(wire.received)
+                window, counted = self._loop.time(), body.received_bytes
+                continue
+            if wire.is_at_end or wire.is_lost:
+                raise _Incomplete("the connection ended inside a request")
+            now, seconds = self._loop.time(), idle_seconds
+            if pace_bytes is not None:
+                if now >= window + PACE_SECONDS:
+                    if body.received_bytes - counted < pace_bytes * PACE_SECONDS:
+                        why = f"fewer than {pace_bytes} bytes of the body arrive each second"
+                        raise _Incomplete(f"{why}, on average over {PACE_SECONDS:g} s")
+                    window, counted = now, body.received_bytes
+                seconds = min(seconds, window + PACE_SECONDS - now)
+            if not await wire.receive(seconds) and seconds == idle_seconds:
+                raise _Incomplete("the rest of the request did not arrive in time")
+            body.receive(wire.received)
 
-    async def _write_to_file(self, body: RequestBody) -> None:
-        """Write what has arrived of a large body to its file, and continue to read it; if that fails, respond without it."""
-        body.is_writing = True
-        is_lost = False
+    async def _write(self, body: RequestBody) -> None:
+        """Write what has arrived of a large body to its file; if that fails, the body is lost."""
+        body.has_file = True
         try:
             await self._shared.workers.run(body.write, _SPOOLING)
         except Exception as failure:  # noqa: BLE001 - a full disk
-            is_lost = True
-            if self._body is body:
-                self._report()
-                body.lose(failure)
-        finally:
-            body.end_write()
-            if self._body is body:
-                self.task = None
-        if self._body is not body:
-            return
-        self.wire.active_at = self._loop.time()
-        if is_lost and self._head is not None:
-            self._respond_with_body(self._head, body)
-        else:
-            self.wire.resume_reading()
-
-    def _respond_with_body(self, head: RequestHead, body: RequestBody) -> None:
-        self._head = None
-        if body.is_whole:
-            self._body = None
-            self._cancel_request_timer()
-        self._held = body if body.is_large else None
-        persists = head.keep_alive and (body.is_whole or (body.can_skip and not head.expects_continue))
-        self._respond(head, body.content(), None if body.is_beyond else body.size_bytes, persists)
+            self._report()
+            body.lose(failure)
 
     # Responding
 
-    def _respond(
-        self, head: RequestHead, body: bytes | RequestBody | None, size_bytes: int | None, persists: bool
-    ) -> None:
-        """Pass a request to the handler, and send its response."""
-        self._is_responding = True
+    async def _exchange(
+        self, head: RequestHead, content: bytes | RequestBody | None, size_bytes: int | None, persists: bool
+    ) -> bool:
+        """Pass a request to the handler, send its response, and run the functions that follow it."""
+        await self.wire.drain()  # nothing more is done for a client that does not take its last response
         request = Request(
             method=head.method,
             target=head.target,
             headers=head.headers,
-            body=body,
+            content=content,
             size_bytes=size_bytes,
             client=self._client,
             exchanges_before=self._exchanges,
@@ -351,54 +257,26 @@ class Connection:
         )
         try:
             response = self._config.handler.respond(request)
+            if not isinstance(response, Response | Disconnect):
+                response = await response
         except Exception:  # noqa: BLE001 - for any exception the client gets a response
             response = self._failure()
-        if (
-            not isinstance(response, Response)
-            or not isinstance(response.body, bytes)
-            or response.after
-            or response.on_lost
-        ):
-            self._pending = response
-            self._run(self._complete(head, persists, response))
-            return
-        framed, status = self._framed(response, head.method, head.minor, persists)
-        send = self.wire.send_soon if framed.persists else self.wire.send
-        if send(framed.data):
-            self._finish(head, status, framed.persists)
-        else:
-            self._run(self._complete_sent(head, status, framed))
-
-    def _run(self, completion: Awaitable[None]) -> None:
-        self.task = asyncio.ensure_future(completion, loop=self._loop)
-
-    async def _complete_sent(self, head: RequestHead | None, status: int, framed: Framed) -> None:
-        await self.wire.flush()
-        self._finish(head, status, framed.persists)
-
-    async def _complete(
-        self,
-        head: RequestHead,
-        may_persist: bool,
-        pending: ResponseOrDisconnect | Awaitable[ResponseOrDisconnect],
-    ) -> None:
-        """Await the response of a request, send it, and run the functions that follow it."""
-        try:
-            response = pending if isinstance(pending, Response | Disconnect) else await pending
-        except Exception:  # noqa: BLE001 - as above
-            response = self._failure()
-        status, persists = 0, False
         if isinstance(response, Response):
-            status, persists = await self._write(response, head, may_persist)
+            persists = await self._send(response, head, persists)
             if response.on_lost is not None and self.wire.is_refused():
                 await self._run_in_worker(response.on_lost, response.lane)
-        elif response.is_reset:
-            self.wire.reset()
         else:
-            self.wire.end()
+            persists = False
+            if response.is_reset:
+                self.wire.reset()
+            else:
+                self.wire.shut()
         if response.after is not None:
             await self._run_in_worker(response.after, response.lane)
-        self._finish(head, status, persists)
+        self._exchanges += 1
+        if not self.wire.is_lost:
+            self._shared.idle[self] = None
+        return persists
 
     async def _run_in_worker(self, function: Callable[[], object], lane: Hashable) -> None:
         try:
@@ -406,101 +284,63 @@ class Connection:
         except Exception:  # noqa: BLE001 - the response is sent already: only the log has the failure
             self._report()
 
-    async def _write(self, response: Response, head: RequestHead, persists: bool) -> tuple[int, bool]:
-        """Send a response; return its status, and True if the connection may carry another request after it."""
-        framed, status = self._framed(response, head.method, head.minor, persists)
-        self.wire.send(framed.data)
-        await self.wire.flush()
-        left_bytes = framed.left_bytes
-        if isinstance(response.body, bytes) or status != response.status:
-            return status, framed.persists
-        if response.is_stream:
-            is_whole = await self._write_stream(response.body, head.minor)
-            return status, framed.persists and is_whole
+    async def _send(self, response: Response, head: RequestHead, persists: bool) -> bool:
+        """Send a response, or that of a failure; return True if the connection may carry another request after it."""
         try:
-            async for piece in response.body:
-                if not left_bytes or self.wire.is_lost:
-                    break
-                self.wire.send(piece[:left_bytes])
-                await self.wire.flush()
-                left_bytes -= min(len(piece), left_bytes)
+            framed = frame(response, head.method, head.minor, persists)
+        except Exception:  # noqa: BLE001 - a header that cannot be sent
+            response = self._failure()
+            framed = frame(response, head.method, head.minor, persists)
+        is_small = isinstance(response.body, bytes) and len(framed.data) <= _SOON_MAX_BYTES
+        if is_small and framed.persists and not (response.after or response.on_lost):
+            self.wire.send_soon(framed.data)
+        else:
+            await self.wire.send(framed.data)
+        if isinstance(response.body, bytes):
+            return framed.persists
+        pieces, is_whole = response.body, False
+        try:
+            if response.is_stream:
+                self.wire.on_gone = self.abort  # the stream has no other end
+                is_whole = await self._send_stream(pieces, head.minor)
+            else:
+                is_whole = await self._send_pieces(pieces, framed.left_bytes)
         except Exception:  # noqa: BLE001 - only the end of the connection shows that to the client
             self._report()
         finally:
-            if hasattr(response.body, "aclose"):
-                await response.body.aclose()
-        return status, framed.persists and not left_bytes
-
-    async def _write_stream(self, pieces: AsyncIterator[bytes], minor: int) -> bool:
-        """Send each piece as a chunk; return True if the stream has ended by itself."""
-        self._is_streaming = True
-        try:
-            async for piece in pieces:
-                self.wire.send(chunk(piece, minor))
-                await self.wire.flush()
-                if self.wire.is_lost or self.wire.is_at_end:
-                    return False
-            self.wire.send(chunk(b"", minor))
-            await self.wire.flush()
-        except Exception:  # noqa: BLE001 - only the end of the connection shows that to the client
-            self._report()
-            return False
-        finally:
-            self._is_streaming = False
+            self.wire.on_gone = None
             if hasattr(pieces, "aclose"):
                 await pieces.aclose()
+        return framed.persists and is_whole
+
+    async def _send_pieces(self, pieces: AsyncIterator[bytes], left_bytes: int) -> bool:
+        """Send the pieces up to the length of the body; return True if they have it."""
+        async for piece in pieces:
+            if not left_bytes or self.wire.is_lost:
+                break
+            await self.wire.send(piece[:left_bytes])
+            left_bytes -= min(len(piece), left_bytes)
+        return not left_bytes
+
+    async def _send_stream(self, pieces: AsyncIterator[bytes], minor: int) -> bool:
+        """Send each piece as a chunk; return True if the stream has ended by itself."""
+        async for piece in pieces:
+            await self.wire.send(chunk(piece, minor))
+            if self.wire.is_lost or self.wire.is_at_end:
+                return False
+        await self.wire.send(chunk(b"", minor))
         return True
-
-    def _framed(self, response: Response, method: str, minor: int = 1, persists: bool = False) -> tuple[Framed, int]:
-        """Return the framed response and its status; if that fails, those of the failure."""
-        try:
-            return frame(response, method, minor, persists), response.status
-        except Exception:  # noqa: BLE001 - a header that cannot be sent
-            failure = self._failure()
-            return frame(failure, method, minor, persists), failure.status
-
-    def _finish(self, head: RequestHead | None, status: int, persists: bool) -> None:
-        """Log an exchange whose response is sent, and continue with the next one, or end the connection."""
-        has_waited = self.task is not None
-        self.task, self._pending, self._is_responding = None, None, False
-        if self._held is not None:
-            self._held.close()
-            self._held = None
-        self._exchanges += 1
-        if not self.wire.is_closed:  # as it is after a reset
-            self._shared.idle[self] = None
-        if self._config.log is not None:
-            line = "-" if head is None else f"{head.method} {head.raw_target}"
-            self._config.log(_printable(f'{self._client[0]} "{line}" {status or "-"}'))
-        wire = self.wire
-        if wire.is_lost:
-            wire.close()
-        elif not persists:
-            wire.end()
-        else:
-            if has_waited:  # else the request was read just now
-                wire.active_at = self._loop.time()
-            if self._received or self._body is not None or wire.is_at_end:
-                wire.resume_reading()
-                self._loop.call_soon(self._proceed)  # other connections are served before
 
     # Errors
 
-    def _refuse(self, refusal: BadRequest) -> None:
-        """Refuse bytes that are not HTTP, and end the connection."""
-        head, self._head = self._head, None
-        self._cancel_request_timer()
-        if self._body is not None:
-            self._body.close()
-            self._body = None
+    async def _refuse(self, head: RequestHead | None, refusal: BadRequest) -> None:
+        """Refuse bytes that are not HTTP."""
         response = self._error(refusal.is_own_failure, refusal.why)
         self._config.on_refusal(response.status, refusal.why)
-        framed, status = self._framed(response, refusal.method)
-        self._is_responding = True
-        if self.wire.send(framed.data):
-            self._finish(head, status, False)
-        else:
-            self._run(self._complete_sent(head, status, framed))
+        # The response to HEAD has no body (RFC 9110 9.3.2).
+        framed = frame(response, method_of(self.wire.received) if head is None else head.method)
+        await self.wire.send(framed.data)
+        self._shared.idle[self] = None
 
     def _failure(self) -> Response:
         """Log the exception that is handled now, and return the response to it."""
@@ -514,8 +354,3 @@ class Connection:
 
     def _report(self) -> None:
         (self._config.log or sys.stderr.write)(traceback.format_exc())
-
-
-def _printable(text: str) -> str:
-    """Return the text with a backslash escape for each character that a terminal would not print."""
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

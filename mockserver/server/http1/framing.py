@@ -72,16 +72,6 @@ def _body_part(body: bytes | AsyncIterator[bytes], length: int | None) -> tuple[
 
 def _beginning(status: int, headers: tuple[tuple[str, str], ...], length: int | None) -> tuple[bytes, int | None, bool]:
     """Return the status line with the headers, the body's length, and True if a header closes the connection."""
-    lines, length, closes = _fields(status, headers, length)
-    head = "\r\n".join(lines)
-    if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
-        raise ValueError("a header of the response contains a line end")
-    return head.encode("latin-1") + b"\r\n", length, closes
-
-
-def _fields(
-    status: int, headers: tuple[tuple[str, str], ...], length: int | None
-) -> tuple[list[str], int | None, bool]:
     if not _STATUS_MIN <= status <= _STATUS_MAX:
         raise ValueError(f"got status {status}; expected that of a final response, {_STATUS_MIN} to {_STATUS_MAX}")
     lines = [f"HTTP/1.1 {status} {reason_phrase(status)}"]
@@ -103,7 +93,10 @@ def _fields(
         lines.append(f"Date: {_date(int(time.time()))}")
     if length is not None and not is_sized:
         lines.append(f"Content-Length: {length}")
-    return lines, length, closes
+    head = "\r\n".join(lines)
+    if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
+        raise ValueError("a header of the response contains a line end")
+    return head.encode("latin-1") + b"\r\n", length, closes
 
 
 def chunk(piece: bytes, minor: int) -> bytes:

@@ -17,7 +17,7 @@ class SpooledBody(Protocol):
         """Return the whole body, in a worker; it may be read again. OSError if it could not be stored."""
 
 
-class Request:
+class Request(NamedTuple):
     """
     A complete request.
 
@@ -25,62 +25,40 @@ class Request:
         method: as received.
         target: path and query as received; of an absolute target only these.
         headers: values by lower-case name; repeated ones are joined.
-        size_bytes: of the body; None for a body beyond its bound, which the server has not read.
+        content: the body, or its file; None for a body beyond its bound, which the server has not read.
+        size_bytes: of the body; None for a body beyond its bound.
         client: address and port.
         exchanges_before: the number of requests that the connection carried before this one.
         in_worker: runs a function on a thread of the server's pool.
         excess: the sizes of a head beyond the server's bounds, or None; the body of a cut one is not read.
     """
 
-    __slots__ = (
-        "_body",
-        "client",
-        "excess",
-        "exchanges_before",
-        "headers",
-        "in_worker",
-        "method",
-        "size_bytes",
-        "target",
-    )
-
-    def __init__(
-        self,
-        method: str,
-        target: str,
-        headers: Mapping[str, str],
-        body: bytes | SpooledBody | None,
-        size_bytes: int | None,
-        client: tuple[str, int],
-        exchanges_before: int,
-        in_worker: InWorker,
-        excess: HeadSizes | None = None,
-    ) -> None:
-        self.method = method
-        self.target = target
-        self.headers = headers
-        self.size_bytes = size_bytes
-        self.client = client
-        self.exchanges_before = exchanges_before
-        self.in_worker = in_worker
-        self.excess = excess
-        self._body = body
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    content: bytes | SpooledBody | None
+    size_bytes: int | None
+    client: tuple[str, int]
+    exchanges_before: int
+    in_worker: InWorker
+    excess: HeadSizes | None = None
 
     @property
     def is_spooled(self) -> bool:
         """True if the body is in a file, which the handler reads in a worker."""
-        return self._body is not None and not isinstance(self._body, bytes)
+        return self.content is not None and not isinstance(self.content, bytes)
 
     def body(self) -> bytes | None:
         """Return the whole body; None for one beyond its bound. A spooled body is read from its file by each call."""
-        return self._body if self._body is None or isinstance(self._body, bytes) else self._body.read()
+        content = self.content
+        return content if content is None or isinstance(content, bytes) else content.read()
 
     def __repr__(self) -> str:  # headers, target and body may contain a key
         return f"Request(method={self.method!r})"
 
 
 class InWorker(Protocol):
-    """Runs functions on the threads of a bounded pool, which those of each lane share fairly (see `workers`)."""
+    """Runs functions on the threads of a bounded pool, one at a time for each lane (see `workers`)."""
 
     def __call__(self, function: Callable[[], Result], /, lane: Hashable = None) -> Awaitable[Result]:
         """Return what the function returns, or raise what it raises."""

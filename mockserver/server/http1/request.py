@@ -22,10 +22,11 @@ HEADERS_MAX = 100
 EMPTY_LINES_MAX = 8  # before a request; RFC 9112 2.2 wants at least one ignored
 
 _REQUEST_LINE = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+ [!-~\x80-\xff]+ HTTP/[0-9]\.[0-9]")
-_CUT_LINE = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+ [!-~\x80-\xff]+(?: [!-~]{0,8}\r?)?"  # a request line without its end
+_CUT_LINE = re.compile(rb"([^ ]+ [^ ]+)(?: [!-~]{0,8}\r?)?")  # a request line without its end
 _TOKEN_BYTES = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+_BARE_LINE_END = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)")  # the last byte may be the first half of a line end
 _END = b"\r\n"
-_NO_LINE = (b"", b"\r")  # how bytes begin that do not begin with a request line
+_HEAD_END = b"\r\n\r\n"
 # A name, or an address in brackets, and a port.
 _AUTHORITY = re.compile(
     r"(?:(?:[A-Za-z0-9._~!$&'()*+;=-]|%[0-9A-Fa-f]{2})+|(\[[0-9A-Za-z.:%~_-]+\]))(?::([0-9]{0,5}))?"
@@ -41,14 +42,12 @@ class BadRequest(ValueError):
 
     Attributes:
         why: the reason, in ASCII.
-        method: the request's method if it was read.
         is_own_failure: True if another server would have accepted the request.
     """
 
-    def __init__(self, why: str, method: str = "", *, is_own_failure: bool = False) -> None:
+    def __init__(self, why: str, *, is_own_failure: bool = False) -> None:
         super().__init__(why)
         self.why = why
-        self.method = method
         self.is_own_failure = is_own_failure
 
 
@@ -80,7 +79,7 @@ class RequestHead(NamedTuple):
     One request without its body.
 
     Attributes:
-        raw_target: as received; `target` is its path and query.
+        target: its path and query as received.
         minor: of the version, 0 or 1.
         headers: values by lower-case name; repeated ones are joined with a comma, cookies with a semicolon.
         length: the body's size in bytes, None for a chunked one.
@@ -90,7 +89,6 @@ class RequestHead(NamedTuple):
     """
 
     method: str
-    raw_target: str
     target: str
     minor: int
     headers: dict[str, str]
@@ -132,11 +130,8 @@ class HeadReader:
     However the bytes arrive, each one is looked at a fixed number of times: a search begins where the last one ended.
     """
 
-    __slots__ = ("_empty_lines", "_has_line", "_looked")
-
     def __init__(self) -> None:
         self._looked = 0  # bytes at the beginning that hold no end of a head and no bare line end
-        self._has_line = False  # the request line is among them, or begins a line that is beyond its bound
         self._empty_lines = 0  # before the request
 
     def end(self, received: bytearray) -> int:
@@ -151,7 +146,7 @@ class HeadReader:
         Raises:
             BadRequest: the bytes are not the beginning of a request.
         """
-        if not self._looked and received[:1] in _NO_LINE:
+        if not self._looked:
             self._skip_empty_lines(received)
             if not received or received == b"\r":
                 return 0
@@ -160,7 +155,6 @@ class HeadReader:
             self._check_beginning(received)
             return HEAD_MAX_BYTES if len(received) >= HEAD_MAX_BYTES + 4 else 0
         self._looked = self._empty_lines = 0
-        self._has_line = False
         return end + 4
 
     def _skip_empty_lines(self, received: bytearray) -> None:
@@ -178,49 +172,36 @@ class HeadReader:
         """Refuse an incomplete head that no further bytes can make acceptable."""
         begin, size = self._looked, len(received)
         if not begin and received[0] not in _TOKEN_BYTES:
-            raise _refused(
-                "the request does not begin with a method; this server supports plain HTTP, not TLS", received
-            )
-        if not self._has_line:
-            self._has_line = received.find(_END, max(begin - 1, 0), LINE_MAX_BYTES + 2) >= 0
-            if not self._has_line and size >= LINE_MAX_BYTES + 2:
-                if received.find(b" ", 0, LINE_MAX_BYTES) < 0:
-                    raise _refused("the request line is not 'METHOD target HTTP/1.1'", received)
-                self._has_line = True
-        if _has_bare_line_end(received, begin):
-            raise _refused("a line of the request's head does not end in CR LF", received)
+            raise BadRequest("the request does not begin with a method; this server supports plain HTTP, not TLS")
+        if begin < LINE_MAX_BYTES + 2 <= size and received.find(b" ", 0, LINE_MAX_BYTES) < 0:
+            raise BadRequest("the request line is not 'METHOD target HTTP/1.1'")
+        if _BARE_LINE_END.search(received, max(begin - 1, 0)):
+            raise BadRequest("a line of the request's head does not end in CR LF")
         self._looked = size
 
 
-def _has_bare_line_end(received: bytearray, begin: int) -> bool:
-    """Return True if a CR or an LF from this place on is not part of a CR LF; the last byte may be the first half of one."""
-    if begin and received[begin - 1] == _END[0]:
-        begin -= 1
-    whole = received.count(_END, begin)
-    return received.count(b"\n", begin) > whole or received.count(b"\r", begin, len(received) - 1) > whole
-
-
-def _refused(why: str, received: bytes | bytearray) -> BadRequest:
-    """Return the refusal with its method, also of an incomplete head: the response to HEAD has no body (RFC 9110 9.3.2)."""
-    return BadRequest(why, method_of(received))
-
-
-def method_of(received: bytes | bytearray) -> str:
-    """Return the method at the beginning of these bytes."""
+def method_of(received: bytearray) -> str:
+    """Return the method at the beginning of these bytes, also of an incomplete head."""
     return received[:LINE_MAX_BYTES].partition(b" ")[0].decode("latin-1")
 
 
 def parse_head(head: bytes) -> RequestHead:
     """Return the request of a head, complete or cut."""
-    try:
-        return _parsed(head) if head.endswith(b"\r\n\r\n") else _parsed_cut(head)
-    except BadRequest as refusal:
-        refusal.method = method_of(head)
-        raise
+    is_cut = not head.endswith(_HEAD_END)
+    return _parsed(_whole_lines(head) if is_cut else head, is_cut=is_cut)
 
 
-def _parsed(head: bytes, *, is_cut: bool = False) -> RequestHead:
-    line_end = head.find(b"\r\n")
+def _whole_lines(head: bytes) -> bytes:
+    """Return a head that is cut as one that is not, with its whole fields, or with what there is of its target."""
+    fields_end = head.rfind(_END)
+    if fields_end >= 0:
+        return head[:fields_end] + _HEAD_END
+    match = _CUT_LINE.fullmatch(head)
+    return head if match is None else match[1] + b" HTTP/1.1" + _HEAD_END
+
+
+def _parsed(head: bytes, *, is_cut: bool) -> RequestHead:
+    line_end = head.find(_END)
     match = _REQUEST_LINE.fullmatch(head, 0, line_end)
     if match is None:
         raise BadRequest("the request line is not 'METHOD target HTTP/1.1'")
@@ -228,61 +209,22 @@ def _parsed(head: bytes, *, is_cut: bool = False) -> RequestHead:
     if version[5] != "1":
         raise BadRequest(f"{version} is not supported; expected HTTP/1.1")
     minor = 0 if version[7] == "0" else 1
-    headers, beyond = _headers_within_bounds(head, line_end, is_cut=is_cut)
+    headers, excess = _headers_within_bounds(head, line_end, is_cut=is_cut)
     target = _target(headers, method, raw_target, minor, needs_host=not is_cut)
-    if is_cut:
-        return RequestHead(
-            method=method,
-            raw_target=raw_target,
-            target=target,
-            minor=minor,
-            headers=headers,
-            length=0,
-            expects_continue=False,
-            keep_alive=False,
-            excess=beyond,
-        )
-    expects = headers.get("expect", "").lower() if minor else ""
+    expects = headers.get("expect", "").lower() if minor and not is_cut else ""
     if expects not in ("", "100-continue"):
         raise BadRequest("the only supported expectation is 100-continue")
-    connection = headers.get("connection", "").lower()
-    keep_alive = minor == 1
-    if connection:
-        tokens = [token.strip() for token in connection.split(",")]
-        keep_alive = "close" not in tokens and (minor == 1 or "keep-alive" in tokens)
+    tokens = [token.strip() for token in headers.get("connection", "").lower().split(",")]
+    keep_alive = "close" not in tokens and (minor == 1 or "keep-alive" in tokens)
     return RequestHead(
         method=method,
-        raw_target=raw_target,
         target=target,
         minor=minor,
         headers=headers,
-        length=_length(headers, minor),
+        length=0 if is_cut else _length(headers, minor),
         expects_continue=bool(expects),
-        keep_alive=keep_alive,
-        excess=beyond,
-    )
-
-
-def _parsed_cut(head: bytes) -> RequestHead:
-    """Return the request of a head that is cut: its method, what there is of its target, and the whole fields."""
-    fields_end = head.rfind(b"\r\n")
-    if fields_end >= 0:
-        return _parsed(head[:fields_end] + b"\r\n\r\n", is_cut=True)
-    match = re.fullmatch(_CUT_LINE, head)
-    if match is None:
-        raise BadRequest("the request line is not 'METHOD target HTTP/1.1'")
-    method, raw_target = match[0].decode("latin-1").split(" ")[:2]
-    target = raw_target if raw_target[0] == "/" else origin_form(raw_target)[1]
-    return RequestHead(
-        method=method,
-        raw_target=raw_target,
-        target=target,
-        minor=1,
-        headers={},
-        length=0,
-        expects_continue=False,
-        keep_alive=False,
-        excess=HeadSizes(len(head), 0, 0, is_cut=True),
+        keep_alive=keep_alive and not is_cut,
+        excess=excess,
     )
 
 
@@ -293,7 +235,7 @@ def _headers_within_bounds(head: bytes, line_end: int, *, is_cut: bool) -> tuple
     if not is_cut and fields <= HEADERS_MAX and len(head) <= LINE_MAX_BYTES:
         return headers, None
     longest = max(map(len, lines.split(b"\r\n"))) if len(head) > LINE_MAX_BYTES else 0
-    sizes = HeadSizes(line_end, longest, fields, is_cut)
+    sizes = HeadSizes(min(line_end, HEAD_MAX_BYTES), longest, fields, is_cut)
     return headers, sizes if sizes.is_beyond else None
 
 

@@ -5,26 +5,24 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import signal
 import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import Self
 
 from mockserver.server.http1 import real_time
 from mockserver.server.http1.body import BodyTotal
 from mockserver.server.http1.connection import Connection, ConnectionLimits, ServerConfig, Shared
-from mockserver.server.http1.event_loop import ServerLoop, new_event_loop
+from mockserver.server.http1.event_loop import ServerLoop
 from mockserver.server.http1.listener import close_in_fork, listen, url_of
 from mockserver.server.http1.messages import Handler
 from mockserver.server.http1.workers import Workers
 
 _GRACE_SECONDS = 0.01
 _ACCEPT_PAUSE_SECONDS = 0.05
-_ACCEPTS_MAX = 64  # at a time, so that open connections are served too
 _SELECTOR_MAX = 500  # on Windows, whose selector waits for at most 512 sockets
 _DESCRIPTORS_KEPT_MIN = 16  # for files and other sockets than those of clients
 _DESCRIPTORS_KEPT_SHARE = 8
@@ -32,7 +30,7 @@ _NO_DESCRIPTOR = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 # The lowest time to live of a packet that a socket takes, of IPv4 and IPv6 (RFC 5082); `socket` has no names for them.
 _TTL_MIN_OPTIONS = ((socket.IPPROTO_IP, 21), (socket.IPPROTO_IPV6, 73)) if sys.platform == "linux" else ()
 _TTL_MAX = 255  # systems send packets with 64 or 128
-_WAKEUP_BYTES = 64  # one for each signal, or for a call of `stop`
+_SIGNALS_SECONDS = 0.5  # after which the main thread looks for a signal that another thread has received
 _WORKERS_MAX = 32
 _LAGS_MAX = 60
 
@@ -52,13 +50,12 @@ class Server:
     Args:
         handler: responds to the requests (see `messages.Handler`).
         port: 0 takes a free one.
-        listener: a socket that listens on this host, in place of a new one.
         idle_seconds: a connection ends after this time without a byte from the client.
         limits: of the connections.
         explain: send the reason of an error of the server itself in the header X-Mock-Reason.
         error_body: returns the status and JSON body of such an error; it gets True for a failure of the handler.
         on_refusal: gets the status and the reason of each refusal of bytes that are no whole request.
-        log: gets one line per exchange.
+        log: gets the traceback of each failure; by default it is written to standard error.
         threads_max: of the workers' pool.
         clock: the seconds by which the limits of time count.
 
@@ -77,7 +74,6 @@ class Server:
         host: str = "127.0.0.1",
         port: int = 0,
         *,
-        listener: socket.socket | None = None,
         idle_seconds: float = 30.0,
         limits: ConnectionLimits = ConnectionLimits(),  # noqa: B008 - an immutable default
         explain: bool = True,
@@ -87,7 +83,7 @@ class Server:
         threads_max: int = _WORKERS_MAX,
         clock: Callable[[], float] = real_time.seconds,
     ) -> None:
-        self._listener = listener or listen(host, port)
+        self._listener = listen(host, port)
         self.host = host
         self.port: int = self._listener.getsockname()[1]
         self._config = ServerConfig(
@@ -110,7 +106,6 @@ class Server:
         self._thread: threading.Thread | None = None
         self._serving_thread: threading.Thread | None = None  # the one in `serve_forever`
         self._lock = threading.RLock()  # of start and stop; reentrant, as a signal handler may interrupt `stop`
-        self._wakeup: socket.socket | None = None  # wakes `serve_forever`
         self._is_stopping = False
         self._lags: deque[float] = deque(maxlen=_LAGS_MAX)
         self._ended = threading.Event()
@@ -170,14 +165,13 @@ class Server:
             self.stop()
             return
         self._serving_thread = threading.current_thread()
-        with _woken_by_signals() as (waiting, self._wakeup):
-            self.start()
-            try:
-                while not self._ended.is_set():  # a signal ends each wait, so that its handler runs
-                    waiting.recv(_WAKEUP_BYTES)
-            finally:
-                self._request_stop()
-                self._join()
+        self.start()
+        try:
+            while not self._ended.wait(_SIGNALS_SECONDS):
+                pass  # the handler of a signal runs between two waits, where the signal does not end one
+        finally:
+            self._request_stop()
+            self._join()
 
     def stop(self) -> None:
         """
@@ -227,7 +221,8 @@ class Server:
         """Accept who has connected already, and no others. On the loop."""
         if self._shared is not None and self._listener.fileno() >= 0:
             _take_no_connections(self._listener)
-            self._accept(loop, self._shared)
+            while self._accept(loop, self._shared):
+                pass
             loop.remove_reader(self._listener)
             self._listener.close()
         if within_s <= 0 or not self._open:
@@ -241,12 +236,9 @@ class Server:
         finally:
             self._listener.close()  # of a server without a loop, such as one without a free descriptor: its clients are refused
             self._ended.set()
-            if self._wakeup is not None:
-                with suppress(OSError):
-                    self._wakeup.send(b"!")
 
     def _serve(self) -> None:
-        loop = new_event_loop(self._clock)
+        loop = ServerLoop(self._clock)
         workers = Workers(loop, f"mockserver {self.url}", self._threads_max)
         bodies = BodyTotal(self._config.limits.bodies_bytes)
         shared = Shared(workers, bodies, self._idle, self._open.discard)
@@ -262,33 +254,24 @@ class Server:
                 self._loop = None
             self._close_all(loop, workers)
 
-    def _accept(self, loop: ServerLoop, shared: Shared) -> None:
-        for number in range(_ACCEPTS_MAX):
-            is_full = len(self._open) >= self._connections_max
-            if is_full and not shared.idle:
+    def _accept(self, loop: ServerLoop, shared: Shared) -> bool:
+        """Accept a client that waits; return False if there is none, or no room for it."""
+        is_full = len(self._open) >= self._connections_max
+        if is_full and not shared.idle:
+            self._pause_accepting(loop, shared)
+            return False
+        try:
+            connected, client = self._listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):
+            return False
+        except OSError as failure:
+            if failure.errno not in _NO_DESCRIPTOR or not self._end_oldest_idle():
                 self._pause_accepting(loop, shared)
-                return
-            try:
-                connected, client = self._listener.accept()
-            except BlockingIOError:
-                return
-            except ConnectionAbortedError:
-                continue  # the client has disconnected
-            except OSError as failure:  # no descriptor is free, whether or not another client waits
-                if number:
-                    return  # the loop calls again for a client that waits
-                if failure.errno not in _NO_DESCRIPTOR or not self._end_oldest_idle():
-                    self._pause_accepting(loop, shared)
-                    return
-                continue
-            if is_full:
-                self._end_oldest_idle()
-            connected.setblocking(False)
-            with suppress(OSError):  # it is closed
-                connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            connection = Connection(loop=loop, connected=connected, client=client, config=self._config, shared=shared)
-            self._open.add(connection)
-            connection.start()
+            return False
+        if is_full:
+            self._end_oldest_idle()
+        self._open.add(Connection(loop, connected, client, self._config, shared))
+        return True
 
     def _end_oldest_idle(self) -> bool:
         """End the connection that has had no request for the longest time; return False if each one has a request."""
@@ -305,13 +288,12 @@ class Server:
         if self._listener.fileno() >= 0:  # else it was stopped before it started
             loop.remove_reader(self._listener)
             self._listener.close()
-        connections = list(self._open)
-        for connection in connections:
+        tasks = [connection.task for connection in self._open]
+        for connection in list(self._open):
             connection.abort()
-        workers.stop()
-        tasks = [connection.task for connection in connections if connection.task is not None]
         if tasks:
             loop.run_until_complete(asyncio.wait(tasks, timeout=_GRACE_SECONDS))
+        workers.stop()
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.close()
         grace = _GRACE_SECONDS
@@ -351,19 +333,3 @@ def _take_no_connections(listener: socket.socket) -> None:
     for level, option in _TTL_MIN_OPTIONS:
         with suppress(OSError):  # a listener of the other kind
             listener.setsockopt(level, option, _TTL_MAX)
-
-
-@contextmanager
-def _woken_by_signals() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """Yield a pair of sockets; the first gets a byte for each signal of this process, on its main thread."""
-    waiting, wakeup = socket.socketpair()
-    with waiting, wakeup:
-        wakeup.setblocking(False)
-        if threading.current_thread() is not threading.main_thread():
-            yield waiting, wakeup
-            return
-        before = signal.set_wakeup_fd(wakeup.fileno(), warn_on_full_buffer=False)
-        try:
-            yield waiting, wakeup
-        finally:
-            signal.set_wakeup_fd(before)

@@ -1,50 +1,49 @@
 """
-Waits of a pool's threads for other programs.
+The place of a thread in its pool, which it leaves before it waits for another program.
 
-A program for which a thread waits may itself send a request, which needs a thread: a pool could be full of threads that
-wait for each other. It gets another thread for each one that waits.
+That program may itself send a request, which needs a thread: a pool could be full of threads that wait for each other.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Protocol
+from collections.abc import Callable
 
 
-class Pool(Protocol):
-    """A bounded pool of threads."""
+class PoolPlace:
+    """
+    The place of one function in a pool.
 
-    def begin_wait(self) -> None:
-        """Let another thread run while the present one, which belongs to the pool, waits."""
+    Attributes:
+        is_left: True once another thread has the place; the present one ends with its function.
+    """
 
-    def end_wait(self) -> None:
-        """Count the present thread again."""
+    def __init__(self, on_leave: Callable[[], object]) -> None:
+        self.is_left = False
+        self._on_leave = on_leave
+
+    def leave(self) -> None:
+        """Let another function run in place of the present one; a second call does nothing."""
+        if not self.is_left:
+            self.is_left = True
+            self._on_leave()
 
 
 class _Present(threading.local):
-    """The pool of the present thread, if it belongs to one."""
+    """The place of the function that the present thread runs, if it belongs to a pool."""
 
-    pool: Pool | None = None
+    place: PoolPlace | None = None
 
 
 _PRESENT = _Present()
 
 
-def join(pool: Pool) -> None:
-    """Make the present thread one of this pool, until its end."""
-    _PRESENT.pool = pool
+def take(place: PoolPlace) -> None:
+    """Have the function that runs next on the present thread leave this place when it waits."""
+    _PRESENT.place = place
 
 
-@contextmanager
-def waiting() -> Iterator[None]:
-    """Do not count the present thread in its pool's bound while the block waits for another program."""
-    pool = _PRESENT.pool
-    if pool is not None:
-        pool.begin_wait()
-    try:
-        yield
-    finally:
-        if pool is not None:
-            pool.end_wait()
+def leave_place() -> None:
+    """Leave the place of the present thread, if it has one, before it waits for another program."""
+    if _PRESENT.place is not None:
+        _PRESENT.place.leave()

@@ -300,10 +300,10 @@ class WebhookDispatcher:
         background = self._scheduler()
         if receiver is None and background is not None:
             background.await_turn()
-        with waits.waiting():
-            if receiver is not None:
-                return receiver.receive(url, request.headers, request.body)
-            return self._sender.send(url, request.headers, request.body, is_wanted)
+        waits.leave_place()
+        if receiver is not None:
+            return receiver.receive(url, request.headers, request.body)
+        return self._sender.send(url, request.headers, request.body, is_wanted)
 
     def advance(
         self,
@@ -396,7 +396,9 @@ class WebhookDispatcher:
         """
         if self._is_inside():
             return
-        with waits.waiting(), self._worked:
+        with self._worked:
+            if self._awaited:
+                waits.leave_place()
             while self._awaited and self._worked.wait(_WORKERS_TIMEOUT_SECONDS):
                 pass
             self._awaited.clear()

@@ -161,7 +161,7 @@ class InterleaveFindings:
         row.document = {**sandbox.log.replay_document(name), "summary": summary}
         hosted = sandbox.local(NEED)
         views = read_snapshot(
-            LocalBackend(hosted, lambda _: None).run,
+            LocalBackend(hosted, lambda: None).run,
             id=sandbox.id,
             address=None,
             settings=sandbox.settings.values,

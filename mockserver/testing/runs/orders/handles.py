@@ -36,7 +36,7 @@ def handle(
 
 class _ActorBackend(LocalBackend):
     def __init__(self, hosted: HostedSandbox, gate: Gate, actor: str, open_port: Callable[[str], str]) -> None:
-        super().__init__(hosted, lambda is_in_process: None)
+        super().__init__(hosted, lambda: None)
         self.gate, self.actor, self._open_port = gate, actor, open_port
         self._own_url: str | None = None  # of the client's own port, once it has been read
 

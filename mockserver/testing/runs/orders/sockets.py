@@ -31,7 +31,7 @@ class _GatedHandler(SocketHandler):
     def __init__(self, hosted: HostedSandbox, gate: Gate, actor: str) -> None:
         super().__init__(hosted.host, hosted)
         self._hosted, self._gate, self._actor = hosted, gate, actor
-        self._backend = LocalBackend(hosted, lambda is_in_process: None)
+        self._backend = LocalBackend(hosted, lambda: None)
 
     def respond(self, incoming: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
         if incoming.target.startswith("/_mock/") and incoming.method in ("GET", "HEAD", "OPTIONS"):
