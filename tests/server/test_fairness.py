@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from mockserver.server import front_controller
-from mockserver.server.hosting.background import _run_due_timers, _Workers
+from mockserver.server.hosting import background
+from mockserver.server.hosting.background import BackgroundWorker, _run_due_timers
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
 from mockserver.server.http1 import event_loop, waits
@@ -230,121 +231,6 @@ def test_a_call_with_a_large_body_takes_a_worker_for_its_sandbox(host: SandboxHo
     assert "sandbox_3" == Lanes(host).of("/sandboxes/sandbox_3/v1/campaigns", "POST", body)
 
 
-# Deliveries
-
-
-class Jobs:
-    """Threads of a server's deliveries, and jobs for its sandboxes that end when the test says so."""
-
-    def __init__(self, threads_max: int) -> None:
-        self.workers = _Workers(threads_max)
-        self.begun: list[str] = []
-        self._ends: dict[str, threading.Event] = {}
-
-    def submit(self, *names: str) -> None:
-        """Hand jobs over; the first letter is the sandbox."""
-        for name in names:
-            self._ends[name] = threading.Event()
-            self.workers.submit(partial(self._run, name), name[0])
-
-    def _run(self, name: str) -> None:
-        self.begun.append(name)
-        self._ends[name].wait(PATIENCE_SECONDS)
-
-    def end(self, *names: str) -> None:
-        for name in names:
-            self._ends[name].set()
-
-    def await_begun(self, *names: str) -> None:
-        """Wait until these have begun, and check that they are all."""
-        wait_until(lambda: len(self.begun) >= len(names))
-        assert sorted(names) == sorted(self.begun)
-
-    def close(self) -> None:
-        self.end(*self._ends)
-        wait_until(lambda: len(self.begun) == len(self._ends))
-        wait_until(lambda: not self.workers._running)
-        for thread in self.workers.stop():
-            thread.join(PATIENCE_SECONDS)
-            assert not thread.is_alive()
-
-
-@pytest.fixture
-def jobs() -> Iterator[Callable[[int], Jobs]]:
-    made: list[Jobs] = []
-
-    def make(threads_max: int) -> Jobs:
-        made.append(Jobs(threads_max))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
-
-
-def test_the_deliveries_of_a_sandbox_leave_half_of_the_threads_to_the_others(jobs: Callable[[int], Jobs]) -> None:
-    own = jobs(4)
-    of_a = [f"a{number}" for number in range(20)]
-    own.submit(*of_a, "b0", "b1")
-
-    own.await_begun("a0", "a1", "b0", "b1")
-    own.end(*of_a)
-    wait_until(lambda: len(own.begun) == 22)
-    assert of_a == sorted((name for name in own.begun if name[0] == "a"), key=lambda name: int(name[1:]))
-
-
-def test_a_sandbox_without_a_delivery_in_flight_waits_for_no_other_however_many_hold_the_threads(
-    jobs: Callable[[int], Jobs],
-) -> None:
-    own = jobs(4)
-    own.submit("a0", "a1", "b0", "b1", "a2", "c0", "d0")
-    own.await_begun("a0", "a1", "b0", "b1", "c0", "d0")
-
-    own.submit("c1")
-    own.end("c0")
-
-    own.await_begun("a0", "a1", "b0", "b1", "c0", "d0", "c1")
-
-
-def test_sandboxes_take_turns_for_the_threads_that_become_free(jobs: Callable[[int], Jobs]) -> None:
-    own = jobs(3)
-    own.submit("a0", "b0", "c0", "a1", "a2", "b1", "c1")
-    own.await_begun("a0", "b0", "c0")
-
-    own.end("a0")
-    own.await_begun("a0", "b0", "c0", "a1")
-    own.end("b0")
-
-    own.await_begun("a0", "b0", "c0", "a1", "b1")
-
-
-def test_threads_beyond_the_number_end_with_their_jobs(jobs: Callable[[int], Jobs]) -> None:
-    own = jobs(2)
-    own.submit("a0", "b0", "c0", "d0")
-    own.await_begun("a0", "b0", "c0", "d0")
-
-    own.end("a0", "b0", "c0", "d0")
-
-    wait_until(lambda: len(own.workers._threads) == 2)
-
-
-def test_a_delivery_for_which_the_system_has_no_thread_is_sent_when_another_one_has_ended(
-    jobs: Callable[[int], Jobs], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = jobs(4)
-    own.submit("a0")
-    own.await_begun("a0")
-
-    def start(_: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    with monkeypatch.context() as patch:
-        patch.setattr("threading.Thread.start", start)
-        own.submit("b0")
-        own.end("a0")
-        own.await_begun("a0", "b0")
-
-
 def test_a_function_put_aside_while_the_one_before_it_begins_to_wait_is_run(pool: Callable[[int], Pool]) -> None:
     own, begin = pool(1), threading.Event()
 
@@ -374,6 +260,120 @@ def test_a_function_put_aside_while_the_one_before_it_begins_to_wait_is_run(pool
     end.set()
     own.end("second")
     own.loop.run_until_complete(one)
+
+
+# Deliveries
+
+
+class Outbox:
+    """The deliveries of one sandbox, as a background worker sends them; each ends when the test says so."""
+
+    def __init__(self, background: BackgroundWorker, begun: list[str]) -> None:
+        self._background, self._begun = background, begun
+        self._waiting: deque[str] = deque()
+        self._ends: dict[str, threading.Event] = {}
+
+    def add(self, *names: str) -> None:
+        self._waiting.extend(names)
+        self._ends |= {name: threading.Event() for name in names}
+        self.schedule()
+
+    def schedule(self) -> None:
+        self._background.schedule(self)  # type: ignore[arg-type]
+
+    def end(self, *names: str) -> None:
+        for name in names or self._ends:
+            self._ends[name].set()
+
+    def claim_for_worker(self) -> str | None:
+        return self._waiting.popleft() if self._waiting else None
+
+    def leave_due(self, name: str) -> None:
+        self._waiting.appendleft(name)
+
+    def send_attempt(self, name: str) -> None:
+        self._begun.append(name)
+        self._ends[name].wait(PATIENCE_SECONDS)
+
+    def release_worker(self, name: str) -> None:
+        """Nobody waits for it."""
+
+
+class Outboxes:
+    """A background worker of four threads, two of them for one sandbox, and the outboxes of four sandboxes."""
+
+    def __init__(self) -> None:
+        self.background = BackgroundWorker(SandboxHost())
+        self.begun: list[str] = []
+        self.a, self.b, self.c, self.d = (Outbox(self.background, self.begun) for _ in range(4))
+
+    def await_begun(self, *names: str) -> None:
+        """Wait until these have begun, and check that they are all."""
+        wait_until(lambda: len(self.begun) >= len(names))
+        assert sorted(names) == sorted(self.begun)
+
+    def close(self) -> None:
+        for outbox in (self.a, self.b, self.c, self.d):
+            outbox.end()
+        wait_until(lambda: not self.background._sending)
+        self.background.stop()
+
+
+@pytest.fixture
+def outboxes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outboxes]:
+    monkeypatch.setattr(background, "_THREADS_MAX", 4)
+    monkeypatch.setattr(background, "_SHARE", 2)
+    made = Outboxes()
+    yield made
+    made.close()
+
+
+def test_the_deliveries_of_a_sandbox_leave_half_of_the_threads_to_the_others(outboxes: Outboxes) -> None:
+    of_a = [f"a{number}" for number in range(20)]
+    outboxes.a.add(*of_a)
+    outboxes.b.add("b0", "b1")
+
+    outboxes.await_begun("a0", "a1", "b0", "b1")
+    outboxes.a.end()
+    wait_until(lambda: len(outboxes.begun) == 22)
+    assert set(of_a) == {name for name in outboxes.begun if name[0] == "a"}
+
+
+def test_a_sandbox_without_a_delivery_in_flight_waits_for_no_other_however_many_hold_the_threads(
+    outboxes: Outboxes,
+) -> None:
+    outboxes.a.add("a0", "a1")
+    outboxes.b.add("b0", "b1")
+    outboxes.c.add("c0", "c1")
+    outboxes.d.add("d0")
+    outboxes.await_begun("a0", "a1", "b0", "b1", "c0", "d0")
+
+    outboxes.c.end("c0")
+
+    outboxes.await_begun("a0", "a1", "b0", "b1", "c0", "d0", "c1")
+
+
+def test_threads_end_with_what_their_sandbox_can_send(outboxes: Outboxes) -> None:
+    outboxes.a.add("a0", "a1", "a2")
+    outboxes.b.add("b0")
+    outboxes.a.end()
+    outboxes.b.end()
+
+    wait_until(lambda: len(outboxes.begun) == 4 and not outboxes.background._sending)
+
+
+def test_a_delivery_for_which_the_system_has_no_thread_stays_due(
+    outboxes: Outboxes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("threading.Thread.start", start)
+        outboxes.a.add("a0")
+    outboxes.a.schedule()
+
+    outboxes.await_begun("a0")
 
 
 # Locks
