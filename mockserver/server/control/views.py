@@ -131,9 +131,7 @@ def coming(sandbox: SandboxState, most: int) -> list[answers.FiredTimer]:
 
 
 def due(sandbox: SandboxState) -> answers.FiredTimer | None:
-    """Return the next timer whose record still exists: most often the first one of the heap."""
-    if sandbox.timers and sandbox.timer_target(sandbox.timers[0]) is not None:
-        return _timer(sandbox.timers[0])
+    """Return the next timer whose record still exists."""
     return next(iter(coming(sandbox, 1)), None)
 
 
