@@ -48,7 +48,6 @@ class Problem(TypedDict):
 class Holder(TypedDict):
     label: str | None
     sandboxes: Count
-    memoryBytes: Count
 
 
 class ControlError(TypedDict):

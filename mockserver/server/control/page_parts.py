@@ -13,7 +13,7 @@ from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.control import views
-from mockserver.server.hosting.snapshot import HostedSnapshot
+from mockserver.server.hosting.host import HostedSnapshot
 from mockserver.wire.response import explanation, redactor
 
 _NAMED = ("campaign", "template", "entrypoint", "media")

@@ -204,10 +204,13 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
             raise ControlError("MOCK_BAD_QUERY", f"wait: got {brief(wait, 100)!r}; expected true or false{hint}")
         arguments = {**params, **query, **_body(route, request), **params}
         label = request.headers.get(UNDO_HEADER)
-        before = hosted.checkpoint() if hosted is not None and label is not None else None
+        before = None
+        if hosted is not None and label is not None:
+            before = hosted.run_command(lambda hosted, _: hosted.sandbox.checkpoint(), {})
         result = _run(addressed, hosted, route, arguments, wait == "true")
         if hosted is not None and before is not None:
-            hosted.store_checkpoint(before, unquote(label or "")[:_LABEL_MAX_CHARS])
+            with hosted.sandbox.lock:
+                hosted.checkpoints.add(before, unquote(label or "")[:_LABEL_MAX_CHARS])
         return _response(route, media_type, result, vary)
     except ControlError as refusal:
         body = _without_secrets(host, hosted, refusal.as_json())
