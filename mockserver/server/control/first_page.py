@@ -21,7 +21,6 @@ from mockserver.report.problem import Problem, with_texts
 from mockserver.report.run.history import folded, rows_of
 from mockserver.report.run.problems import problems, readings, verdict
 from mockserver.server.control import reports, views
-from mockserver.server.control.page_parts import brief_exchange
 from mockserver.server.dashboard.plane import FirstPage
 from mockserver.server.hosting.host import HostedSnapshot
 from mockserver.wire.response import redactor
@@ -100,7 +99,7 @@ def _exchanges(state: SandboxState, hide: Redactor) -> Iterator[Any]:
         if is_refused or (is_recent and len(entry.answer) <= most_bytes):
             yield views.exchange(entry, hide)
         elif is_recent or entry.fault is not None or entry.status is None:
-            yield brief_exchange(entry, hide)
+            yield views.exchange(entry, hide, is_brief=True)
 
 
 def _state(state: SandboxState) -> JSON:
