@@ -54,8 +54,10 @@ class BackgroundWorker:
         self._over.set()
         for hosted in list(self._host.sandboxes.values()):
             hosted.cancel_webhooks(for_good=True)
+        with self._lock:
+            threads = [*self._threads, self._ticker]
         grace = _GRACE_SECONDS
-        for thread in [*self._threads, self._ticker]:
+        for thread in threads:
             if thread.ident is None:  # it was never started
                 continue
             thread.join(grace)
@@ -95,7 +97,8 @@ class BackgroundWorker:
 
     def _start_thread(self, dispatch: WebhookDispatcher, planned: PlannedAttempt) -> bool:
         thread = threading.Thread(target=self._send, args=(dispatch, planned), name="mockserver sender", daemon=True)
-        self._threads.add(thread)
+        with self._lock:
+            self._threads.add(thread)
         try:
             thread.start()
         except RuntimeError:  # the system has no further thread: the next tick tries again

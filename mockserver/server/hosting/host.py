@@ -31,7 +31,6 @@ from mockserver.core.state.sandbox import Checkpoint, Clock, Position, SandboxSt
 from mockserver.core.state.tenant import Tenant
 from mockserver.core.webhooks.url_policy import THIS_MACHINE, host_name
 from mockserver.scenario.apply import DEFAULT_TENANT
-from mockserver.scenario.documents import Document
 from mockserver.server.hosting import command_log, forks, runtime
 from mockserver.server.hosting.checkpoints import Checkpoints
 from mockserver.server.hosting.closed import ClosedSandboxes, Closing, Ended
@@ -128,13 +127,13 @@ class HostedSandbox:
         self.sandbox.outbox.drop_unsent()
         self._dispatch = self._dispatch.in_fork() if self._dispatch is not None else None
 
-    def log_context(self) -> LogContext:
-        """Return what each line of the log shows of this sandbox. Lock: none."""
+    def log_context(self, at: Instant | None = None) -> LogContext:
+        """Return what each line of the log shows of this sandbox, at an instant of its clock or now. Lock: none."""
         return LogContext(
             sandbox=self.id,
             prefix=self.prefix,
             labels=self.labels,
-            now=self.sandbox.now,
+            now=self.sandbox.now if at is None else at,
             hide=Redactor(self.sandbox.secrets()),
         )
 
@@ -143,9 +142,9 @@ class HostedSandbox:
         log, entry = self.host.log, response.entry
         if log is None:
             return
-        context, took = self.log_context(), self.host.monotonic_us() - begun_us
-        if entry is not None and entry.fault is None:
-            context = context._replace(now=entry.at)  # another thread may have moved the clock since
+        took = self.host.monotonic_us() - begun_us
+        # Another thread may have moved the clock since.
+        context = self.log_context(entry.at if entry is not None and entry.fault is None else None)
         log.write(call_line, context, request, response, took)
 
     def _log_attempts(self, planned: PlannedAttempt, attempts: Sequence[Attempt]) -> None:
@@ -434,6 +433,7 @@ class SandboxHost:
         *,
         id: str | None = None,
         clock: Clock | None = None,
+        default_seed: Callable[[], int] | None = None,
     ) -> HostedSandbox:
         """
         Create a sandbox.
@@ -442,12 +442,35 @@ class SandboxHost:
             config: of the sandbox.
             id: by default the next `sandbox_N`.
             clock: in force until the config sets its own; by default the host's `default_clock`.
+            default_seed: returns the seed, unless the config or its scenario has one; by default the host's.
 
         Raises:
             ScenarioError: the config is not valid; then no sandbox was created.
         """
         document = config_document(config)
-        return self._create(id or self._next_id(), config, document, self.default_seed, clock or self.default_clock())
+        id = id or self._next_id()
+        host_runtime = runtime.HostRuntime(counts=self.counts_calls)
+        host_runtime.pass_time = partial(self._elapse, id)
+        has_own_seed = config.seed is not None or "seed" in document
+        sandbox = SandboxState(
+            seed=seed_in(config, document, default_seed or self.default_seed),
+            clock=clock or self.default_clock(),
+            lock=threading.RLock(),
+            process_now=runtime.process_now,
+            choices=DEFAULTS,
+            runtime=host_runtime,
+            journal_limits=self.journal_limits,
+            key_label="" if has_own_seed else config.key_label,
+        )
+        sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
+        sandbox.tokens = self.tokens
+        created = fill(sandbox, document, config.given)
+        with self._lock:
+            hosted = HostedSandbox(id=id, sandbox=sandbox, host=self, config=config, created=created)
+            self.sandboxes[id] = hosted
+        if self.coverage is not None:
+            hosted.cover_choices()
+        return hosted
 
     def create_for_client(self, config: SandboxConfig) -> HostedSandbox:
         """
@@ -467,10 +490,11 @@ class SandboxHost:
         if (instead := self.on_creation(config)) is not None:
             return instead
         with self.admission():
-            document, id = config_document(config), self._next_id()
-            is_frozen = self.frozen_at is not None and "clock" not in document
-            clock = runtime.frozen_clock(self.frozen_at or 0) if is_frozen else runtime.following_clock()
-            hosted = self._create(id, config, document, lambda: seed_of(id, self.default_seed()), clock)
+            has_clock = "clock" in config_document(config)  # a document that is refused takes no id
+            clock, id = runtime.following_clock(), self._next_id()
+            if self.frozen_at is not None and not has_clock:
+                clock = runtime.frozen_clock(self.frozen_at)
+            hosted = self.create(config, id=id, clock=clock, default_seed=lambda: seed_of(id, self.default_seed()))
             hosted.usage.refresh(hosted.sandbox, hosted.checkpoints, self.monotonic_us())
             return hosted
 
@@ -479,32 +503,6 @@ class SandboxHost:
             self._count += 1
             number = self._count
         return f"sandbox_{number}" if self.shard is None else self.shard.sandbox_id(number, self.default_seed())
-
-    def _create(
-        self, id: str, config: SandboxConfig, document: Document, default_seed: Callable[[], int], clock: Clock
-    ) -> HostedSandbox:
-        host_runtime = runtime.HostRuntime(counts=self.counts_calls)
-        host_runtime.pass_time = partial(self._elapse, id)
-        has_own_seed = config.seed is not None or "seed" in document
-        sandbox = SandboxState(
-            seed=seed_in(config, document, default_seed),
-            clock=clock,
-            lock=threading.RLock(),
-            process_now=runtime.process_now,
-            choices=DEFAULTS,
-            runtime=host_runtime,
-            journal_limits=self.journal_limits,
-            key_label="" if has_own_seed else config.key_label,
-        )
-        sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
-        sandbox.tokens = self.tokens
-        created = fill(sandbox, document, config.given)
-        with self._lock:
-            hosted = HostedSandbox(id=id, sandbox=sandbox, host=self, config=config, created=created)
-            self.sandboxes[id] = hosted
-        if self.coverage is not None:
-            hosted.cover_choices()
-        return hosted
 
     def _elapse(self, id: str, by: Duration) -> None:
         """Advance the clock of a sandbox for a call in process that waits; what its thread cannot send stays due."""

@@ -94,7 +94,7 @@ class Limiter:
                 raise ControlError("MOCK_DRAINING", message, headers=(("Retry-After", _DRAINING_RETRY_S),))
             if self._client_count() >= self._sandboxes:
                 raise self._refusal("sandboxes", f"{self._sandboxes} sandboxes (--max-sandboxes)")
-            if self._host.memory_bytes() + SANDBOX_BYTES > self._memory:
+            if self._memory < math.inf and self._host.memory_bytes() + SANDBOX_BYTES > self._memory:
                 raise self._refusal("memory", self._memory_text())
             self._being_created += 1
         try:
@@ -185,7 +185,7 @@ def _span(duration: float) -> str:
     for unit, name in ((3_600 * SECOND, "h"), (60 * SECOND, "m"), (SECOND, "s")):
         if duration and duration % unit == 0:
             return f"{duration // unit:g}{name}"
-    return duration_text(int(duration))
+    return duration_text(round(duration))
 
 
 def _by_memory(hosted: HostedSandbox) -> tuple[int, Duration]:
