@@ -52,8 +52,6 @@ class ServerLimits(NamedTuple):
 BEYOND_LOOPBACK: Final = ServerLimits(
     sandboxes=10_000, idle=30 * 60 * SECOND, age=6 * 3_600 * SECOND, memory=2_000 * _MEGABYTE
 )
-
-
 # The labels that hold most sandboxes, `key:value` or None for those without labels, each with their number.
 Holders = Sequence[tuple[str | None, int]]
 
@@ -148,8 +146,8 @@ class Limiter:
             elif now - hosted.usage.called_at >= self._idle:
                 self._end(hosted, "idle", f"it had no call for {_span(self._idle)} (--idle)")
         while self._host.memory_bytes() > self._memory:
-            largest = max(list(self._host.sandboxes.values()), key=_by_memory)
-            if largest.is_default:
+            largest = max(list(self._host.sandboxes.values()), key=_by_memory, default=None)
+            if largest is None or largest.is_default:
                 break
             together = f"all sandboxes together more than {self._memory_text()}"
             self._end(largest, "memory", f"it took the most, and {together}")
