@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from mockserver._json import JSON, View
@@ -22,7 +23,7 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.documents import to_plain
 from mockserver.server.control import views
 from mockserver.server.errors import ControlError
-from mockserver.server.hosting.failed_runs import FailureFolder
+from mockserver.server.hosting.failed_runs import FailureFolder, KeptFiles
 from mockserver.server.hosting.host import HostedSandbox, HostedSnapshot
 from mockserver.version import REPORT_VERSION
 from mockserver.wire.response import redactor
@@ -30,6 +31,7 @@ from mockserver.wire.response import redactor
 if TYPE_CHECKING:
     from mockserver.judge.client.judge import ConductResult
     from mockserver.report.run.snapshot import SandboxSnapshot
+    from mockserver.report.run.text import Report as ReportText
     from mockserver.server.control import answers
 
 Arguments = Mapping[str, Any]
@@ -198,55 +200,58 @@ def keep_report(snapshot: HostedSnapshot, args: Arguments, base_url: str | None 
 
 
 def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: FailureFolder | None) -> answers.Report:
+    """Return the report of a test; with a folder its files are kept there, and its lines name them."""
     from mockserver.report.run import text  # late: a suite without a failure needs no report
     from mockserver.report.run.causes.refused import last_failed_call
     from mockserver.report.run.failure import in_words
-    from mockserver.server.control import har, replay_document
 
-    hide, name, words = redactor(snapshot.state), args.get("name", ""), args.get("failure", "")
+    name, words = args.get("name", ""), args.get("failure", "")
     if folder is not None:
         name, words = folder.failure_of(snapshot.hosted.id, name, words)
-    words = hide.text(words)
+    words = redactor(snapshot.state).text(words)
     seen = report_snapshot(snapshot, address)
-    failure = in_words(words) if words.strip() else None
-    report = text.report(seen, failure)
-    call = last_failed_call(seen)
-    summary, sections = report.summary, report.sections
-    shown: Any = call and {key: getattr(call, key) for key in ("n", "operation", "status", "code", "reason", "fault")}
-    kept = None
+    report = text.report(seen, in_words(words) if words.strip() else None)
+    call, kept = last_failed_call(seen), None
     if folder is None:
         lines = _lines_while_open(address, call.n if call else None, bool(seen.exchanges or seen.steps))
         if words.strip() and snapshot.hosted.host.failures is None:
             lines.append("to keep files of it after that: start the server with --failures-dir FOLDER")
     else:
-        from mockserver.report.trace_page import TracedRun  # late: it renders a page, which few servers do
-
-        name = hide.text(name) if name.strip() else snapshot.hosted.id
-        summary, sections = (
-            [_without_address(line, address, snapshot.hosted.prefix) for line in part] for part in (summary, sections)
-        )
-        run = TracedRun(
-            name=name,
-            is_failed=True,
-            snapshot=seen,
-            report=text.Report(problems=report.problems, summary=summary, sections=sections),
-            document=replay_document.document(snapshot, name[:NAME_MAX_CHARS]),
-            secrets=snapshot.state.secrets(),
-            base_url=address,
-            failure=words,
-        )
-        kept = folder.keep(run, har.document(snapshot))
+        report = _without_address(report, address, snapshot.hosted.prefix)
+        kept = _keep(snapshot, folder, name, words, seen, report)
         lines = [*kept.lines]
-    whole = "\n".join([*summary, *sections, *lines])
+    whole = "\n".join([*report.summary, *report.sections, *lines])
+    shown: Any = call and {key: getattr(call, key) for key in ("n", "operation", "status", "code", "reason", "fault")}
     return {
         "version": REPORT_VERSION,
         "sandboxId": snapshot.hosted.id,
         "failure": words or None,
-        "summary": [printable(line) for line in summary],
+        "summary": [printable(line) for line in report.summary],
         "call": shown,
         "text": printable(whole, keep="\n") + "\n",
         "files": kept and {"replay": kept.replay, "har": kept.har, "trace": kept.trace, "report": kept.report},
     }
+
+
+def _keep(
+    snapshot: HostedSnapshot, folder: FailureFolder, name: str, words: str, seen: SandboxSnapshot, report: ReportText
+) -> KeptFiles:
+    """Write the files of a failed test."""
+    from mockserver.report.trace_page import TracedRun  # late: it renders a page, which few servers do
+    from mockserver.server.control import har, replay_document
+
+    name = redactor(snapshot.state).text(name) if name.strip() else snapshot.hosted.id
+    run = TracedRun(
+        name=name,
+        is_failed=True,
+        snapshot=seen,
+        report=report,
+        document=replay_document.document(snapshot, name[:NAME_MAX_CHARS]),
+        secrets=snapshot.state.secrets(),
+        base_url=seen.address or "",
+        failure=words,
+    )
+    return folder.keep(run, har.document(snapshot))
 
 
 def _lines_while_open(address: str, call: int | None, has_steps: bool) -> list[str]:
@@ -256,9 +261,15 @@ def _lines_while_open(address: str, call: int | None, has_steps: bool) -> list[s
     return [*lines, f"to repeat its calls, while the sandbox is open: {repeat}"] if has_steps else lines
 
 
-def _without_address(line: str, address: str, prefix: str) -> str:
-    """Return a line of a report that outlives its sandbox: with paths in place of the address, at which only the default one stays."""
-    return line.replace(f"{address}/_mock/", "/_mock/").replace(address, prefix) if prefix else line
+def _without_address(report: ReportText, address: str, prefix: str) -> ReportText:
+    """Return a report that outlives its sandbox: with paths in place of the address, at which only the default one stays."""
+    if not prefix:
+        return report
+    summary, sections = (
+        [line.replace(f"{address}/_mock/", "/_mock/").replace(address, prefix) for line in part]
+        for part in (report.summary, report.sections)
+    )
+    return replace(report, summary=summary, sections=sections)
 
 
 def read_check(snapshot: HostedSnapshot, args: Arguments) -> answers.Check:
