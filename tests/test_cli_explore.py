@@ -504,7 +504,7 @@ def test_a_clock_that_follows_passes_in_real_time() -> None:
         assert before == sandbox.now
         passed = threading.Event()
         sandbox.at("10m").do({"set-tenant": {"name": "Later"}})
-        sandbox._hosted.listeners += (lambda: passed.set() if (sandbox.now - before).total_seconds() > 600 else None,)
+        sandbox._hosted.listeners.append(lambda: passed.set() if (sandbox.now - before).total_seconds() > 600 else None)
         with following(lambda: sandbox, 6000):
             assert passed.wait(DEADLINE_SECONDS)
 

@@ -36,7 +36,7 @@ SAFE = {
     ("contract.durations", "parse_duration", "float"): "at most 22 characters that a regular expression found",
     ("contract.text", "whole_number", "int"): "at most fifteen ASCII digits",
     ("contract.schemas", "read", "loads"): "a schema of the package",
-    ("server.control.openapi.documents", "make", "loads"): "choices that the caller has encoded",
+    ("server.control.openapi.documents", "_text", "loads"): "choices that the caller has encoded",
     ("testing.report.folder", "file_name", "decode"): "the beginning of a name, which may end inside a character",
     ("trace.entries", "answer_status", "int"): "a number from 100 to 999",
     ("cli.seen_scenario", "_drop", "int"): "a place in a list, in a path that the parser of scenarios has made",

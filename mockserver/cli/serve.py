@@ -26,7 +26,7 @@ from mockserver.version import VERSION
 
 if TYPE_CHECKING:
     from mockserver.server.hosting.host import SandboxHost
-    from mockserver.server.hosting.limits import Drain, ServerLimits
+    from mockserver.server.hosting.limits import Limiter, ServerLimits
     from mockserver.server.hosting.log_lines import ServerLog
     from mockserver.server.http1.connection import ConnectionLimits
     from mockserver.server.http1.server import Server
@@ -167,39 +167,38 @@ def _serve(
     return 0
 
 
-def _end_at_signals(server: Server, end: Callable[[], None], drain: Drain, within: int | None) -> None:
+def _end_at_signals(server: Server, end: Callable[[], None], limiter: Limiter, within: int | None) -> None:
     """Stop at each signal that does so, with `--drain` at SIGTERM after the sandboxes of clients; SIGUSR1 drains in any case."""
 
     def terminate(*_: object) -> None:
-        if within is None or drain.has_begun:
+        if within is None or limiter.drains:
             end()
         else:
-            drain.begin(within)
+            limiter.drain(within)
 
     for number in stop_signals():
         signal.signal(number, terminate if number == signal.SIGTERM else lambda *_: server.stop())
     if sys.platform != "win32":
-        signal.signal(signal.SIGUSR1, lambda *_: drain.begin(within))
+        signal.signal(signal.SIGUSR1, lambda *_: limiter.drain(within))
 
 
-def _watch(host: SandboxHost, server: Server, limits: ServerLimits, end: Callable[[], None]) -> Drain:
+def _watch(host: SandboxHost, server: Server, limits: ServerLimits, end: Callable[[], None]) -> Limiter:
     """Hold the host within its limits, and measure the server's event loop, about once a second."""
-    from mockserver.server.hosting.limits import Drain, Limiter
+    from mockserver.server.hosting.limits import Limiter
 
-    limiter = Limiter(host, limits)
-    drain = Drain(host, limiter.admission, end)
-    host.admission = drain.admission
+    limiter = Limiter(host, limits, end)
+    host.admission = limiter.admission
     host.loop_lag_seconds = server.longest_lag_seconds
 
     def tick() -> None:
-        for function in (limiter.sweep, server.measure_lag, drain.check):
+        for function in (limiter.sweep, server.measure_lag, limiter.end_drained):
             try:
                 function()
             except Exception:  # noqa: BLE001 - a bug of the mock must not stop its timers
                 _LOG.exception("unexpected failure in the background")
 
     host.on_tick = tick
-    return drain
+    return limiter
 
 
 def _tune_process() -> None:

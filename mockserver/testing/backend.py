@@ -301,7 +301,7 @@ class LocalBackend:
             if _progress(hosted) != seen:  # else a command has only read, such as a look of this or of another thread
                 changed.set()
 
-        hosted.add_listener(notify)
+        hosted.listeners.append(notify)
         try:
             return wait_for_change(changed, look, timeout_s)
         finally:

@@ -12,8 +12,8 @@ from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.lifecycles import FINAL
 from mockserver.contract.text import json_value
 from mockserver.core.state.journal import JournalEntry
+from mockserver.server.hosting.closed import OF_A_RUN, Ended
 from mockserver.server.hosting.host import HostedSandbox
-from mockserver.server.hosting.usage import OF_A_RUN, Ended
 
 _OF_SERVER = "mockserver http"  # the beginning of the names of the socket's threads
 _ANSWERING = frozenset(deciding("response"))
@@ -70,7 +70,7 @@ class ReadsLimit:
         self._hosted = ref(hosted)
         self._state, self._limit = hosted.sandbox, limit
         self._next = self._state.journal.last_exchange + limit  # the number of the first call that may end such a row
-        hosted.add_listener(self._check)
+        hosted.listeners.append(self._check)
 
     def _check(self) -> None:
         last = self._state.journal.last_exchange

@@ -153,7 +153,7 @@ def _play_campaigns(run: _Run) -> None:
     execution = run.call("startCampaign", "started", {"commonVariables": {}}, id=campaign).get("executionId", "")
     run.call("readExecution", "processing", id=campaign, executionId=execution)
     run.call("readCampaign", "processing", id=campaign)
-    run.hosted.advance(until_idle=True)
+    run.hosted.dispatch.advance(until_idle=True)
     run.call("readExecution", "completed", id=campaign, executionId=execution)
     run.call("readCampaign", "completed", id=campaign)
     other = {"name": "Sem filtros", "platform": "chatapp", "templateId": _TEMPLATE, "cadence": 30}

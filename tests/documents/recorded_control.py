@@ -25,7 +25,7 @@ from mockserver.server.exchange import handle_api_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.failed_runs import KeptFiles
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
-from mockserver.server.hosting.limits import Drain, Limiter, ServerLimits
+from mockserver.server.hosting.limits import Limiter, ServerLimits
 from mockserver.server.hosting.runtime import HostRuntime
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
@@ -351,9 +351,9 @@ def _play_server(run: _Run) -> None:
     run.call("createSandbox", "labelled", {"labels": {"job": "4711"}})
     admission, run.host.admission = run.host.admission, Limiter(run.host, ServerLimits(sandboxes=2)).admission
     run.refuse("createSandbox", "MOCK_TOO_MANY_SANDBOXES", {})
-    drain = Drain(run.host, admission, lambda: None)
-    drain.begin(None)
-    run.host.admission = drain.admission
+    limiter = Limiter(run.host, ServerLimits())
+    limiter.drain(None)
+    run.host.admission = limiter.admission
     run.refuse("createSandbox", "MOCK_DRAINING", {})
     run.host.admission = admission
     run.call("deleteSandboxes", "job", query={"label": "job:4711"})

@@ -27,7 +27,7 @@ from mockserver.server.errors import STATUSES, ControlError
 from mockserver.server.exchange import VirtualWait
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.limits import Drain, Limiter, ServerLimits
+from mockserver.server.hosting.limits import Limiter, ServerLimits
 from mockserver.server.hosting.runtime import HostRuntime
 from mockserver.server.hosting.shard import Shard
 from mockserver.testing.end_user import read_page
@@ -294,9 +294,9 @@ def _play_shard(controls: Controls) -> None:
     for command in ("readHealth", "listSandboxes"):
         controls.run(command)
     controls.run("deleteSandboxes", query="?label=job:none")
-    drain = Drain(host, host.admission, lambda: None)
-    host.admission = drain.admission
-    drain.begin(None)
+    limiter = Limiter(host, ServerLimits())
+    host.admission = limiter.admission
+    limiter.drain(None)
     controls.refuse("createSandbox", "MOCK_DRAINING", {})
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -245,20 +244,3 @@ def test_a_document_in_yaml_has_the_address_too(plane: Any) -> None:
     expected = json.loads(json.dumps(documents.document(plane, DEFAULTS, f"http://{name}/sandboxes/sandbox_1", ROUTES)))
 
     assert expected == YAML(typ="safe").load(ask(f"/_mock/openapi.yaml?plane={plane}", name).decode())
-
-
-def test_threads_that_ask_for_a_document_together_make_it_once(made: list[str]) -> None:
-    begin = threading.Barrier(8)
-    bodies: list[bytes] = []
-
-    def read() -> None:
-        begin.wait()
-        bodies.append(ask(FORMS[0], "127.0.0.1"))
-
-    threads = [threading.Thread(target=read) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert (["public"], 8, 1) == (made, len(bodies), len(set(bodies)))

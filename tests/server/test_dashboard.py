@@ -22,9 +22,9 @@ from mockserver.server import front_controller
 from mockserver.server.control.page_access import PageAccess
 from mockserver.server.dashboard import handler
 from mockserver.server.dashboard.paths import VIEWS
+from mockserver.server.hosting.closed import Ended
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
-from mockserver.server.hosting.usage import Ended
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
 

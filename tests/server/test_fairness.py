@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 
 from mockserver.server import front_controller
-from mockserver.server.hosting.background import _run_due_timers, _Workers
+from mockserver.server.hosting import background
+from mockserver.server.hosting.background import BackgroundWorker, _run_due_timers
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
 from mockserver.server.http1 import event_loop, waits
@@ -238,27 +240,47 @@ def test_a_call_with_a_large_body_takes_a_worker_for_its_sandbox(host: SandboxHo
 # Deliveries
 
 
-class Jobs:
-    """Threads of a server's deliveries, and jobs for its sandboxes that end when the test says so."""
+class Outbox:
+    """The deliveries of one sandbox, as a background worker sends them; each ends when the test says so."""
 
-    def __init__(self, threads_max: int) -> None:
-        self.workers = _Workers(threads_max)
-        self.begun: list[str] = []
+    def __init__(self, background: BackgroundWorker, begun: list[str]) -> None:
+        self._background, self._begun = background, begun
+        self._waiting: deque[str] = deque()
         self._ends: dict[str, threading.Event] = {}
 
-    def submit(self, *names: str) -> None:
-        """Hand jobs over; the first letter is the sandbox."""
-        for name in names:
-            self._ends[name] = threading.Event()
-            self.workers.submit(partial(self._run, name), name[0])
+    def add(self, *names: str) -> None:
+        self._waiting.extend(names)
+        self._ends |= {name: threading.Event() for name in names}
+        self.schedule()
 
-    def _run(self, name: str) -> None:
-        self.begun.append(name)
-        self._ends[name].wait(PATIENCE_SECONDS)
+    def schedule(self) -> None:
+        self._background.schedule(self)  # type: ignore[arg-type]
 
     def end(self, *names: str) -> None:
-        for name in names:
+        for name in names or self._ends:
             self._ends[name].set()
+
+    def claim_for_worker(self) -> str | None:
+        return self._waiting.popleft() if self._waiting else None
+
+    def leave_due(self, name: str) -> None:
+        self._waiting.appendleft(name)
+
+    def send_attempt(self, name: str) -> None:
+        self._begun.append(name)
+        self._ends[name].wait(PATIENCE_SECONDS)
+
+    def release_worker(self, name: str) -> None:
+        """Nobody waits for it."""
+
+
+class Outboxes:
+    """A background worker of four threads, two of them for one sandbox, and the outboxes of four sandboxes."""
+
+    def __init__(self) -> None:
+        self.background = BackgroundWorker(SandboxHost())
+        self.begun: list[str] = []
+        self.a, self.b, self.c, self.d = (Outbox(self.background, self.begun) for _ in range(4))
 
     def await_begun(self, *names: str) -> None:
         """Wait until these have begun, and check that they are all."""
@@ -266,88 +288,67 @@ class Jobs:
         assert sorted(names) == sorted(self.begun)
 
     def close(self) -> None:
-        self.end(*self._ends)
-        wait_until(lambda: len(self.begun) == len(self._ends))
-        wait_until(lambda: not self.workers._running)
-        for thread in self.workers.stop():
-            thread.join(PATIENCE_SECONDS)
-            assert not thread.is_alive()
+        for outbox in (self.a, self.b, self.c, self.d):
+            outbox.end()
+        wait_until(lambda: not self.background._sending)
+        self.background.stop()
 
 
 @pytest.fixture
-def jobs() -> Iterator[Callable[[int], Jobs]]:
-    made: list[Jobs] = []
-
-    def make(threads_max: int) -> Jobs:
-        made.append(Jobs(threads_max))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
+def outboxes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Outboxes]:
+    monkeypatch.setattr(background, "_THREADS_MAX", 4)
+    monkeypatch.setattr(background, "_SHARE", 2)
+    made = Outboxes()
+    yield made
+    made.close()
 
 
-def test_the_deliveries_of_a_sandbox_leave_half_of_the_threads_to_the_others(jobs: Callable[[int], Jobs]) -> None:
-    own = jobs(4)
+def test_the_deliveries_of_a_sandbox_leave_half_of_the_threads_to_the_others(outboxes: Outboxes) -> None:
     of_a = [f"a{number}" for number in range(20)]
-    own.submit(*of_a, "b0", "b1")
+    outboxes.a.add(*of_a)
+    outboxes.b.add("b0", "b1")
 
-    own.await_begun("a0", "a1", "b0", "b1")
-    own.end(*of_a)
-    wait_until(lambda: len(own.begun) == 22)
-    assert of_a == sorted((name for name in own.begun if name[0] == "a"), key=lambda name: int(name[1:]))
+    outboxes.await_begun("a0", "a1", "b0", "b1")
+    outboxes.a.end()
+    wait_until(lambda: len(outboxes.begun) == 22)
+    assert set(of_a) == {name for name in outboxes.begun if name[0] == "a"}
 
 
 def test_a_sandbox_without_a_delivery_in_flight_waits_for_no_other_however_many_hold_the_threads(
-    jobs: Callable[[int], Jobs],
+    outboxes: Outboxes,
 ) -> None:
-    own = jobs(4)
-    own.submit("a0", "a1", "b0", "b1", "a2", "c0", "d0")
-    own.await_begun("a0", "a1", "b0", "b1", "c0", "d0")
+    outboxes.a.add("a0", "a1")
+    outboxes.b.add("b0", "b1")
+    outboxes.c.add("c0", "c1")
+    outboxes.d.add("d0")
+    outboxes.await_begun("a0", "a1", "b0", "b1", "c0", "d0")
 
-    own.submit("c1")
-    own.end("c0")
+    outboxes.c.end("c0")
 
-    own.await_begun("a0", "a1", "b0", "b1", "c0", "d0", "c1")
-
-
-def test_sandboxes_take_turns_for_the_threads_that_become_free(jobs: Callable[[int], Jobs]) -> None:
-    own = jobs(3)
-    own.submit("a0", "b0", "c0", "a1", "a2", "b1", "c1")
-    own.await_begun("a0", "b0", "c0")
-
-    own.end("a0")
-    own.await_begun("a0", "b0", "c0", "a1")
-    own.end("b0")
-
-    own.await_begun("a0", "b0", "c0", "a1", "b1")
+    outboxes.await_begun("a0", "a1", "b0", "b1", "c0", "d0", "c1")
 
 
-def test_threads_beyond_the_number_end_with_their_jobs(jobs: Callable[[int], Jobs]) -> None:
-    own = jobs(2)
-    own.submit("a0", "b0", "c0", "d0")
-    own.await_begun("a0", "b0", "c0", "d0")
+def test_threads_end_with_what_their_sandbox_can_send(outboxes: Outboxes) -> None:
+    outboxes.a.add("a0", "a1", "a2")
+    outboxes.b.add("b0")
+    outboxes.a.end()
+    outboxes.b.end()
 
-    own.end("a0", "b0", "c0", "d0")
-
-    wait_until(lambda: len(own.workers._threads) == 2)
+    wait_until(lambda: len(outboxes.begun) == 4 and not outboxes.background._sending)
 
 
-def test_a_delivery_for_which_the_system_has_no_thread_is_sent_when_another_one_has_ended(
-    jobs: Callable[[int], Jobs], monkeypatch: pytest.MonkeyPatch
+def test_a_delivery_for_which_the_system_has_no_thread_stays_due(
+    outboxes: Outboxes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = jobs(4)
-    own.submit("a0")
-    own.await_begun("a0")
-
     def start(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
     with monkeypatch.context() as patch:
         patch.setattr("threading.Thread.start", start)
-        own.submit("b0")
-        own.end("a0")
-        own.await_begun("a0", "b0")
+        outboxes.a.add("a0")
+    outboxes.a.schedule()
+
+    outboxes.await_begun("a0")
 
 
 # Locks

@@ -243,14 +243,14 @@ def test_a_body_of_a_call_that_is_deferred_in_process_is_memory_of_its_sandbox(m
     mockserver.on("uploadMedia").delay("1h")
     hosted = mockserver._hosted
     hosted.usage.refresh(hosted.sandbox, hosted.checkpoints, 0)
-    before = hosted.memory_bytes
+    before = hosted.usage.memory_bytes
     url, files = f"{mockserver.base_url}/v1/messaging/media", {"files": ("a.txt", b"x" * LARGE)}
     with mockserver.requests_session() as session, pytest.raises(requests.exceptions.ReadTimeout):
         session.post(url, files=files, headers={"X-API-Key": mockserver.secret_key}, timeout=1)
     hosted.usage.is_called = True
     hosted.usage.refresh(hosted.sandbox, hosted.checkpoints, 1)
 
-    assert hosted.memory_bytes - before > LARGE
+    assert hosted.usage.memory_bytes - before > LARGE
 
 
 # Bodies that cannot be stored

@@ -16,7 +16,7 @@ from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.limits import Limiter, ServerLimits
-from mockserver.server.hosting.usage import MemoryEstimate
+from mockserver.server.hosting.usage import Usage
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
 
@@ -78,10 +78,12 @@ def test_a_sandbox_beyond_the_maximum_is_refused_with_who_holds_most_and_when_to
     assert (429, "MOCK_TOO_MANY_SANDBOXES", "sandboxes") == (status, body["code"], body["limit"])
     assert str(25 * 60) == headers["Retry-After"]
     assert "limit of 3 sandboxes (--max-sandboxes)" in body["message"]
-    assert "most is held by job:a (2 sandboxes, " in body["message"]
-    assert [("job:a", 2), ("os:linux", 2), ("job:b", 1)] == [
-        (row["label"], row["sandboxes"]) for row in body["holders"]
-    ]
+    assert "most is held by job:a (2 sandboxes), os:linux (2 sandboxes), job:b (1 sandbox)" in body["message"]
+    assert [
+        {"label": "job:a", "sandboxes": 2},
+        {"label": "os:linux", "sandboxes": 2},
+        {"label": "job:b", "sandboxes": 1},
+    ] == body["holders"]
     assert 3 == len(limited.open())
 
 
@@ -238,12 +240,12 @@ def test_calls_at_the_root_count_in_the_memory_of_the_default_sandbox() -> None:
     limited = Limited(memory=10**9)
     limited.sweep()
     default = limited.host.sandboxes[DEFAULT_ID]
-    before = default.memory_bytes
+    before = default.usage.memory_bytes
     limited.call("GET", "/v1/campaigns")
 
     limited.sweep()
 
-    assert before < default.memory_bytes
+    assert before < default.usage.memory_bytes
 
 
 def test_while_the_default_sandbox_takes_most_nothing_ends_for_memory() -> None:
@@ -255,8 +257,8 @@ def test_while_the_default_sandbox_takes_most_nothing_ends_for_memory() -> None:
 
     assert [made] == limited.open()
     status, _, body = limited.create()
-    assert (429, DEFAULT_ID) == (status, body["holders"][0]["label"])
-    assert "most is held by default (1 sandbox, 2.1 MB), no label (1 sandbox, 0.0 MB)" in body["message"]
+    assert (429, "memory", [{"label": None, "sandboxes": 1}]) == (status, body["limit"], body["holders"])
+    assert "most is held by no label (1 sandbox)" in body["message"]
 
 
 def test_a_sweep_waits_for_no_sandbox() -> None:
@@ -297,7 +299,7 @@ class TestMemory:
 
         host.refreshed()
 
-        assert bytes_each / 2 < hosted.memory_bytes < bytes_each * 3
+        assert bytes_each / 2 < hosted.usage.memory_bytes < bytes_each * 3
 
     def test_media_and_filters_and_the_journal_count_by_their_size(self, mockserver: Sandbox) -> None:
         hosted: HostedSandbox = mockserver._hosted
@@ -336,7 +338,7 @@ _TEXT = {"type": "text", "text": "x" * 10_000}
 def _estimate(hosted: HostedSandbox) -> int:
     hosted.usage.is_called = True
     hosted.usage.refresh(hosted.sandbox, hosted.checkpoints, 0)
-    return hosted.memory_bytes
+    return hosted.usage.memory_bytes
 
 
 def test_a_sandbox_that_was_not_called_is_not_estimated_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,7 +346,7 @@ def test_a_sandbox_that_was_not_called_is_not_estimated_again(monkeypatch: pytes
     hosted = host.create(SandboxConfig("demo"))
     host.refreshed()
     updates: list[object] = []
-    monkeypatch.setattr(MemoryEstimate, "update", lambda *arguments: updates.append(arguments))
+    monkeypatch.setattr(Usage, "_estimate", lambda *arguments: updates.append(arguments))
 
     host.refreshed()
     assert [] == updates

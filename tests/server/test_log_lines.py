@@ -212,7 +212,7 @@ def test_the_text_of_a_call_shows_its_trace_context_its_refusal_its_rule_and_a_r
     with pytest.raises(OSError):
         sandbox.call("GET", "/v1/message-templates")
 
-    texts = [as_text(line)[0] for line in logged.lines if line.kind == "call"]
+    texts = [as_text(line)[0] for line in logged.lines if line["kind"] == "call"]
     assert f"traceparent={TRACEPARENT}" in texts[0]
     assert "CAMPAIGN_NOT_FOUND" in texts[1]
     assert "rule=rule_1" in texts[2]

@@ -11,9 +11,9 @@ from prometheus_client.parser import text_string_to_metric_families
 from mockserver.server.control import webhooks
 from mockserver.server.control.metrics import Family, as_text
 from mockserver.server.front_controller import handle_request
+from mockserver.server.hosting.closed import Ended
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
-from mockserver.server.hosting.usage import Ended
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
 from tests.clients.operations import SESSIONS
@@ -93,7 +93,7 @@ def test_attempts_at_deliveries_are_counted_by_the_state_that_they_lead_to(host:
     call(host, "POST", SESSIONS, hosted, **{"content-type": "application/json"})
     session_id = next(iter(hosted.tenant.sessions))
     call(host, "POST", f"/_mock/sessions/{session_id}/expire", hosted)
-    hosted.advance(until_idle=True)
+    hosted.dispatch.advance(until_idle=True)
 
     counted = samples(host)
 

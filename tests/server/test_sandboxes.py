@@ -1,15 +1,19 @@
 """Many sandboxes on one host: isolated, reset, restored and closed."""
 
+import gc
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from weakref import ref
 
 import pytest
 import requests
 
 from mockserver import MockServer, Sandbox, create_app
 from mockserver._json import JSON
+from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
+from mockserver.wire.request import HttpRequest
 from tests.clients.operations import SESSIONS
 from tests.depth import at_depth
 from tests.harness.steps import python_calls
@@ -251,3 +255,18 @@ def test_a_setting_of_a_tenant_has_the_name_of_python_or_of_the_command(
     assert mockserver.admin.set_tenant(**settings)["developersEnabled"] is False
 
     assert "DEVELOPERS_DISABLED" == mockserver.call("GET", "/v1/campaigns").json()["code"]
+
+
+def test_a_closed_sandbox_is_freed_without_the_garbage_collector() -> None:
+    host = SandboxHost()
+    hosted = host.create(SandboxConfig(given={"chats": {"count": 3}}))
+    handle_request(host, HttpRequest("GET", f"/sandboxes/{hosted.id}/v1/campaigns", {}, b"", host.origin))
+    closed: list[ref[Any]] = [ref(hosted), ref(hosted.sandbox)]
+    gc.disable()
+    try:
+        host.close(hosted.id)
+        del hosted
+
+        assert [None, None] == [each() for each in closed]
+    finally:
+        gc.enable()

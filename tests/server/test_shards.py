@@ -13,7 +13,7 @@ from mockserver.core.instants import SECOND
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
-from mockserver.server.hosting.limits import Drain, Limiter, ServerLimits
+from mockserver.server.hosting.limits import Limiter, ServerLimits
 from mockserver.server.hosting.shard import Shard, read_shard
 from mockserver.wire.request import HttpRequest
 from tests.server.control_calls import response_to
@@ -163,8 +163,8 @@ class Draining:
         self.host = host_of(None)
         self.now, self.ends = 0, 0
         self.host.monotonic_us = lambda: self.now
-        self.drain = Drain(self.host, Limiter(self.host, ServerLimits()).admission, self._end)
-        self.host.admission = self.drain.admission
+        self.limiter = Limiter(self.host, ServerLimits(), self._end)
+        self.host.admission = self.limiter.admission
 
     def _end(self) -> None:
         self.ends += 1
@@ -173,18 +173,18 @@ class Draining:
 def test_a_server_that_drains_creates_no_sandbox_and_ends_with_the_last_one() -> None:
     draining = Draining()
     sandbox_id = created(draining.host)["sandboxId"]
-    draining.drain.check()
+    draining.limiter.end_drained()
     assert 0 == draining.ends
 
-    draining.drain.begin(None)
+    draining.limiter.drain(None)
     refused = asking(draining.host)("POST", "/_mock/sandboxes")
-    draining.drain.check()
+    draining.limiter.end_drained()
 
     assert (503, "MOCK_DRAINING") == (refused.status, refused.json()["code"])
     assert ("Retry-After", "1") in refused.headers
     assert 0 == draining.ends
     assert 204 == asking(draining.host)("DELETE", f"/_mock/sandboxes/{sandbox_id}").status
-    draining.drain.check()
+    draining.limiter.end_drained()
     assert 1 == draining.ends
 
 
@@ -192,11 +192,11 @@ def test_a_server_that_drains_ends_when_its_time_is_over() -> None:
     draining = Draining()
     created(draining.host)
 
-    draining.drain.begin(10 * SECOND)
+    draining.limiter.drain(10 * SECOND)
     draining.now = 10 * SECOND - 1
-    draining.drain.check()
+    draining.limiter.end_drained()
     assert 0 == draining.ends
     draining.now += 1
-    draining.drain.check()
+    draining.limiter.end_drained()
 
     assert 1 == draining.ends

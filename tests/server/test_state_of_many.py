@@ -13,7 +13,7 @@ from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.server.control import sandboxes, views
 from mockserver.server.control.views import STATE_CHATS
-from mockserver.server.hosting.snapshot import HostedSnapshot
+from mockserver.server.hosting.host import HostedSnapshot
 from mockserver.wire import formats
 
 MANY = STATE_CHATS + 5

@@ -259,14 +259,11 @@ def test_a_reader_waits_a_tenth_of_a_second_after_each_batch(monkeypatch: pytest
     class Busy:
         """A sandbox in which something happens all the time."""
 
-        def add_listener(self, listener: Callable[[], None]) -> None:
-            self.notify = listener
-
-        def remove_listener(self, listener: Callable[[], None]) -> None:
-            """It stops with its reader."""
+        def __init__(self) -> None:
+            self.listeners: list[Callable[[], None]] = []
 
     async def read() -> str | None:
-        busy.notify()
+        busy.listeners[0]()
         return "data: 1\n\n" if len(waits) < 5 else None
 
     async def all_pieces() -> list[bytes]:

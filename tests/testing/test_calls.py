@@ -339,4 +339,4 @@ def test_a_wait_looks_again_after_each_call_of_another_thread(sandbox: Sandbox) 
 def test_a_finished_wait_leaves_no_listener(sandbox: Sandbox) -> None:
     missed(lambda: sandbox.wait_for("createCampaign", timeout=0.01))
 
-    assert () == sandbox._hosted.listeners
+    assert [] == sandbox._hosted.listeners

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mockserver._commands import command_line
-from mockserver.contract.choices import CHOICES
+from mockserver.contract.choices import CHOICES, DEFAULTS
 from mockserver.server.hosting.tracked_choices import TrackedChoices
 from mockserver.testing.sweep import cases, options, others
 from tests.testing.conftest import PLUGIN, Suite
@@ -668,12 +668,13 @@ def test_selecting_one_option_runs_it_alone(suite: Suite) -> None:
 
 
 def test_tracked_choices_and_their_copies_record_reads() -> None:
-    choices = TrackedChoices()
+    read: list[tuple[str, object]] = []
+    choices = TrackedChoices(DEFAULTS, lambda *each: read.append(each))
     copied = choices.copy()
 
     assert "catalog" == choices["dual-status"]
     assert "rest" == copied["success-status"]
-    assert {"dual-status", "success-status"} == choices.read == copied.read
+    assert [("dual-status", "catalog"), ("success-status", "rest")] == read
 
 
 def test_the_options_of_a_choice_are_all_there_the_default_first() -> None:

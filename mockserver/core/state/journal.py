@@ -215,11 +215,6 @@ class Journal:
             self._chosen = choices, {id: option for id, option in choices.items() if option != DEFAULTS[id]}
         return self._chosen[1]
 
-    def replace_choices(self, former: Mapping[str, object], current: Mapping[str, object]) -> None:
-        """Take choices in force that equal the former ones; what was computed for those applies to them."""
-        if self._chosen[0] is former:
-            self._chosen = current, self._chosen[1]
-
     def add_exchange(self, exchange: JournalEntry) -> None:
         """Add an exchange; the oldest entries make room for it."""
         self.last_exchange = exchange.n

@@ -13,7 +13,7 @@ provides.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from heapq import heappush
 from itertools import islice
@@ -36,7 +36,7 @@ from mockserver.core.state.outbox import Outbox
 from mockserver.core.state.records import Event, PageVisit
 from mockserver.core.state.rule_set import RuleSet
 from mockserver.core.state.rules import AppliedFault
-from mockserver.core.state.tenant import TABLES, Tenant
+from mockserver.core.state.tenant import Tenant
 
 _TOO_MANY = 429
 
@@ -138,9 +138,6 @@ class Checkpoint(NamedTuple):
 
     def __repr__(self) -> str:  # its keys are whole
         return f"Checkpoint(tenants={list(self.tenants)}, exchanges={self.journal.last_exchange})"
-
-
-Discarded = tuple[Collection[object], ...]  # tables of a state that was replaced, to which no code writes
 
 
 class SandboxState:
@@ -353,29 +350,19 @@ class SandboxState:
         copy.tokens = self.tokens
         return copy
 
-    def restore(self, checkpoint: Checkpoint) -> Discarded:
+    def restore(self, checkpoint: Checkpoint) -> None:
         """
-        Restore the state of a checkpoint and return the records that followed it, which only the caller still holds.
+        Restore the state of a checkpoint.
 
         A frozen clock is restored with the rest; a following clock only gets its lead back, since the process's time
         has passed.
         """
-        discarded = self._tables()
         self.load(checkpoint)
         if not self.clock.frozen:
             self.clock = self.clock._replace(now=max(self.clock.now, self.process_now() + self.clock.lead))
         self.rate_budgets = {}
         self.cached_previews = {}
         self.begin_epoch()
-        return discarded
-
-    def _tables(self) -> Discarded:
-        """Return the tables that calls make longer; not chats that a checkpoint shares, as they outlive this state."""
-        journal, tenants = self.journal, self.tenants.values()
-        own = [getattr(tenant, table) for tenant in tenants for table in TABLES if table != "chats"]
-        own += [tenant.chats.rows for tenant in tenants if not tenant.chats.is_shared]
-        own += [journal.exchanges, journal.transitions, journal.commands, self.events, self.timers, self.visits]
-        return (*own, self.outbox.deliveries)
 
     def begin_epoch(self) -> None:
         """Begin a new epoch: waits and attempts of the older one are cancelled, and their results discarded."""

@@ -102,11 +102,6 @@ class Chats:
         """Return all chats, without those that are added later."""
         return _FirstRows(self.rows)
 
-    @property
-    def is_shared(self) -> bool:
-        """Return True if a copy may have the same rows."""
-        return self._shared
-
     def __contains__(self, chat_id: object) -> bool:
         return chat_id in self._index
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
 from mockserver.contract.lifecycles import DELIVERY, EVENTS, LIFECYCLES
 from mockserver.contract.openapi.parts import ref
+from mockserver.core.state import records
 from mockserver.judge.coverage.dimensions import DIMENSIONS
 from mockserver.report.run.check import KINDS
 from mockserver.server.control.openapi.shapes import OBJECT, Schema, array, either, obj, one_of
@@ -48,7 +49,6 @@ class Problem(TypedDict):
 class Holder(TypedDict):
     label: str | None
     sandboxes: Count
-    memoryBytes: Count
 
 
 class ControlError(TypedDict):
@@ -195,12 +195,26 @@ class TenantSettings(TypedDict):
     publicKey: Masked
 
 
-# The state; the records of a tenant are described by their own classes (`openapi/answers.py`)
+# The state
 
 
 class TenantState(TenantSettings):
+    """The state of a tenant; the fields and types of its records' classes describe the rows of its tables."""
+
     country: str
     chatCount: Count
+    funnels: list[records.Funnel]
+    entrypoints: list[records.Entrypoint]
+    templates: list[records.Template]
+    chats: list[records.Chat]
+    messages: list[records.Message]
+    forms: list[records.Form]
+    webhooks: list[records.Webhook]
+    campaigns: list[records.Campaign]
+    executions: list[records.Execution]
+    sessions: list[records.Session]
+    walks: list[records.HostedFlow]
+    media: list[records.Media]
 
 
 class Attempt(TypedDict):

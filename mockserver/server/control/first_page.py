@@ -7,48 +7,48 @@ ones; of the events those that an endpoint does not take.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from mockserver._json import JSON, View
 from mockserver.contract.endpoints import is_creation_of
 from mockserver.core import ledger
-from mockserver.core.instants import format_exact
 from mockserver.core.operations.sending import counts
 from mockserver.core.redaction import Redactor
 from mockserver.core.run import Run
-from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.judge.client.judge import judge
 from mockserver.report.problem import Problem, with_texts
 from mockserver.report.run.history import folded, rows_of
 from mockserver.report.run.problems import problems, readings, verdict
-from mockserver.report.run.snapshot import SandboxSnapshot, read_snapshot
-from mockserver.server.control import views
-from mockserver.server.control.page_parts import brief_exchange
+from mockserver.server.control import reports, views
 from mockserver.server.dashboard.plane import FirstPage
-from mockserver.server.hosting.snapshot import HostedSnapshot
-from mockserver.trace.of_sandbox import trace_of
+from mockserver.server.hosting.host import HostedSnapshot
 from mockserver.wire.response import redactor
 
 _NEWEST: Final = 100  # calls, and changes, that are read whatever they show
 _WHOLE_BYTES, _LAST_BYTES = 2_000, 20_000  # of an answer that is read in full, and of the latest one
 _ROWS: Final = 25  # of what happened last, once equal ones are folded
-_ALIKE: Final = 200  # refused calls of one operation with one result that are read in full
 _COUNTED: Final = ("campaigns", "sessions", "templates", "entrypoints", "media", "webhooks")
-_BY_ITSELF: Final = frozenset(("exchange", "timer", "event", "attempt"))  # causes of changes that need no look
 _NOT_TAKEN: Final = ("waiting", "abandoned")
 _NAMED: Final = ("campaigns", "templates", "entrypoints", "media")
+_BY_ITSELF: Final = frozenset(("exchange", "timer", "event", "attempt"))  # causes of changes that need no look
 
 
 def read_first_page(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> FirstPage:
     """Return what the first page shows; `history` is the answer of readHistory."""
     state = snapshot.state
-    state.choices = dict(state.choices)  # a copy: a report of a choice does not count as a use of it
     hide, history = redactor(state), args["history"]
     journal = _journal(state, hide)
-    seen = _snapshot(snapshot, history, journal)
+    seen = reports.report_snapshot(
+        snapshot,
+        snapshot.hosted.base_url,
+        readJournal=journal,
+        readHistory=history,
+        readState=_state(state),
+        readEvents=_events(state),
+        readLedger=_ledger(state),
+    )
     found = [*problems(seen, None), *_failed_sends(state)]
     latest = replace(
         seen,
@@ -74,27 +74,6 @@ def _dropped(state: SandboxState) -> int:
     return state.journal.last_exchange - len(state.journal.exchanges)
 
 
-def _snapshot(snapshot: HostedSnapshot, history: View, journal: View) -> SandboxSnapshot:
-    state = snapshot.state
-    readers: Mapping[str, Callable[[], Any]] = {
-        "readJournal": lambda: journal,
-        "readState": lambda: _state(state),
-        "readHistory": lambda: history,
-        "readConduct": lambda: _conduct(state),
-        "readEvents": lambda: _events(state),
-        "readLedger": lambda: _ledger(state),
-        "listRules": lambda: {"rules": views.rules(state)},
-    }
-    return read_snapshot(
-        lambda command: readers[command](),
-        id=snapshot.id,
-        address=snapshot.base_url,
-        settings={},
-        sources={},
-        is_python=False,
-    )
-
-
 def _journal(state: SandboxState, hide: Redactor) -> View:
     """Return the calls and the changes that are read."""
     exchanges = list(_exchanges(state, hide))
@@ -112,31 +91,16 @@ def _exchanges(state: SandboxState, hide: Redactor) -> Iterator[Any]:
     """
     Yield the calls that failed or that a rule changed, and the newest, oldest first.
 
-    The older ones that were not refused, and those with a long answer, are without headers and bodies. Of many that were refused alike, the later ones have those
-    of the one before them.
+    The older ones that were not refused, and those with a long answer, are without headers and bodies.
     """
-    alike: dict[object, list[Any]] = {}
-    oldest = state.journal.last_exchange - _NEWEST
+    newest = state.journal.last_exchange
     for entry in state.journal.exchanges:
-        if entry.status is None or entry.status < 400:
-            most_bytes = _LAST_BYTES if entry.n == state.journal.last_exchange else _WHOLE_BYTES
-            if entry.n > oldest and len(entry.answer) <= most_bytes:
-                yield views.exchange(entry, hide)
-            elif entry.n > oldest or entry.fault is not None or entry.status is None:
-                yield brief_exchange(entry, hide)
-            continue
-        former = alike.setdefault(_result(entry), [])
-        if len(former) < _ALIKE:
-            former.append(views.exchange(entry, hide))
-            yield former[-1]
-        else:
-            request = {**former[-1]["request"], "path": hide.text(entry.call.path)}
-            yield {**former[-1], "n": entry.n, "at": format_exact(entry.at), "request": request}
-
-
-def _result(entry: JournalEntry) -> object:
-    code = entry.error.code if entry.error is not None else None
-    return entry.operation, entry.status, code, entry.fault.rule if entry.fault is not None else None
+        is_recent, is_refused = entry.n > newest - _NEWEST, entry.status is not None and entry.status >= 400
+        most_bytes = _LAST_BYTES if entry.n == newest else _WHOLE_BYTES
+        if is_refused or (is_recent and len(entry.answer) <= most_bytes):
+            yield views.exchange(entry, hide)
+        elif is_recent or entry.fault is not None or entry.status is None:
+            yield views.exchange(entry, hide, is_brief=True)
 
 
 def _state(state: SandboxState) -> JSON:
@@ -169,11 +133,6 @@ def _events(state: SandboxState) -> View:
     deliveries = state.outbox.deliveries.values()
     ids = {row.event.id for row in deliveries if len(row.attempts) > 1 or row.status in _NOT_TAKEN}
     return views.events(state, ids) if ids else {"events": []}
-
-
-def _conduct(state: SandboxState) -> JSON:
-    found = judge(trace_of(Run.of(state))).findings
-    return {"findings": [finding._asdict() for finding in found], "notAssessed": []}
 
 
 def _ledger(state: SandboxState) -> JSON:

@@ -24,7 +24,7 @@ from mockserver.core.state.outbox import Attempt, Delivery
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.control import answers
 from mockserver.server.control.replay_document import without_keys
-from mockserver.server.hosting.snapshot import HostedSnapshot
+from mockserver.server.hosting.host import HostedSnapshot
 from mockserver.server.http1.reason_phrases import reason_phrase
 from mockserver.version import VERSION
 from mockserver.wire.response import explanation, redactor
@@ -39,7 +39,7 @@ def document(snapshot: HostedSnapshot) -> answers.Har:
     hide = redactor(sandbox)
     as_sent = sorted(sandbox.journal.exchanges, key=lambda entry: entry.place_as_sent)
     timed = [
-        (entry.sent_at, 0, place, _exchange(sandbox, hide, entry, snapshot.base_url))
+        (entry.sent_at, 0, place, _exchange(sandbox, hide, entry, snapshot.hosted.base_url))
         for place, entry in enumerate(as_sent)
     ]
     deliveries = sandbox.outbox.deliveries.values()

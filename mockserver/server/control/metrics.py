@@ -42,59 +42,26 @@ def families(host: SandboxHost) -> list[Family]:
     calls: Counter[tuple[str, ...]] = Counter()
     for (operation, status), count in totals.calls.items():
         calls[operation or "none", "none" if status is None else str(status)] += count
-    deliveries: dict[tuple[str, ...], float] = {
-        (outcome,): float(count) for outcome, count in totals.deliveries.items()
-    }
+    outcomes: dict[tuple[str, ...], float] = {(outcome,): float(count) for outcome, count in totals.deliveries.items()}
     ended: dict[tuple[str, ...], float] = {(limit,): float(host.closed.ended_counts[limit]) for limit in _LIMITS}
     journals = sum(hosted.sandbox.journal.size_bytes for hosted in sandboxes)
-    memory = sum(hosted.memory_bytes for hosted in sandboxes)
     return [
-        Family(
-            name="mockserver_sandboxes", kind="gauge", help="Open sandboxes.", labels=(), samples={(): len(sandboxes)}
-        ),
-        Family(
-            name="mockserver_evictions",
-            kind="counter",
-            help="Sandboxes that a limit has ended.",
-            labels=("limit",),
-            samples=ended,
-        ),
-        Family(
-            name="mockserver_calls",
-            kind="counter",
-            help="Calls of the API.",
-            labels=("operation", "status"),
-            samples=calls,
-        ),
-        Family(
-            name="mockserver_deliveries",
-            kind="counter",
-            help="Attempts to deliver an event.",
-            labels=("outcome",),
-            samples=deliveries,
-        ),
-        Family(
-            name="mockserver_journal_bytes",
-            kind="gauge",
-            help="Estimated size of the journals.",
-            labels=(),
-            samples={(): journals},
-        ),
-        Family(
-            name="mockserver_memory_bytes",
-            kind="gauge",
-            help="Estimated size of the sandboxes.",
-            labels=(),
-            samples={(): memory},
-        ),
-        Family(
-            name="mockserver_loop_lag_seconds",
-            kind="gauge",
-            help="Longest delay of the event loop in the last minute.",
-            labels=(),
-            samples={(): host.loop_lag_seconds()},
-        ),
+        _gauge("sandboxes", "Open sandboxes.", len(sandboxes)),
+        _counter("evictions", "Sandboxes that a limit has ended.", ("limit",), ended),
+        _counter("calls", "Calls of the API.", ("operation", "status"), calls),
+        _counter("deliveries", "Attempts to deliver an event.", ("outcome",), outcomes),
+        _gauge("journal_bytes", "Estimated size of the journals.", journals),
+        _gauge("memory_bytes", "Estimated size of the sandboxes.", host.memory_bytes()),
+        _gauge("loop_lag_seconds", "Longest delay of the event loop in the last minute.", host.loop_lag_seconds()),
     ]
+
+
+def _gauge(name: str, help: str, value: float) -> Family:
+    return Family(name=f"mockserver_{name}", kind="gauge", help=help, labels=(), samples={(): value})
+
+
+def _counter(name: str, help: str, labels: tuple[str, ...], samples: Mapping[tuple[str, ...], float]) -> Family:
+    return Family(name=f"mockserver_{name}", kind="counter", help=help, labels=labels, samples=samples)
 
 
 def read_metrics(addressed: AddressedHost, args: Mapping[str, Any]) -> str:

@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from mockserver.core.redaction import Redactor
 from mockserver.server.control import access, page_parts, routes, sandboxes
-from mockserver.server.control.commands import CommandId
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 from mockserver.wire.request import SANDBOXES, HttpRequest
 
 if TYPE_CHECKING:
     from mockserver.server.dashboard.plane import FirstPage
-
-_HOST_COMMANDS = ("listSandboxes", "readHealth")
-_IDS = frozenset(get_args(CommandId))
 
 
 @dataclass(frozen=True)
@@ -90,17 +86,17 @@ class PageAccess:
         Raises:
             ControlError: the command is refused.
         """
-        assert command in _IDS
-        if command in _HOST_COMMANDS:
+        route = routes.COMMANDS[command]
+        if route.target == "host":
             access.check_command(self.host, self.hosted, self.request, command, {}, is_page=True)
             routes.check_own_port(self.hosted, command)
             own = self.hosted.prefix if self.hosted is not None else ""
             of_shard = f"{SANDBOXES}{self.host.shard.name}" if self.host.shard is not None else ""
             origin = self.request.base_url.removesuffix(own).removesuffix(of_shard)
             addressed = sandboxes.AddressedHost(self.host, origin)
-            answer: Mapping[str, Any] = routes.COMMANDS[command].handler(addressed, arguments)
+            answer: Mapping[str, Any] = route.handler(addressed, arguments)
             return answer
-        result: Any = routes.run_command(self._own(), command, arguments)  # type: ignore[arg-type]  # a CommandId, as above
+        result: Any = routes.run_command(self._own(), route.id, arguments)
         return {"text": result} if isinstance(result, str) else result
 
     @cached_property

@@ -6,34 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver._json import JSON
-from mockserver.contract.text import json_value
-from mockserver.core.instants import Duration, format_exact
-from mockserver.core.redaction import Redactor
+from mockserver.core.instants import Duration
 from mockserver.core.run import Run
-from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.control import views
-from mockserver.server.hosting.snapshot import HostedSnapshot
-from mockserver.wire.response import explanation, redactor
+from mockserver.server.hosting.host import HostedSnapshot
+from mockserver.wire.response import redactor
 
 _NAMED = ("campaign", "template", "entrypoint", "media")
-
-
-def brief_exchange(entry: JournalEntry, hide: Redactor) -> JSON:
-    """Return an exchange as the journal shows it, without headers, and with the body of a refusal's answer alone."""
-    status = None if entry.is_held else entry.status
-    call = {"method": entry.call.method, "path": entry.call.path, "query": dict(entry.call.query)}
-    request = {**hide.value(call), "headers": {}, "body": None}
-    return {
-        "n": entry.n,
-        "at": format_exact(entry.at),
-        "operation": entry.operation,
-        "request": request,
-        "response": {"status": status, "body": hide.value(json_value(entry.answer)) if (status or 0) >= 400 else None},
-        "applied": entry.applied,
-        "fault": {"rule": entry.fault.rule, "effects": hide.value(entry.fault.effects)} if entry.fault else None,
-        "reason": explanation(entry.error, hide) if entry.error else None,
-    }
 
 
 def read_call(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> JSON | None:

@@ -32,76 +32,73 @@ def owned(hosted: HostedSandbox, kind: str, record_id: str) -> tuple[Tenant, Any
     return match
 
 
-def _refuse_illegal(kind: Kind, record: Any, trigger: str) -> None:
+def _forced(hosted: HostedSandbox, kind: Kind, record_id: str, trigger: str, cause: str = "") -> tuple[Scope, Any]:
+    """Return a record that the trigger may move, with the scope of a command that does; `cause` is by default the trigger."""
+    tenant, record = owned(hosted, kind, record_id)
     if not can_transition(kind, record, trigger):
         sources = " or ".join(LIFECYCLES[kind].sources(trigger))
         raise ControlError(
             "MOCK_ILLEGAL_MOVE",
             f"{trigger}: got the {kind} {record.id} in the state {record.status}; expected {sources}; nothing was changed",
         )
+    return Scope(hosted.sandbox, tenant, {"forced": cause or trigger}), record
+
+
+def _view(hosted: HostedSandbox) -> formats.SerializationContext:
+    sandbox = hosted.sandbox
+    return formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, hosted.base_url)
 
 
 def _session(hosted: HostedSandbox, tenant: Tenant, session_id: str) -> JSON:
-    sandbox = hosted.sandbox
-    view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, hosted.base_url)
-    return serializers.session_read(view, connections.with_entrypoint(tenant, tenant.sessions[session_id]))
+    return serializers.session_read(_view(hosted), connections.with_entrypoint(tenant, tenant.sessions[session_id]))
 
 
 def complete_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAnswer:
     """Let the end user finish the flow, with this number or an unused one."""
-    sandbox = hosted.sandbox
-    tenant, session = owned(hosted, "session", args["sessionId"])
-    _refuse_illegal("session", session, "complete")
-    received = args.get("phone")
-    phone = (
-        phone_numbers.normalize_phone(received, tenant.country)
-        if received is not None
-        else connections.unused_phone(sandbox)
-    )
+    scope, session = _forced(hosted, "session", args["sessionId"], "complete")
+    tenant, received = scope.tenant, args.get("phone")
+    if received is None:
+        phone: str | None = connections.unused_phone(hosted.sandbox)
+    else:
+        phone = phone_numbers.normalize_phone(received, tenant.country)
     if phone is None:
         reason = f"phone: got {received!r}; expected {phone_numbers.expected(tenant.country)}"
         raise ControlError("MOCK_BAD_PHONE", reason)
-    connections.complete(
-        Scope(sandbox, tenant, {"forced": "complete"}), session, phone, args.get("name") or tenant.name
-    )
+    connections.complete(scope, session, phone, args.get("name") or tenant.name)
     return _session(hosted, tenant, session.id)
 
 
 def fail_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAnswer:
     """Let the connection fail for a documented reason."""
-    tenant, session = owned(hosted, "session", args["sessionId"])
+    owned(hosted, "session", args["sessionId"])
     if args["reason"] not in FAILURE_REASONS:
         hint = closest_match_hint(args["reason"], FAILURE_REASONS)
         raise ControlError(
             "MOCK_BAD_REASON",
             f"reason: got {args['reason']!r}; expected {', '.join(FAILURE_REASONS)}{hint}",
         )
-    _refuse_illegal("session", session, "fail")
-    connections.fail(Scope(hosted.sandbox, tenant, {"forced": "fail"}), session, args["reason"])
-    return _session(hosted, tenant, session.id)
+    scope, session = _forced(hosted, "session", args["sessionId"], "fail")
+    connections.fail(scope, session, args["reason"])
+    return _session(hosted, scope.tenant, session.id)
 
 
 def cancel_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAnswer:
     """Let the end user cancel the flow on the hosted page."""
-    tenant, session = owned(hosted, "session", args["sessionId"])
-    _refuse_illegal("session", session, "fail")
-    connections.cancel(Scope(hosted.sandbox, tenant, {"forced": "cancel"}), session)
-    return _session(hosted, tenant, session.id)
+    scope, session = _forced(hosted, "session", args["sessionId"], "fail", "cancel")
+    connections.cancel(scope, session)
+    return _session(hosted, scope.tenant, session.id)
 
 
 def expire_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionAnswer:
     """Let the session expire now, also before its deadline."""
-    tenant, session = owned(hosted, "session", args["sessionId"])
-    _refuse_illegal("session", session, "expire")
-    connections.expire(Scope(hosted.sandbox, tenant, {"forced": "expire"}), session)
-    return _session(hosted, tenant, session.id)
+    scope, session = _forced(hosted, "session", args["sessionId"], "expire")
+    connections.expire(scope, session)
+    return _session(hosted, scope.tenant, session.id)
 
 
 def fail_campaign(hosted: HostedSandbox, args: Arguments) -> answers.CampaignAnswer:
     """Let a running campaign fail with an unrecoverable error."""
-    sandbox = hosted.sandbox
-    tenant, campaign = owned(hosted, "campaign", args["id"])
-    _refuse_illegal("campaign", campaign, "fail")
-    campaigns.fail(Scope(sandbox, tenant, {"forced": "fail"}), campaign)
-    view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, hosted.base_url)
-    return serializers.campaign_detail(view, campaigns.detail(tenant, tenant.campaigns[campaign.id]))
+    scope, campaign = _forced(hosted, "campaign", args["id"], "fail")
+    campaigns.fail(scope, campaign)
+    tenant = scope.tenant
+    return serializers.campaign_detail(_view(hosted), campaigns.detail(tenant, tenant.campaigns[campaign.id]))

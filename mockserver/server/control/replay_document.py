@@ -31,8 +31,7 @@ from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import to_plain
 from mockserver.server.hosting.command_log import recorded_response, strict_json, without_addresses, without_secrets
 from mockserver.server.hosting.config import config_document
-from mockserver.server.hosting.host import IN_PROCESS_ORIGIN
-from mockserver.server.hosting.snapshot import HostedSnapshot
+from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSnapshot
 from mockserver.version import SCENARIO_VERSION
 
 _HOSTED_PAGE = "/connect/"
@@ -56,8 +55,8 @@ _OMITTED = frozenset(
 
 def document(snapshot: HostedSnapshot, name: str = "replay") -> JSON:
     """Return the scenario document that repeats the sandbox's run, with `calls`."""
-    state, initial = snapshot.state, snapshot.initial
-    scenario, extra_seed_data = to_plain(config_document(snapshot.config)), snapshot.config.given
+    state, initial = snapshot.state, snapshot.hosted.initial_checkpoint
+    scenario, extra_seed_data = to_plain(config_document(snapshot.hosted.config)), snapshot.hosted.config.given
     hide = Redactor(state.secrets(), is_distinct=True)
     seed_data, first = scenario.get("given"), []
     if "given" not in scenario:
@@ -116,7 +115,7 @@ def _omitted(journal: Journal) -> AbstractSet[str]:
 def _addresses(snapshot: HostedSnapshot) -> tuple[str, ...]:
     """Return the addresses at which clients have reached the sandbox or may have."""
     of_sessions = [session.base_url for _, session in snapshot.state.records("session")]
-    return tuple(dict.fromkeys((snapshot.base_url, IN_PROCESS_ORIGIN + snapshot.prefix, *of_sessions)))
+    return tuple(dict.fromkeys((snapshot.hosted.base_url, IN_PROCESS_ORIGIN + snapshot.hosted.prefix, *of_sessions)))
 
 
 def _entries(sandbox: SandboxState, hidden: _Hidden, was_frozen: bool) -> Iterator[JSON]:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from mockserver._json import JSON
+from mockserver._json import JSON, View
 from mockserver.contract.text import brief, camel_case, printable
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND, Duration, Instant, format_exact
@@ -22,15 +23,15 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.documents import to_plain
 from mockserver.server.control import views
 from mockserver.server.errors import ControlError
-from mockserver.server.hosting.failed_runs import FailureFolder
-from mockserver.server.hosting.host import HostedSandbox
-from mockserver.server.hosting.snapshot import HostedSnapshot
+from mockserver.server.hosting.failed_runs import FailureFolder, KeptFiles
+from mockserver.server.hosting.host import HostedSandbox, HostedSnapshot
 from mockserver.version import REPORT_VERSION
 from mockserver.wire.response import redactor
 
 if TYPE_CHECKING:
     from mockserver.judge.client.judge import ConductResult
     from mockserver.report.run.snapshot import SandboxSnapshot
+    from mockserver.report.run.text import Report as ReportText
     from mockserver.server.control import answers
 
 Arguments = Mapping[str, Any]
@@ -41,34 +42,25 @@ NAME_MAX_CHARS = 200  # of a scenario document's name
 def read_ledger(snapshot: HostedSnapshot, args: Arguments) -> answers.Ledger:
     """Return the side effects of the calls so far."""
     effects, hide = ledger.read(Run.of(snapshot.state)), redactor(snapshot.state)
-    values: dict[str, Any] = {}  # by execution: all its sends have the same ones
-    return cast(
-        "answers.Ledger",
-        {camel_case(name): [_row(row, hide, values) for row in rows] for name, rows in effects._asdict().items()},
-    )
+    rows_by_kind = {camel_case(name): [_row(row, hide) for row in rows] for name, rows in effects._asdict().items()}
+    return cast("answers.Ledger", rows_by_kind)
 
 
-def _row(row: Mapping[str, Any], hide: Redactor, values: dict[str, Any]) -> JSON:
+def _row(row: Mapping[str, Any], hide: Redactor) -> JSON:
     """Return a row with keys redacted: names and values may contain them, since a client sent them."""
     view = dict(row)
     if "at" in row:
         view["at"] = format_exact(row["at"])
-    if "name" in row:
-        view["name"] = hide.text(row["name"])
-    if "values" in row:
-        execution_id = row["executionId"]
-        if execution_id not in values:
-            values[execution_id] = hide.value(row["values"])
-        view["values"] = dict(values[execution_id])
+    for member in ("name", "values"):
+        if member in row:
+            view[member] = hide.value(row[member])
     return view
 
 
 def read_conduct(snapshot: HostedSnapshot, args: Arguments) -> answers.ConductReport:
     """Return the findings on the client's conduct so far, keys in their messages redacted."""
     state = snapshot.state
-    state.choices = dict(state.choices)  # a copy: a rule that reads a choice does not count as a use of it
     report, hide = _judged(state), redactor(state)
-    reasons = {why: hide.text(why) for why in {rule.why for rule in report.not_assessed}}  # many rules share one
     return {
         "findings": [
             {
@@ -80,7 +72,7 @@ def read_conduct(snapshot: HostedSnapshot, args: Arguments) -> answers.ConductRe
             }
             for finding in report.findings
         ],
-        "notAssessed": [{"rule": rule.rule, "why": reasons[rule.why]} for rule in report.not_assessed],
+        "notAssessed": [{"rule": rule.rule, "why": hide.text(rule.why)} for rule in report.not_assessed],
     }
 
 
@@ -126,7 +118,7 @@ def read_history(snapshot: HostedSnapshot, args: Arguments) -> answers.History:
         "due": views.due(state),
         "failing": views.failing(state),
         "coming": views.coming(state, views.COMING),
-        "unmoved": _unmoved(Run.of(state), snapshot.runtime.monotonic_us()),
+        "unmoved": _unmoved(Run.of(state), snapshot.hosted.sandbox.runtime.monotonic_us()),
         "apart": _apart(Run.of(state), state.process_now()),
     }
 
@@ -199,64 +191,67 @@ def read_tracked_choices(hosted: HostedSandbox, args: Arguments) -> answers.Trac
 
 def read_report(snapshot: HostedSnapshot, args: Arguments, base_url: str | None = None) -> answers.Report:
     """Return the first lines, the last refused or faulted call, and the whole report as text."""
-    return _report(snapshot, args, base_url or snapshot.base_url, None)
+    return _report(snapshot, args, base_url or snapshot.hosted.base_url, None)
 
 
 def keep_report(snapshot: HostedSnapshot, args: Arguments, base_url: str | None = None) -> answers.Report:
     """Keep the files of a failed test, if the server has a folder for them, and return its report."""
-    return _report(snapshot, args, base_url or snapshot.base_url, snapshot.failures)
+    return _report(snapshot, args, base_url or snapshot.hosted.base_url, snapshot.hosted.host.failures)
 
 
 def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: FailureFolder | None) -> answers.Report:
+    """Return the report of a test; with a folder its files are kept there, and its lines name them."""
     from mockserver.report.run import text  # late: a suite without a failure needs no report
     from mockserver.report.run.causes.refused import last_failed_call
     from mockserver.report.run.failure import in_words
-    from mockserver.server.control import har, replay_document
 
-    hide, name, words = redactor(snapshot.state), args.get("name", ""), args.get("failure", "")
+    name, words = args.get("name", ""), args.get("failure", "")
     if folder is not None:
-        name, words = folder.failure_of(snapshot.id, name, words)
-    words = hide.text(words)
-    seen = _report_snapshot(snapshot, address)
-    failure = in_words(words) if words.strip() else None
-    report = text.report(seen, failure)
-    call = last_failed_call(seen)
-    summary, sections = report.summary, report.sections
-    shown: Any = call and {key: getattr(call, key) for key in ("n", "operation", "status", "code", "reason", "fault")}
-    kept = None
+        name, words = folder.failure_of(snapshot.hosted.id, name, words)
+    words = redactor(snapshot.state).text(words)
+    seen = report_snapshot(snapshot, address)
+    report = text.report(seen, in_words(words) if words.strip() else None)
+    call, kept = last_failed_call(seen), None
     if folder is None:
         lines = _lines_while_open(address, call.n if call else None, bool(seen.exchanges or seen.steps))
-        if words.strip() and snapshot.failures is None:
+        if words.strip() and snapshot.hosted.host.failures is None:
             lines.append("to keep files of it after that: start the server with --failures-dir FOLDER")
     else:
-        from mockserver.report.trace_page import TracedRun  # late: it renders a page, which few servers do
-
-        name = hide.text(name) if name.strip() else snapshot.id
-        summary, sections = (
-            [_without_address(line, address, snapshot.prefix) for line in part] for part in (summary, sections)
-        )
-        run = TracedRun(
-            name=name,
-            is_failed=True,
-            snapshot=seen,
-            report=text.Report(problems=report.problems, summary=summary, sections=sections),
-            document=replay_document.document(snapshot, name[:NAME_MAX_CHARS]),
-            secrets=snapshot.state.secrets(),
-            base_url=address,
-            failure=words,
-        )
-        kept = folder.keep(run, har.document(snapshot))
+        report = _without_address(report, address, snapshot.hosted.prefix)
+        kept = _keep(snapshot, folder, name, words, seen, report)
         lines = [*kept.lines]
-    whole = "\n".join([*summary, *sections, *lines])
+    whole = "\n".join([*report.summary, *report.sections, *lines])
+    shown: Any = call and {key: getattr(call, key) for key in ("n", "operation", "status", "code", "reason", "fault")}
     return {
         "version": REPORT_VERSION,
-        "sandboxId": snapshot.id,
+        "sandboxId": snapshot.hosted.id,
         "failure": words or None,
-        "summary": [printable(line) for line in summary],
+        "summary": [printable(line) for line in report.summary],
         "call": shown,
         "text": printable(whole, keep="\n") + "\n",
         "files": kept and {"replay": kept.replay, "har": kept.har, "trace": kept.trace, "report": kept.report},
     }
+
+
+def _keep(
+    snapshot: HostedSnapshot, folder: FailureFolder, name: str, words: str, seen: SandboxSnapshot, report: ReportText
+) -> KeptFiles:
+    """Write the files of a failed test."""
+    from mockserver.report.trace_page import TracedRun  # late: it renders a page, which few servers do
+    from mockserver.server.control import har, replay_document
+
+    name = redactor(snapshot.state).text(name) if name.strip() else snapshot.hosted.id
+    run = TracedRun(
+        name=name,
+        is_failed=True,
+        snapshot=seen,
+        report=report,
+        document=replay_document.document(snapshot, name[:NAME_MAX_CHARS]),
+        secrets=snapshot.state.secrets(),
+        base_url=seen.address or "",
+        failure=words,
+    )
+    return folder.keep(run, har.document(snapshot))
 
 
 def _lines_while_open(address: str, call: int | None, has_steps: bool) -> list[str]:
@@ -266,9 +261,15 @@ def _lines_while_open(address: str, call: int | None, has_steps: bool) -> list[s
     return [*lines, f"to repeat its calls, while the sandbox is open: {repeat}"] if has_steps else lines
 
 
-def _without_address(line: str, address: str, prefix: str) -> str:
-    """Return a line of a report that outlives its sandbox: with paths in place of the address, at which only the default one stays."""
-    return line.replace(f"{address}/_mock/", "/_mock/").replace(address, prefix) if prefix else line
+def _without_address(report: ReportText, address: str, prefix: str) -> ReportText:
+    """Return a report that outlives its sandbox: with paths in place of the address, at which only the default one stays."""
+    if not prefix:
+        return report
+    summary, sections = (
+        [line.replace(f"{address}/_mock/", "/_mock/").replace(address, prefix) for line in part]
+        for part in (report.summary, report.sections)
+    )
+    return replace(report, summary=summary, sections=sections)
 
 
 def read_check(snapshot: HostedSnapshot, args: Arguments) -> answers.Check:
@@ -279,7 +280,6 @@ def read_check(snapshot: HostedSnapshot, args: Arguments) -> answers.Check:
     if mode not in ("error", "report"):
         raise ControlError("MOCK_BAD_QUERY", f"conduct: got {brief(mode, 100)!r}; expected error or report")
     state, hide = snapshot.state, redactor(snapshot.state)
-    state.choices = dict(state.choices)  # a copy: a rule that reads a choice does not count as a use of it
     journal = views.journal(state)
     failures = check.of_rules(views.rules(state), [exchanges.read(entry) for entry in journal["exchanges"]])
     failures += check.of_receivers(views.events(state)["events"])
@@ -293,12 +293,11 @@ def read_check(snapshot: HostedSnapshot, args: Arguments) -> answers.Check:
     }  # fmt: skip
 
 
-def _report_snapshot(snapshot: HostedSnapshot, base_url: str) -> SandboxSnapshot:
-    """Return the views of the sandbox that its report needs."""
+def report_snapshot(snapshot: HostedSnapshot, base_url: str, **read: View) -> SandboxSnapshot:
+    """Return the views of the sandbox that its report needs; `read` has those that were read already, by command."""
     from mockserver.report.run.snapshot import read_snapshot
 
     state = snapshot.state
-    state.choices = dict(state.choices)  # a copy: a report of a choice does not count as a use of it
     readers: Mapping[str, Callable[[], Any]] = {
         "readState": lambda: {**views.state(state), "clock": views.clock(state)},
         "readJournal": lambda: views.journal(state),
@@ -308,10 +307,10 @@ def _report_snapshot(snapshot: HostedSnapshot, base_url: str) -> SandboxSnapshot
         "readLedger": lambda: read_ledger(snapshot, {}),
         "listRules": lambda: {"rules": views.rules(state)},
     }
-    given = {"scenario": snapshot.config.scenario, "choices": snapshot.config.choices}
+    given = {"scenario": snapshot.hosted.config.scenario, "choices": snapshot.hosted.config.choices}
     return read_snapshot(
-        lambda command: readers[command](),
-        id=snapshot.id,
+        lambda command: read[command] if command in read else readers[command](),
+        id=snapshot.hosted.id,
         address=base_url,
         settings={name: value for name, value in given.items() if value},
         sources={},

@@ -6,7 +6,7 @@ The schemas `control.*` validate the bodies. An error has the place, the value r
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Final, Literal
@@ -57,25 +57,16 @@ _POLICY: Final = (
 PAGE_HEADERS: Final = (("Content-Security-Policy", _POLICY), *ASSET_HEADERS)
 
 
-def _read_openapi(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> bytes:
-    return _document(hosted, args, base_url, "json")
+def _document(form: Literal["json", "yaml", "html"]) -> Callable[..., bytes]:
+    """Return the handler that reads a document in this form."""
 
+    def read(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> bytes:
+        # Imported here: few servers are asked for a document, and the tables that it is made of take long to import.
+        from mockserver.server.control.openapi import documents
 
-def _read_openapi_yaml(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> bytes:
-    return _document(hosted, args, base_url, "yaml")
+        return documents.read_document(hosted, args, base_url or hosted.base_url, ROUTES, form)
 
-
-def _read_docs(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> bytes:
-    return _document(hosted, args, base_url, "html")
-
-
-def _document(
-    hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None, form: Literal["json", "yaml", "html"]
-) -> bytes:
-    # Imported here: few servers are asked for a document, and the tables that it is made of take long to import.
-    from mockserver.server.control.openapi import documents
-
-    return documents.read_document(hosted, args, base_url or hosted.base_url, ROUTES, form)
+    return read
 
 
 def _read_docs_script(_hosted: HostedSandbox, _args: Mapping[str, Any], base_url: str | None = None) -> str:
@@ -135,9 +126,9 @@ ROUTES: tuple[Route, ...] = (
     Route("createWebhook",       "POST",   "/_mock/webhooks",                       "sandbox",  webhooks.create_webhook,          "delivered", "create_webhook",    201,  "control.createWebhook",    "Register an endpoint"),
     Route("recoverWebhook",      "POST",   "/_mock/webhooks/{id}/recover",          "sandbox",  webhooks.recover,                 "delivered", "recover",           200,  None,                       "Send an endpoint all abandoned events again"),
     Route("rotateWebhook",       "POST",   "/_mock/webhooks/{id}/rotate",           "sandbox",  webhooks.rotate,                  "locked",    "rotate",            200,  "control.rotateWebhook",    "Give an endpoint a new secret"),
-    Route("readOpenapi",         "GET",    "/_mock/openapi.json",                   "sandbox",  _read_openapi,                    "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as JSON", JSON_TYPES),
-    Route("readOpenapiYaml",     "GET",    "/_mock/openapi.yaml",                   "sandbox",  _read_openapi_yaml,               "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as YAML", YAML_TYPES),
-    Route("readDocs",            "GET",    "/_mock/docs",                           "sandbox",  _read_docs,                       "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as a page", HTML_TYPES, PAGE_HEADERS),
+    Route("readOpenapi",         "GET",    "/_mock/openapi.json",                   "sandbox",  _document("json"),                "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as JSON", JSON_TYPES),
+    Route("readOpenapiYaml",     "GET",    "/_mock/openapi.yaml",                   "sandbox",  _document("yaml"),                "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as YAML", YAML_TYPES),
+    Route("readDocs",            "GET",    "/_mock/docs",                           "sandbox",  _document("html"),                "unlocked",  None,                200,  None,                       "The OpenAPI document of either plane, as a page", HTML_TYPES, PAGE_HEADERS),
     Route("readDocsScript",      "GET",    "/_mock/docs/script.js",                 "sandbox",  _read_docs_script,                "unlocked",  None,                200,  None,                       "The script of that page", SCRIPT_TYPES, ASSET_HEADERS),
     Route("readStream",          "GET",    "/_mock/stream",                         "sandbox",  stream.read_stream,               "unlocked",  None,                200,  None,                       "Calls, changes and deliveries as they happen", stream.STREAM_TYPES),
     Route("readMetrics",         "GET",    "/_mock/metrics",                        "host",     metrics.read_metrics,             "unlocked",  None,                200,  None,                       "The server's figures in the text format of Prometheus", TEXT_TYPES),
@@ -204,10 +195,13 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
             raise ControlError("MOCK_BAD_QUERY", f"wait: got {brief(wait, 100)!r}; expected true or false{hint}")
         arguments = {**params, **query, **_body(route, request), **params}
         label = request.headers.get(UNDO_HEADER)
-        before = hosted.checkpoint() if hosted is not None and label is not None else None
+        before = None
+        if hosted is not None and label is not None:
+            before = hosted.run_command(lambda hosted, _: hosted.sandbox.checkpoint(), {})
         result = _run(addressed, hosted, route, arguments, wait == "true")
         if hosted is not None and before is not None:
-            hosted.store_checkpoint(before, unquote(label or "")[:_LABEL_MAX_CHARS])
+            with hosted.sandbox.lock:
+                hosted.checkpoints.add(before, unquote(label or "")[:_LABEL_MAX_CHARS])
         return _response(route, media_type, result, vary)
     except ControlError as refusal:
         body = _without_secrets(host, hosted, refusal.as_json())

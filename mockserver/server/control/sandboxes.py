@@ -28,8 +28,7 @@ from mockserver.scenario.problems import ScenarioError, WrongPart, steps
 from mockserver.server.control import reports, views
 from mockserver.server.errors import ControlError, refused_document, unknown_id
 from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
-from mockserver.server.hosting.snapshot import HostedSnapshot
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, HostedSnapshot, SandboxHost
 from mockserver.version import VERSION
 from mockserver.wire.response import redactor
 
@@ -107,7 +106,7 @@ def advance_clock(hosted: HostedSandbox, args: Arguments, *, in_order: bool = Tr
         end = {"by": by, "in_order": in_order}
     hosted.dispatch_webhooks(raises_blocked=True)
     try:
-        fired = hosted.advance(**end)
+        fired = hosted.dispatch.advance(**end)
     except ValueError as refusal:
         raise ControlError("MOCK_TIME_GOES_FORWARD", str(refusal)) from None
     return {"now": views.clock(hosted.sandbox)["now"], "fired": views.fired(fired)}
@@ -162,7 +161,7 @@ def reset(hosted: HostedSandbox, args: Arguments) -> None:
 
 def create_checkpoint(hosted: HostedSandbox, args: Arguments) -> answers.CreatedCheckpoint:
     """Store the state as it is now, to be restored any number of times; of those with a label the newest are stored."""
-    return {"checkpointId": hosted.save_checkpoint(args.get("label"))}
+    return {"checkpointId": hosted.checkpoints.add(hosted.sandbox.checkpoint(), args.get("label"))}
 
 
 def list_checkpoints(hosted: HostedSandbox, args: Arguments) -> answers.Checkpoints:
@@ -392,7 +391,7 @@ def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> answers
                 "createdAt": format_exact(hosted.created_at),
                 "exchanges": hosted.sandbox.journal.last_exchange,
                 "labels": hide.value(dict(hosted.labels)),
-                "memoryBytes": hosted.memory_bytes,
+                "memoryBytes": hosted.usage.memory_bytes,
                 "idleSeconds": (now - hosted.usage.called_at) // SECOND,
             }
             for hosted in sandboxes

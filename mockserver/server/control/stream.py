@@ -191,6 +191,7 @@ def _is_before(change: Transition, entry: JournalEntry) -> bool:
 
 def call(entry: JournalEntry, hide: Redactor) -> JSON:
     """Return a call as the stream and the lists of calls have it, keys redacted."""
+    code = _code(entry)
     return {
         "n": entry.n,
         "at": format_exact(entry.at),
@@ -198,14 +199,9 @@ def call(entry: JournalEntry, hide: Redactor) -> JSON:
         "method": hide.brief(entry.call.method, _METHOD_CHARS),
         "path": hide.brief(entry.call.path, _PATH_CHARS),
         "status": None if entry.is_held else entry.status,
-        "code": _shown_code(entry, hide),
+        "code": None if code is None else hide.brief(code, _CODE_CHARS),
         "fault": entry.fault.rule if entry.fault else None,
     }
-
-
-def _shown_code(entry: JournalEntry, hide: Redactor) -> str | None:
-    code = _code(entry)
-    return None if code is None else hide.brief(code, _CODE_CHARS)
 
 
 def _code(entry: JournalEntry) -> str | None:

@@ -131,9 +131,7 @@ def coming(sandbox: SandboxState, most: int) -> list[answers.FiredTimer]:
 
 
 def due(sandbox: SandboxState) -> answers.FiredTimer | None:
-    """Return the next timer whose record still exists: most often the first one of the heap."""
-    if sandbox.timers and sandbox.timer_target(sandbox.timers[0]) is not None:
-        return _timer(sandbox.timers[0])
+    """Return the next timer whose record still exists."""
     return next(iter(coming(sandbox, 1)), None)
 
 
@@ -285,31 +283,37 @@ def events(sandbox: SandboxState, ids: Container[str] | None = None) -> answers.
     return {"events": entries}
 
 
-def request(entry: JournalEntry, hide: Redactor) -> answers.Request:
-    """Return the request of an exchange, keys redacted."""
-    call = entry.call
-    kind = call.headers.get("content-type", "")
-    text = hide.body(call.body.decode("utf-8", "replace"), kind) if call.body and entry.body is None else None
+def request(entry: JournalEntry, hide: Redactor, *, is_brief: bool = False) -> answers.Request:
+    """Return the request of an exchange, keys redacted; a brief one has no headers and no body."""
+    call, body, cut_from_bytes = entry.call, entry.body, None
+    if body is None:
+        cut_from_bytes = call.cut_from_bytes
+        if call.body and not is_brief:
+            body = hide.body(call.body.decode("utf-8", "replace"), call.headers.get("content-type", ""))
     shown: answers.Request = {
         "method": call.method,
         "path": call.path,
         "query": dict(call.query),
-        "headers": dict(call.headers),
-        "body": entry.body if entry.body is not None else text,
-        **_cut(call.cut_from_bytes if entry.body is None else None),
+        "headers": {} if is_brief else dict(call.headers),
+        "body": None if is_brief else body,
+        **_cut(cut_from_bytes),
     }
     return hide.value(shown)  # type: ignore[no-any-return]
 
 
-def exchange(entry: JournalEntry, hide: Redactor) -> answers.Exchange:
-    """Return an exchange of the journal, keys redacted."""
+def exchange(entry: JournalEntry, hide: Redactor, *, is_brief: bool = False) -> answers.Exchange:
+    """
+    Return an exchange of the journal, keys redacted.
+
+    A brief one has no headers, and no bodies but that of a refusal.
+    """
     shown: answers.Exchange = {
         "n": entry.n,
         "at": format_exact(entry.at),
         "operation": entry.operation,
         "tenantId": entry.tenant_id,
-        "request": request(entry, hide),
-        "response": hide.value(_response(entry)),
+        "request": request(entry, hide, is_brief=is_brief),
+        "response": hide.value(_response(entry, is_brief=is_brief)),
         "applied": entry.applied,
         "fault": {"rule": entry.fault.rule, "effects": hide.value(entry.fault.effects)} if entry.fault else None,
         "reason": explanation(entry.error, hide) if entry.error else None,
@@ -321,16 +325,18 @@ def exchange(entry: JournalEntry, hide: Redactor) -> answers.Exchange:
     return shown
 
 
-def _response(entry: JournalEntry) -> answers.Response | None:
+def _response(entry: JournalEntry, *, is_brief: bool) -> answers.Response | None:
     """Return the response that the client has got; None if there is none, or not yet."""
     if entry.is_held or not entry.status:
         return None
-    body = json_value(entry.answer, ABSENT)  # the body of a rule's reply may be nested to any depth
+    body: Any = None
+    if not is_brief or entry.status >= 400:
+        body = json_value(entry.answer, ABSENT)  # the body of a rule's reply may be nested to any depth
     if body is ABSENT:
         body = entry.answer.decode("utf-8", "replace") if entry.answer else None
     return {
         "status": entry.status,
-        "headers": dict(entry.headers),
+        "headers": {} if is_brief else dict(entry.headers),
         "body": body,
         **_cut(entry.answer_cut_from_bytes),
     }

@@ -24,8 +24,7 @@ ReadBatch = Callable[[], Awaitable[str | None]]
 class Observed(Protocol):
     """A sandbox that notifies its listeners after each call and each command, in any thread."""
 
-    def add_listener(self, listener: Listener) -> None: ...
-    def remove_listener(self, listener: Listener) -> None: ...
+    listeners: list[Listener]
 
 
 class _Wakeup:
@@ -73,7 +72,7 @@ async def pieces(observed: Observed, begin: bytes, read: ReadBatch) -> AsyncIter
         read: returns the events since its last call, as text; None once the sandbox is closed.
     """
     loop, wakeup = asyncio.get_running_loop(), _Wakeup()
-    observed.add_listener(wakeup.notify)
+    observed.listeners.append(wakeup.notify)
     try:
         yield begin
         last = loop.time()
@@ -88,4 +87,4 @@ async def pieces(observed: Observed, begin: bytes, read: ReadBatch) -> AsyncIter
                 await asyncio.sleep(INTERVAL_SECONDS)
             await wakeup.wait(_POLL_SECONDS)
     finally:
-        observed.remove_listener(wakeup.notify)
+        observed.listeners.remove(wakeup.notify)

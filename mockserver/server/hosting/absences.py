@@ -9,8 +9,7 @@ from typing import Final
 
 from mockserver.core.instants import format_exact
 from mockserver.core.redaction import Redactor
-from mockserver.server.hosting.closed import Closing
-from mockserver.server.hosting.usage import OF_A_RUN, label_texts
+from mockserver.server.hosting.closed import OF_A_RUN, Closing, label_texts
 
 _ID: Final = r"(?:sandbox|shard)_[0-9a-f_]{1,40}"
 

@@ -1,21 +1,20 @@
 """
 Background workers of `mockserver serve`: they send what falls due, and run timers without a request.
 
-Each endpoint has one request in flight at a time, so that a slow endpoint delays no other. A sandbox has at most half of
-the threads, and one that has none gets one beyond their number, so that slow endpoints delay no other sandbox. Waits are
-in real time, also if the process's clock is frozen. After `stop` only a busy thread remains; it ends with its work or
-with the process, which does not wait for it.
+1. A thread sends to one endpoint at a time, so that a slow endpoint delays no other. It ends once nothing of its sandbox
+   can be sent.
+2. A sandbox always gets a first thread, so that it waits for nobody else's receivers. It gets further ones, at most
+   `_SHARE`, while fewer than `_THREADS_MAX` send.
+3. Waits are in real time, also if the process's clock is frozen.
+4. After `stop` only a busy thread remains; it ends with its work or with the process, which does not wait for it.
 """
 
 from __future__ import annotations
 
 import logging
 import threading
-from collections import Counter, deque
-from collections.abc import Callable
-from functools import partial
-from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+from weakref import WeakSet
 
 from mockserver.core.scheduler import run_until
 from mockserver.server.webhooks.pacing import Pacing
@@ -27,98 +26,10 @@ if TYPE_CHECKING:
     from mockserver.server.webhooks.dispatcher import WebhookDispatcher
 
 _LOG = logging.getLogger("mockserver")
-_TICK_SECONDS = 1.0
-_THREADS_MAX = 32  # for requests in flight, but for one of each sandbox
-_GRACE_SECONDS = 0.2  # for threads to end
-
-
-class _Workers:
-    """
-    Threads that run jobs, started on demand. They are daemons: those of an executor would delay the process's end.
-
-    1. The jobs for one begin in their order.
-    2. One for whom no job runs gets a thread, also beyond the bound: it waits for nobody else's receivers.
-    3. All further jobs share the threads up to the bound, at most half of them for one; those for different ones take turns.
-    """
-
-    def __init__(self, threads_max: int) -> None:
-        self._threads_max = threads_max
-        self._share = max(1, threads_max // 2)
-        self._jobs: SimpleQueue[tuple[object, Callable[[], None]] | None] = SimpleQueue()  # a thread takes each now
-        self._lock = threading.Lock()
-        self._threads: list[threading.Thread] = []
-        self._idle = 0  # threads without a job
-        self._running: Counter[object] = Counter()  # by whom they are for
-        self._waiting: dict[object, deque[Callable[[], None]]] = {}  # by whom they are for, the next turn first
-        self._is_stopping = False
-
-    def submit(self, job: Callable[[], None], to: object) -> None:
-        """Run the job in a thread, once one is free; `to` is whom it is for."""
-        with self._lock:
-            self._waiting.setdefault(to, deque()).append(job)
-            self._begin_next(to)
-
-    def stop(self) -> list[threading.Thread]:
-        """Have all threads end once the jobs that run have ended, and return them."""
-        with self._lock:
-            self._is_stopping = True
-            self._waiting.clear()
-            threads = list(self._threads)
-        for _ in threads:
-            self._jobs.put(None)
-        return threads
-
-    def _begin_next(self, to: object) -> None:
-        """Begin the next job for one, if it may begin now. Lock: the caller holds it."""
-        if not self._may_begin(to) or not self._take_thread():
-            return
-        waiting = self._waiting.pop(to)
-        self._running[to] += 1
-        self._jobs.put((to, waiting.popleft()))
-        if waiting:
-            self._waiting[to] = waiting  # behind the others
-
-    def _may_begin(self, to: object) -> bool:
-        if self._is_stopping:
-            return False
-        running = self._running[to]
-        return not running or (running < self._share and len(self._threads) - self._idle < self._threads_max)
-
-    def _take_thread(self) -> bool:
-        """Reserve an idle thread, or start one; return False if the system has none."""
-        if self._idle:
-            self._idle -= 1
-            return True
-        thread = threading.Thread(target=self._run, name="mockserver sender", daemon=True)
-        try:
-            thread.start()
-        except RuntimeError:  # the job begins when another one has ended
-            return False
-        self._threads.append(thread)
-        return True
-
-    def _run(self) -> None:
-        is_surplus = False
-        while not is_surplus and (taken := self._jobs.get()) is not None:
-            to, job = taken
-            job()
-            is_surplus = self._end(to)
-            del taken, to, job  # an idle thread keeps no closed sandbox alive
-
-    def _end(self, to: object) -> bool:
-        """Count the end of a job and begin those that may begin now; return True if the present thread is not needed."""
-        with self._lock:
-            self._idle += 1
-            self._running[to] -= 1
-            if not self._running[to]:
-                del self._running[to]
-            for waiting in list(self._waiting):
-                self._begin_next(waiting)
-            is_surplus = self._idle > 0 and len(self._threads) > self._threads_max
-            if is_surplus:
-                self._idle -= 1
-                self._threads.remove(threading.current_thread())
-            return is_surplus
+_TICK_SECONDS: Final = 1.0
+_THREADS_MAX: Final = 32  # that send, but for the first one of each sandbox
+_SHARE: Final = 16  # of one sandbox
+_GRACE_SECONDS: Final = 0.2  # for threads to end
 
 
 class BackgroundWorker:
@@ -128,7 +39,9 @@ class BackgroundWorker:
         self._host = host
         self._over = threading.Event()
         self._pacing = Pacing()
-        self._workers = _Workers(_THREADS_MAX)
+        self._lock = threading.Lock()
+        self._sending: list[WebhookDispatcher] = []  # for each thread the sandbox for which it sends
+        self._threads: WeakSet[threading.Thread] = WeakSet()
         self._ticker = threading.Thread(target=self._run_timers, name="mockserver ticker", daemon=True)
 
     def start(self) -> None:
@@ -141,16 +54,23 @@ class BackgroundWorker:
         self._over.set()
         for hosted in list(self._host.sandboxes.values()):
             hosted.cancel_webhooks(for_good=True)
+        with self._lock:
+            threads = [*self._threads, self._ticker]
         grace = _GRACE_SECONDS
-        for thread in [*self._workers.stop(), *([self._ticker] if self._ticker.ident is not None else [])]:
+        for thread in threads:
+            if thread.ident is None:  # it was never started
+                continue
             thread.join(grace)
             if thread.is_alive():
                 grace = 0  # the other threads have had the same time
 
     def schedule(self, dispatch: WebhookDispatcher) -> None:
         """Send everything of this sandbox that can be sent now."""
-        while not self._over.is_set() and (planned := dispatch.claim_for_worker()) is not None:
-            self._workers.submit(partial(self._work, dispatch, planned), dispatch)
+        while self._reserve_thread(dispatch):
+            planned = dispatch.claim_for_worker()
+            if planned is None or not self._start_thread(dispatch, planned):
+                self._release_thread(dispatch)
+                return
 
     def note_call(self) -> None:
         """Count a call of the API over a socket, which goes before deliveries."""
@@ -162,17 +82,44 @@ class BackgroundWorker:
         if seconds > 0:
             self._over.wait(seconds)
 
-    def _work(self, dispatch: WebhookDispatcher, planned: PlannedAttempt) -> None:
-        if self._over.is_set():
-            return
+    def _reserve_thread(self, dispatch: WebhookDispatcher) -> bool:
+        with self._lock:
+            own = self._sending.count(dispatch)
+            is_allowed = not own or (own < _SHARE and len(self._sending) < _THREADS_MAX)
+            if not is_allowed or self._over.is_set():
+                return False
+            self._sending.append(dispatch)
+            return True
+
+    def _release_thread(self, dispatch: WebhookDispatcher) -> None:
+        with self._lock:
+            self._sending.remove(dispatch)
+
+    def _start_thread(self, dispatch: WebhookDispatcher, planned: PlannedAttempt) -> bool:
+        thread = threading.Thread(target=self._send, args=(dispatch, planned), name="mockserver sender", daemon=True)
+        with self._lock:
+            self._threads.add(thread)
         try:
-            dispatch.send_attempt(planned)
-        except Exception:  # noqa: BLE001 - a bug of the mock must not stop the endpoint's queue silently
-            _LOG.exception("unexpected failure in a delivery")
+            thread.start()
+        except RuntimeError:  # the system has no further thread: the next tick tries again
+            dispatch.leave_due(planned)
+            return False
+        return True
+
+    def _send(self, dispatch: WebhookDispatcher, first: PlannedAttempt) -> None:
+        planned: PlannedAttempt | None = first
+        while planned is not None and not self._over.is_set():
+            try:
+                dispatch.send_attempt(planned)
+            except Exception:  # noqa: BLE001 - a bug of the mock must not stop the endpoint's queue silently
+                _LOG.exception("unexpected failure in a delivery")
+                dispatch.release_worker(planned)
+                self._release_thread(dispatch)
+                return
             dispatch.release_worker(planned)
-        else:
-            dispatch.release_worker(planned)
-            self.schedule(dispatch)
+            planned = dispatch.claim_for_worker()
+        self._release_thread(dispatch)
+        self.schedule(dispatch)  # what has become due while this thread still counted
 
     def _run_timers(self) -> None:
         while not self._over.wait(_TICK_SECONDS):

@@ -6,11 +6,19 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from mockserver.core.instants import Instant
-from mockserver.server.hosting.usage import Ended
 
-_REMEMBERED = 10_000
+OF_A_RUN: Final = "run"
+_REMEMBERED: Final = 10_000
+
+
+class Ended(NamedTuple):
+    """The limit that has ended a sandbox, `OF_A_RUN` for a bound of its test, and the reason in words."""
+
+    limit: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +39,7 @@ class Closing:
     had_own_port: bool
 
 
-class ClosedSandboxes:
+class ClosedSandboxes(dict[str, Closing]):
     """
     The latest closed sandboxes, by id, the oldest first.
 
@@ -43,34 +51,32 @@ class ClosedSandboxes:
     """
 
     def __init__(self) -> None:
-        self._closings: dict[str, Closing] = {}
+        super().__init__()
         self._late_calls: dict[str, int] = {}
         self.late_calls: Mapping[str, int] = MappingProxyType(self._late_calls)
         self.ended_counts: Counter[str] = Counter()
 
-    def __contains__(self, sandbox_id: str) -> bool:
-        return sandbox_id in self._closings
-
-    def get(self, sandbox_id: str) -> Closing | None:
-        """Return the end of a sandbox; None for one that is open, unknown or forgotten."""
-        return self._closings.get(sandbox_id)
-
     def add(self, sandbox_id: str, closing: Closing) -> None:
         """Add a sandbox, and forget the oldest of too many."""
-        self._closings[sandbox_id] = closing
+        self[sandbox_id] = closing
         if closing.ended_by is not None:
             self.ended_counts[closing.ended_by.limit] += 1
-        while len(self._closings) > _REMEMBERED:
-            oldest = next(iter(self._closings))
-            del self._closings[oldest]
+        if len(self) > _REMEMBERED:
+            oldest = next(iter(self))
+            del self[oldest]
             self._late_calls.pop(oldest, None)
 
     def note_call(self, sandbox_id: str) -> None:
         """Count a call of a closed sandbox."""
-        if sandbox_id in self._closings:
+        if sandbox_id in self:
             self._late_calls[sandbox_id] = self._late_calls.get(sandbox_id, 0) + 1
 
     def called(self) -> list[tuple[str, int]]:
         """Return those that were called after their end, in the order of their ends, with the number of these calls."""
-        counts = dict(self._late_calls)  # a copy: another thread may close a sandbox meanwhile
-        return [(sandbox_id, counts[sandbox_id]) for sandbox_id in list(self._closings) if sandbox_id in counts]
+        counts = dict(self._late_calls)  # another thread may close a sandbox meanwhile
+        return [(sandbox_id, counts[sandbox_id]) for sandbox_id in list(self) if sandbox_id in counts]
+
+
+def label_texts(labels: Mapping[str, str]) -> list[str]:
+    """Return labels in the form of a query, `key:value`."""
+    return [f"{key}:{value}" for key, value in labels.items()]

@@ -16,33 +16,30 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from urllib.parse import urlsplit
-from weakref import WeakMethod
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.limits import WEBHOOK_TIMEOUT_SECONDS
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.redaction import TOKEN_PREFIX, Redactor
-from mockserver.core.scheduler import FiredTimer, run_until
+from mockserver.core.scheduler import run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
 from mockserver.core.state.outbox import Attempt, PlannedAttempt
 from mockserver.core.state.sandbox import Checkpoint, Clock, Position, SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.core.webhooks.url_policy import THIS_MACHINE, host_name
 from mockserver.scenario.apply import DEFAULT_TENANT
-from mockserver.scenario.documents import Document
 from mockserver.server.hosting import command_log, forks, runtime
 from mockserver.server.hosting.checkpoints import Checkpoints
-from mockserver.server.hosting.closed import ClosedSandboxes, Closing
+from mockserver.server.hosting.closed import ClosedSandboxes, Closing, Ended
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
-from mockserver.server.hosting.disposal import Disposal
 from mockserver.server.hosting.failed_runs import FailureFolder
 from mockserver.server.hosting.log_lines import LogContext, ServerLog, attempt_line, call_line, end_line
 from mockserver.server.hosting.shard import Shard
-from mockserver.server.hosting.snapshot import HostedSnapshot
 from mockserver.server.hosting.tracked_choices import TrackedChoices
-from mockserver.server.hosting.usage import Ended, Totals, Usage
+from mockserver.server.hosting.usage import Usage
 from mockserver.server.http1 import real_time
 from mockserver.server.webhooks.dispatcher import Scheduler, WebhookDispatcher
 from mockserver.server.webhooks.event_loops import LoopBlocked
@@ -52,7 +49,7 @@ from mockserver.wire.response import HttpResponse, NoResponse, ResponseOptions
 
 if TYPE_CHECKING:
     from mockserver.judge.coverage.coverage import Coverage
-    from mockserver.server.hosting.coverage import SandboxCoverage
+    from mockserver.server.hosting.coverage import ChoicesUsed
 
 DEFAULT_ID = "default"
 IN_PROCESS_HOST = "mockserver.test"  # a name that does not resolve (RFC 6761): never a real request
@@ -76,30 +73,28 @@ class HostedSandbox:
         id: str,
         sandbox: SandboxState,
         host: SandboxHost,
-        created_at: Instant,
-        config: SandboxConfig = SandboxConfig(),  # noqa: B008 - an immutable default
-        created: Created | None = None,
+        config: SandboxConfig,
+        created: Created,
     ) -> None:
         self.id = id
         self.prefix = "" if id == DEFAULT_ID else f"/sandboxes/{id}"
         self.own_origin: str | None = None  # of a port that only this sandbox has
-        self.created = created or Created({}, {})
+        self.created = created
         self.sandbox = sandbox
         self.host = host
-        self.created_at = created_at
+        self.created_at = sandbox.now
         self.initial_checkpoint = sandbox.checkpoint()
         self.config = config
-        self.listeners: tuple[Callable[[], None], ...] = ()  # called after each call and each command
+        self.listeners: list[Callable[[], None]] = []  # called after each call and each command, by its thread
         self.checkpoints = Checkpoints()
         self.usage = Usage(host.monotonic_us())
         self.is_kept = False  # True if clients cannot end it, since an exploration reads it afterwards
         self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
-        self.counts_faults = (
-            True  # for the coverage; False for a run of an exploration that its client has not survived
-        )
-        self._coverage: SandboxCoverage | None = None  # None unless the reads of choices are recorded for it
+        self.counts_faults = True  # for coverage; False for a run of an exploration that its client has not survived
+        self._choices_used: ChoicesUsed | None = None  # None unless they are recorded for the coverage
+        self._uses_choices = True  # False while a command runs that only looks at the sandbox
         self._dispatch: WebhookDispatcher | None = None
-        # Not the sandbox's lock: another thread can close the sandbox while one holds that. It guards the listeners too.
+        # Not the sandbox's lock: another thread can close the sandbox while one holds that.
         self._creation_lock = threading.Lock()
 
     @property
@@ -113,21 +108,15 @@ class HostedSandbox:
         return self.config.labels
 
     @property
-    def memory_bytes(self) -> int:
-        """The latest estimate of its memory."""
-        return self.usage.memory_bytes
-
-    @property
     def dispatch(self) -> WebhookDispatcher:
         """The sandbox's dispatcher of webhooks, created at its first use: most sandboxes need none."""
-        if self._dispatch is None:
-            with self._creation_lock:
-                if self._dispatch is None:
-                    sender = HttpSender(self.host.allow_webhook_hosts, self.host.webhook_timeout_seconds)
-                    self._dispatch = WebhookDispatcher(
-                        self.sandbox, sender, lambda: self.host.background, self._log_attempts
-                    )
-        return self._dispatch
+        with self._creation_lock:
+            if self._dispatch is None:
+                sender = HttpSender(self.host.allow_webhook_hosts, self.host.webhook_timeout_seconds)
+                self._dispatch = WebhookDispatcher(
+                    self.sandbox, sender, lambda: self.host.background, self._log_attempts
+                )
+            return self._dispatch
 
     def begin_in_fork(self) -> None:
         """Let the calls of a fork change its copy of the sandbox alone; what was due or in flight stays the parent's."""
@@ -138,13 +127,13 @@ class HostedSandbox:
         self.sandbox.outbox.drop_unsent()
         self._dispatch = self._dispatch.in_fork() if self._dispatch is not None else None
 
-    def log_context(self) -> LogContext:
-        """Return what each line of the log shows of this sandbox. Lock: none."""
+    def log_context(self, at: Instant | None = None) -> LogContext:
+        """Return what each line of the log shows of this sandbox, at an instant of its clock or now. Lock: none."""
         return LogContext(
             sandbox=self.id,
             prefix=self.prefix,
             labels=self.labels,
-            now=self.sandbox.now,
+            now=self.sandbox.now if at is None else at,
             hide=Redactor(self.sandbox.secrets()),
         )
 
@@ -153,9 +142,9 @@ class HostedSandbox:
         log, entry = self.host.log, response.entry
         if log is None:
             return
-        context, took = self.log_context(), self.host.monotonic_us() - begun_us
-        if entry is not None and entry.fault is None:
-            context = context._replace(now=entry.at)  # another thread may have moved the clock since
+        took = self.host.monotonic_us() - begun_us
+        # Another thread may have moved the clock since.
+        context = self.log_context(entry.at if entry is not None and entry.fault is None else None)
         log.write(call_line, context, request, response, took)
 
     def _log_attempts(self, planned: PlannedAttempt, attempts: Sequence[Attempt]) -> None:
@@ -196,20 +185,6 @@ class HostedSandbox:
         """The secret key, for pages that this machine's browser alone reads; None if others, or other sites, may open them."""
         is_read_elsewhere = self.host.token is not None or self.host.is_exposed or self.host.is_shared
         return None if is_read_elsewhere else self.tenant.secret_key
-
-    def checkpoint(self) -> Checkpoint:
-        """Return the state after the timers that are due."""
-        checkpoint: Checkpoint = self.run_command(lambda hosted, _: hosted.sandbox.checkpoint(), {})
-        return checkpoint
-
-    def store_checkpoint(self, checkpoint: Checkpoint, label: str) -> None:
-        """Store a checkpoint under a label."""
-        with self.sandbox.lock:
-            self.checkpoints.add(checkpoint, label)
-
-    def save_checkpoint(self, label: str | None = None) -> str:
-        """Store the state and return the checkpoint's id (see `Checkpoints.add`)."""
-        return self.checkpoints.add(self.sandbox.checkpoint(), label)
 
     def run_command(
         self,
@@ -270,10 +245,12 @@ class HostedSandbox:
 
         Lock: the caller holds it.
         """
-        if self._coverage is None or recorded not in (None, "apply_scenario"):
+        before = self._uses_choices
+        self._uses_choices = before and recorded not in (None, "apply_scenario")
+        try:
             return handler(self, arguments)
-        with self._coverage.paused():
-            return handler(self, arguments)
+        finally:
+            self._uses_choices = before
 
     def await_deliveries(self) -> None:
         """Wait for what the background workers have in flight, as long as an attempt ends each second."""
@@ -282,20 +259,10 @@ class HostedSandbox:
 
     def _snapshot(self) -> HostedSnapshot:
         """Lock: the caller holds it."""
-        state = self.sandbox
-        copy = state.clone()
-        if isinstance(copy.choices, TrackedChoices):
-            copy.choices = dict(copy.choices)  # a view of a choice does not count as a use of it
-        return HostedSnapshot(
-            state=copy,
-            config=self.config,
-            initial=self.initial_checkpoint,
-            runtime=state.runtime,
-            id=self.id,
-            base_url=self.base_url,
-            prefix=self.prefix,
-            failures=self.host.failures,
-        )
+        state = self.sandbox.clone()
+        if isinstance(state.choices, TrackedChoices):
+            state.choices = dict(state.choices)  # a view of a choice does not count as a use of it
+        return HostedSnapshot(self, state)
 
     def _finish_command(self, recorded: str | None, arguments: Mapping[str, Any], before: Position) -> None:
         """Record a command that has run."""
@@ -304,34 +271,15 @@ class HostedSandbox:
                 command_log.record_command(self.sandbox, recorded, arguments, before)
         self.notify_listeners()
 
-    def add_listener(self, notify: Callable[[], None]) -> None:
-        """Have `notify` called after each call and each command, by the thread that has run it."""
-        with self._creation_lock:
-            self.listeners += (notify,)
-
     def remove_listener(self, notify: Callable[[], None]) -> None:
-        with self._creation_lock:
-            self.listeners = tuple(listener for listener in self.listeners if listener != notify)
+        """Remove a listener, unless that was done before."""
+        if notify in self.listeners:
+            self.listeners.remove(notify)
 
     def notify_listeners(self) -> None:
         """Notify the callers that wait for a change of this sandbox."""
-        for notify in self.listeners:
+        for notify in list(self.listeners):
             notify()
-
-    def advance(
-        self,
-        *,
-        by: Duration | None = None,
-        to: Instant | Literal["next"] | None = None,
-        until_idle: bool = False,
-        in_order: bool = False,
-    ) -> list[FiredTimer]:
-        """Advance the clock and send on the way (see `WebhookDispatcher.advance`). Lock: the caller does not hold it."""
-        return self.dispatch.advance(by=by, to=to, until_idle=until_idle, in_order=in_order)
-
-    def elapse(self, by: Duration) -> list[FiredTimer]:
-        """Advance the clock for a call in process that waits; what its thread cannot send stays due."""
-        return self.dispatch.advance(by=by, raises_blocked=False)
 
     def reset(self) -> None:
         """Restore the initial state: the same keys, the same next ids; requests in flight belong to an older epoch."""
@@ -342,9 +290,8 @@ class HostedSandbox:
         with self.sandbox.lock:
             if self.host.coverage is not None:
                 self.gather_coverage(self.host.coverage)
-            discarded = self.sandbox.restore(checkpoint)
+            self.sandbox.restore(checkpoint)
             self._track()
-        self.host.disposal.add(discarded)
         self.cancel_webhooks()
 
     def watch_choices(self, read: set[str]) -> None:
@@ -355,28 +302,34 @@ class HostedSandbox:
 
     def _track(self) -> None:
         """Lock: the caller holds it."""
-        choices, read = self.sandbox.choices, self.choices_read
-        if self._coverage is not None:
-            self.sandbox.choices = self._coverage.tracked(choices, set() if read is None else read)
-        elif read is not None:
-            self.sandbox.choices = TrackedChoices(choices, read)
-        self.sandbox.journal.replace_choices(choices, self.sandbox.choices)
+        if self.choices_read is not None or self._choices_used is not None:
+            self.sandbox.choices = TrackedChoices(self.sandbox.choices, self._note_read)
+
+    def _note_read(self, choice: str, value: object) -> None:
+        if self.choices_read is not None:
+            self.choices_read.add(choice)
+        if self._choices_used is not None and self._uses_choices:
+            self._choices_used.add((choice, value if isinstance(value, str) else None, self.sandbox.timer_of))
 
     def cover_choices(self) -> None:
-        """Record for the coverage which choices are read from now on, also after a reset."""
+        """Record for the coverage which choices are used from now on, also after a reset."""
         with self.sandbox.lock:
-            self._coverage = self._coverage or self._new_coverage()
+            self._choices_used = self._choices_used or set()
             self._track()
 
     def gather_coverage(self, into: Coverage) -> None:
         """Add what the calls so far have covered."""
+        from mockserver.server.hosting import coverage  # imported here: it imports every judge of conduct
+
         with self.sandbox.lock:
-            (self._coverage or self._new_coverage()).gather(into, counts_faults=self.counts_faults)
+            coverage.gather_sandbox(self.sandbox, self._choices_used or (), into, counts_faults=self.counts_faults)
 
-    def _new_coverage(self) -> SandboxCoverage:
-        from mockserver.server.hosting.coverage import SandboxCoverage
 
-        return SandboxCoverage(self.sandbox)
+class HostedSnapshot(NamedTuple):
+    """A sandbox with a clone of its state, for a command that reads it while the sandbox continues."""
+
+    hosted: HostedSandbox
+    state: SandboxState
 
 
 def _allowed_host(text: str) -> str:
@@ -404,8 +357,7 @@ class SandboxHost:
         sandboxes: by id; ids count from 1, so that the same run has the same ids.
         closed: the latest closed sandboxes.
         shard: which of several servers this one is; None for a server without others.
-        admission: a context in which a client's sandbox is created; it raises ControlError for one beyond a limit, and
-            yields what counts the new one.
+        admission: a context in which a client's sandbox is created; it raises ControlError for one beyond a limit.
         counts_calls: True to count the calls of sandboxes that are created from then on.
         loop_lag_seconds: returns the longest delay of the server's event loop in the last minute.
         on_tick: called about once a second by the background worker.
@@ -416,7 +368,6 @@ class SandboxHost:
         allow_webhook_hosts: hosts to which webhooks may be sent; localhost allows this machine.
         journal_limits: bounds of the journal of each sandbox.
         background: the workers that send webhooks, if the server runs by itself.
-        disposal: frees what resets discard.
 
     Lifetime: that of its server.
     """
@@ -450,18 +401,17 @@ class SandboxHost:
         self.failures: FailureFolder | None = None
         self.sandboxes: dict[str, HostedSandbox] = {}
         self.closed = ClosedSandboxes()
-        self.admission: Callable[[], AbstractContextManager[Callable[[HostedSandbox], None] | None]] = nullcontext
+        self.admission: Callable[[], AbstractContextManager[None]] = nullcontext
         self.on_tick: Callable[[], None] | None = None
         self.monotonic_us: Callable[[], Duration] = real_time.microseconds
         self.counts_calls = False
         self.loop_lag_seconds: Callable[[], float] = lambda: 0.0
-        self._totals_of_closed = Totals(Counter(), Counter())
+        self._totals_of_closed = runtime.Totals(Counter(), Counter())
         self.calls_without_prefix = 0
         self.allow_webhook_hosts = frozenset(map(_allowed_host, allow_webhook_hosts))
         self.journal_limits = journal_limits
         self.webhook_timeout_seconds = WEBHOOK_TIMEOUT_SECONDS
         self.background: Scheduler | None = None
-        self.disposal = Disposal()
         self._lock = threading.Lock()
         self._count = 0
         self._token_secret = os.urandom(32)
@@ -473,7 +423,7 @@ class SandboxHost:
 
     def begin_in_fork(self) -> None:
         """Begin with locks of this process, and without the threads of its parent."""
-        self._lock, self.disposal, self.background = threading.Lock(), Disposal(), None
+        self._lock, self.background = threading.Lock(), None
         for hosted in list(self.sandboxes.values()):
             hosted.begin_in_fork()
 
@@ -483,6 +433,7 @@ class SandboxHost:
         *,
         id: str | None = None,
         clock: Clock | None = None,
+        default_seed: Callable[[], int] | None = None,
     ) -> HostedSandbox:
         """
         Create a sandbox.
@@ -491,12 +442,35 @@ class SandboxHost:
             config: of the sandbox.
             id: by default the next `sandbox_N`.
             clock: in force until the config sets its own; by default the host's `default_clock`.
+            default_seed: returns the seed, unless the config or its scenario has one; by default the host's.
 
         Raises:
             ScenarioError: the config is not valid; then no sandbox was created.
         """
         document = config_document(config)
-        return self._create(id or self._next_id(), config, document, self.default_seed, clock or self.default_clock())
+        id = id or self._next_id()
+        host_runtime = runtime.HostRuntime(counts=self.counts_calls)
+        host_runtime.pass_time = partial(self._elapse, id)
+        has_own_seed = config.seed is not None or "seed" in document
+        sandbox = SandboxState(
+            seed=seed_in(config, document, default_seed or self.default_seed),
+            clock=clock or self.default_clock(),
+            lock=threading.RLock(),
+            process_now=runtime.process_now,
+            choices=DEFAULTS,
+            runtime=host_runtime,
+            journal_limits=self.journal_limits,
+            key_label="" if has_own_seed else config.key_label,
+        )
+        sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
+        sandbox.tokens = self.tokens
+        created = fill(sandbox, document, config.given)
+        with self._lock:
+            hosted = HostedSandbox(id=id, sandbox=sandbox, host=self, config=config, created=created)
+            self.sandboxes[id] = hosted
+        if self.coverage is not None:
+            hosted.cover_choices()
+        return hosted
 
     def create_for_client(self, config: SandboxConfig) -> HostedSandbox:
         """
@@ -515,13 +489,13 @@ class SandboxHost:
         """
         if (instead := self.on_creation(config)) is not None:
             return instead
-        with self.admission() as count_new:
-            document, id = config_document(config), self._next_id()
-            is_frozen = self.frozen_at is not None and "clock" not in document
-            clock = runtime.frozen_clock(self.frozen_at or 0) if is_frozen else runtime.following_clock()
-            hosted = self._create(id, config, document, lambda: seed_of(id, self.default_seed()), clock)
-            if count_new is not None:
-                count_new(hosted)
+        with self.admission():
+            has_clock = "clock" in config_document(config)  # a document that is refused takes no id
+            clock, id = runtime.following_clock(), self._next_id()
+            if self.frozen_at is not None and not has_clock:
+                clock = runtime.frozen_clock(self.frozen_at)
+            hosted = self.create(config, id=id, clock=clock, default_seed=lambda: seed_of(id, self.default_seed()))
+            hosted.usage.refresh(hosted.sandbox, hosted.checkpoints, self.monotonic_us())
             return hosted
 
     def _next_id(self) -> str:
@@ -530,35 +504,11 @@ class SandboxHost:
             number = self._count
         return f"sandbox_{number}" if self.shard is None else self.shard.sandbox_id(number, self.default_seed())
 
-    def _create(
-        self, id: str, config: SandboxConfig, document: Document, default_seed: Callable[[], int], clock: Clock
-    ) -> HostedSandbox:
-        host_runtime = runtime.HostRuntime(counts=self.counts_calls)
-        has_own_seed = config.seed is not None or "seed" in document
-        sandbox = SandboxState(
-            seed=seed_in(config, document, default_seed),
-            clock=clock,
-            lock=threading.RLock(),
-            process_now=runtime.process_now,
-            choices=DEFAULTS,
-            runtime=host_runtime,
-            journal_limits=self.journal_limits,
-            key_label="" if has_own_seed else config.key_label,
-        )
-        sandbox.outbox.allowed_hosts = self.allow_webhook_hosts
-        sandbox.tokens = self.tokens
-        created = fill(sandbox, document, config.given)
-        with self._lock:
-            hosted = HostedSandbox(
-                id=id, sandbox=sandbox, host=self, created_at=sandbox.now, config=config, created=created
-            )
-            # Weak: so a closed sandbox, which may have a million chats, is freed without the garbage collector.
-            elapse = WeakMethod(hosted.elapse)
-            host_runtime.pass_time = lambda by: (method := elapse()) is not None and method(by)
-            self.sandboxes[id] = hosted
-        if self.coverage is not None:
-            hosted.cover_choices()
-        return hosted
+    def _elapse(self, id: str, by: Duration) -> None:
+        """Advance the clock of a sandbox for a call in process that waits; what its thread cannot send stays due."""
+        hosted = self.sandboxes.get(id)
+        if hosted is not None:
+            hosted.dispatch.advance(by=by, raises_blocked=False)
 
     def refreshed(self) -> list[HostedSandbox]:
         """Return the open sandboxes, with their use as it is now."""
@@ -567,12 +517,16 @@ class SandboxHost:
             hosted.usage.refresh(hosted.sandbox, hosted.checkpoints, now)
         return sandboxes
 
-    def totals(self) -> Totals:
+    def memory_bytes(self) -> int:
+        """Return the sum of the latest estimates."""
+        return sum(hosted.usage.memory_bytes for hosted in list(self.sandboxes.values()))
+
+    def totals(self) -> runtime.Totals:
         """Return what all sandboxes have counted, closed ones included."""
         with self._lock:
-            totals = Totals(Counter(self._totals_of_closed.calls), Counter(self._totals_of_closed.deliveries))
+            totals = runtime.Totals(self._totals_of_closed.calls.copy(), self._totals_of_closed.deliveries.copy())
             for hosted in self.sandboxes.values():
-                totals.add(hosted.sandbox)
+                totals.add(hosted.sandbox.runtime)
         return totals
 
     def close(self, id: str, *, ended_by: Ended | None = None) -> bool:
@@ -592,7 +546,7 @@ class SandboxHost:
             hosted.sandbox.begin_epoch()
             hosted.cancel_webhooks(for_good=True)
             if self.counts_calls:
-                self._totals_of_closed.add(hosted.sandbox)
+                self._totals_of_closed.add(hosted.sandbox.runtime)
             closing = Closing(
                 at=runtime.process_now(),
                 labels=hosted.labels,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import logging
-import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -25,34 +24,7 @@ from mockserver.wire.response import HttpResponse, NoResponse, explanation
 _LOG = logging.getLogger("mockserver")
 
 
-class Line(NamedTuple):
-    """A line of the log: `at` is the real time in seconds since 1970, `own` has what other kinds of lines do not have, or None."""
-
-    kind: str
-    at: float
-    context: LogContext
-    own: JSON
-
-    def members(self) -> JSON:
-        """Return what the line shows, by name."""
-        context = self.context
-        head: JSON = {
-            "at": self._real_time(),
-            "kind": self.kind,
-            "sandbox": context.sandbox,
-            "labels": context.hide.value(context.labels) or None,
-            "clock": format_exact(context.now) if context.now is not None else None,
-        }
-        return {name: value for name, value in (head | self.own).items() if value is not None}
-
-    def date_and_time(self) -> tuple[str, str]:
-        """Return the date and the time of day by the sandbox's clock, without a sandbox by the computer's."""
-        now = self.context.now
-        date, _, time_of_day = (format_exact(now) if now is not None else self._real_time()).partition("T")
-        return date, time_of_day[:8]
-
-    def _real_time(self) -> str:
-        return datetime.fromtimestamp(self.at, UTC).astimezone().isoformat(timespec="milliseconds")
+Line = JSON  # what a line shows, by name
 
 
 class ServerLog:
@@ -135,7 +107,15 @@ def failure_line(record: logging.LogRecord) -> Line:
 
 
 def _line(kind: str, context: LogContext, own: JSON) -> Line:
-    return Line(kind, time.time(), context, own)
+    """Return a line; `own` has what other kinds of lines do not have, or None."""
+    head: JSON = {
+        "at": datetime.now(UTC).astimezone().isoformat(timespec="milliseconds"),
+        "kind": kind,
+        "sandbox": context.sandbox,
+        "labels": context.hide.value(context.labels) or None,
+        "clock": format_exact(context.now) if context.now is not None else None,
+    }
+    return {name: value for name, value in (head | own).items() if value is not None}
 
 
 def _request(prefix: str, hide: Redactor, request: HttpRequest, took: Duration) -> JSON:
@@ -161,13 +141,13 @@ def _answer(response: HttpResponse | NoResponse) -> JSON:
 
 def as_json(line: Line) -> str:
     """Return the line as one JSON object, with its line end."""
-    return json.dumps(line.members(), ensure_ascii=False) + "\n"
+    return json.dumps(line, ensure_ascii=False) + "\n"
 
 
 def as_text(line: Line) -> tuple[str, str]:
     """Return the line for a reader, with its line end, and its date: it begins with its time of day by its sandbox's clock."""
-    date, time_of_day = line.date_and_time()
-    return printable(f"{time_of_day} {' '.join(_TEXTS[line.kind](line))}") + "\n", date
+    date, _, time_of_day = (line["clock"] if "clock" in line else line["at"]).partition("T")
+    return printable(f"{time_of_day[:8]} {' '.join(_TEXTS[line['kind']](line))}") + "\n", date
 
 
 # How a line in text shows what few exchanges have.
@@ -175,30 +155,24 @@ _MORE_OF_EXCHANGE = (("", "code"), (" ", "reason"), ("rule=", "rule"), ("tracepa
 
 
 def _exchange_text(line: Line) -> list[str]:
-    own = line.own
-    status = own["noResponse"] if "noResponse" in own else str(own["status"])
-    parts = [status, own["method"], own["path"]]
-    for form, name in _MORE_OF_EXCHANGE:
-        value = own.get(name)
-        if value is not None:
-            parts.append(f"{form}{value}")
-    return parts
+    result = line["noResponse"] if "noResponse" in line else str(line["status"])
+    more = [f"{form}{line[name]}" for form, name in _MORE_OF_EXCHANGE if name in line]
+    return [result, line["method"], line["path"], *more]
 
 
 def _attempt_text(line: Line) -> list[str]:
-    own = line.own
-    result = own["error"] if own["status"] is None else str(own["status"])
-    fault = [f"({own['fault']})"] if own["fault"] is not None else []
-    until = f" until {own['next']}" if own["next"] is not None else ""
-    attempt = f"attempt {own['attempt']}: {own['delivery']}{until}"
-    return [result, "delivery", own["event"], own["type"], "to", own["url"], *fault, attempt]
+    result = str(line["status"]) if "status" in line else line["error"]
+    fault = [f"({line['fault']})"] if "fault" in line else []
+    until = f" until {line['next']}" if "next" in line else ""
+    attempt = f"attempt {line['attempt']}: {line['delivery']}{until}"
+    return [result, "delivery", line["event"], line["type"], "to", line["url"], *fault, attempt]
 
 
 _TEXTS: Mapping[str, Callable[[Line], list[str]]] = {
     "call": _exchange_text,
     "command": _exchange_text,
     "delivery": _attempt_text,
-    "end": lambda line: ["ended", str(line.context.sandbox), f"({line.own['limit']})", line.own["reason"]],
-    "refusal": lambda line: [str(line.own["status"]), line.own["reason"]],
-    "failure": lambda line: [line.own["message"]],
+    "end": lambda line: ["ended", line["sandbox"], f"({line['limit']})", line["reason"]],
+    "refusal": lambda line: [str(line["status"]), line["reason"]],
+    "failure": lambda line: [line["message"]],
 }

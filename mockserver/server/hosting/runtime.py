@@ -9,8 +9,9 @@ from __future__ import annotations
 import datetime
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from mockserver.core import scheduler
 from mockserver.core.instants import EARLIEST, LATEST, Duration, Instant, from_datetime
@@ -32,10 +33,7 @@ def process_now() -> Instant:
 
 def is_process_frozen() -> bool:
     """Return True while freezegun or time-machine freezes the process's clock."""
-    modules = sys.modules
-    if "freezegun.api" not in modules and "time_machine" not in modules:  # each call asks
-        return False
-    return any(getattr(modules.get(module), stack, None) for module, stack in _TRAVELS)
+    return any(getattr(sys.modules.get(module), stack, None) for module, stack in _TRAVELS)
 
 
 def frozen_clock(instant: Instant) -> Clock:
@@ -103,3 +101,15 @@ class HostRuntime(Runtime):
             waits, self._waits = self._waits, set()
         for cancel in waits:
             cancel()
+
+
+class Totals(NamedTuple):
+    """The calls of the API by operation and status, and the attempts of deliveries by the state that they have led to."""
+
+    calls: Counter[tuple[str | None, int | None]]
+    deliveries: Counter[str]
+
+    def add(self, counted: Runtime) -> None:
+        """Add what a sandbox has counted."""
+        self.calls.update(dict(counted.calls or {}))
+        self.deliveries.update(dict(counted.attempts or {}))

@@ -1,29 +1,22 @@
-"""The choices of a sandbox that record which of them are read."""
+"""The choices of a sandbox whose reads are noted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any, Final
-
-from mockserver.contract.choices import DEFAULTS
-
-_DEFAULTS: Final = dict(DEFAULTS)  # copied faster than a proxy
+from collections.abc import Callable, Mapping
+from typing import Any
 
 
 class TrackedChoices(dict[str, Any]):
-    """The choices in force; the set `read` gets the id of each choice that is read, also through a copy."""
+    """The choices in force; `on_read` gets the id and the value of each choice that is read, also through a copy."""
 
-    def __init__(self, choices: Mapping[str, Any] = DEFAULTS, read: set[str] | None = None) -> None:
-        if choices is DEFAULTS:
-            choices = _DEFAULTS
-        # Another proxy of a dict copies itself faster than `dict` reads it.
-        super().__init__(choices.copy() if isinstance(choices, MappingProxyType) else choices)
-        self.read = read if read is not None else set()
+    def __init__(self, choices: Mapping[str, Any], on_read: Callable[[str, Any], None]) -> None:
+        super().__init__(choices)
+        self._on_read = on_read
 
     def __getitem__(self, choice: str) -> Any:
-        self.read.add(choice)
-        return super().__getitem__(choice)
+        value = super().__getitem__(choice)
+        self._on_read(choice, value)
+        return value
 
     def copy(self) -> TrackedChoices:
-        return TrackedChoices(dict(self), self.read)
+        return TrackedChoices(self, self._on_read)

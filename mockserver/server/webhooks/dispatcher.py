@@ -205,6 +205,12 @@ class WebhookDispatcher:
             self._awaited.pop(id(planned), None)
             self._worked.notify_all()
 
+    def leave_due(self, planned: PlannedAttempt) -> None:
+        """Leave an attempt that a worker has claimed, and cannot send, to the next one."""
+        with self._sandbox.lock:
+            deliveries.release_attempt(self._sandbox, planned)
+        self.release_worker(planned)
+
     def send_attempt(self, planned: PlannedAttempt) -> None:
         """
         Send the requests of an attempt, without the lock, and record their results.

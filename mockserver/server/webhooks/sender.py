@@ -61,7 +61,6 @@ class HttpSender:
         self.timeout_seconds = timeout_seconds
         self._in_flight: set[InFlightRequest] = set()
         self._idle = IdleConnections()
-        self._targets: dict[str, Target] = {}  # by url
         self._lock = Lock()
         self._is_closed = False
 
@@ -129,12 +128,10 @@ class HttpSender:
 
     def _target(self, url: str) -> Target:
         """Return the url's parts; raise ConnectionRefusedError for one that the url policy rejects."""
-        if url not in self._targets:
-            expected = url_policy.rejection_reason(url, self.allowed_hosts)
-            if expected is not None:
-                raise ConnectionRefusedError(f"refused: expected {expected}")
-            self._targets[url] = Target.of_url(url)
-        return self._targets[url]
+        expected = url_policy.rejection_reason(url, self.allowed_hosts)
+        if expected is not None:
+            raise ConnectionRefusedError(f"refused: expected {expected}")
+        return Target.of_url(url)
 
     def _exchange(self, request: InFlightRequest, target: Target, message: bytes) -> tuple[HTTPResponse, bytes]:
         """Send a request over an idle connection; over a new one if there is none, or if the receiver had closed it."""

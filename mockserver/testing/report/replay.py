@@ -77,7 +77,7 @@ def replay_in(hosted: HostedSandbox, document: Mapping[str, Any]) -> Iterator[Re
     for entry in to_plain(document.get("calls", ())):
         instant = parse(entry["at"]) if "at" in entry else None
         if instant is not None and instant[0] > hosted.sandbox.now:
-            hosted.advance(to=instant[0])
+            hosted.dispatch.advance(to=instant[0])
         if "call" in entry:
             outcome = _send(hosted, entry)
         else:

@@ -75,7 +75,7 @@ def drain(hosted: HostedSandbox) -> bool:
         if is_idle or not has_receivers or (steps and is_missed):
             return steps > 0
         try:
-            hosted.advance(to="next")
+            hosted.dispatch.advance(to="next")
         except (ControlError, RunEnded, ValueError):  # the loop of a receiver has ended, or a bound is reached
             break
     return True
@@ -106,7 +106,7 @@ class Watch:
         self._last: object = None
         self._row = self._longest = 0
         self._asked: Duration = 0  # by dates: a client waits until one by its own clock, which may be years behind
-        hosted.add_listener(self._check)
+        hosted.listeners.append(self._check)
 
     def used(self) -> Bounds:
         """Return what the run has taken so far."""

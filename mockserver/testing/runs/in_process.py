@@ -81,7 +81,7 @@ class RunInProcess:
         if numpy_random is not None:
             restore(numpy_random.set_state, numpy_random.get_state())
             numpy_random.seed(_SEED)
-        self._hosted.add_listener(self._look)
+        self._hosted.listeners.append(self._look)
         restore(self._hosted.remove_listener, self._look)
         self._record(time, self._recording_sleep())
         self._record(asyncio, self._recording_async_sleep())

@@ -50,23 +50,6 @@ _NAMED: Final = (
     "CreatedSandbox", "CreatedWebhook", "EventEntry", "EventInFull", "Exchange", "FiredTimer", "History", "Ledger",
     "PathDifference", "Problem", "Report", "State", "TenantSettings", "TenantState", "Transition",
 )  # fmt: skip
-# The record of each table of a tenant, under the key that the state has for the table.
-_TABLES: Final[Mapping[str, type]] = MappingProxyType(
-    {
-        "funnels": records.Funnel,
-        "entrypoints": records.Entrypoint,
-        "templates": records.Template,
-        "chats": records.Chat,
-        "messages": records.Message,
-        "forms": records.Form,
-        "webhooks": records.Webhook,
-        "campaigns": records.Campaign,
-        "executions": records.Execution,
-        "sessions": records.Session,
-        "walks": records.HostedFlow,
-        "media": records.Media,
-    }
-)
 _PLAIN: Final[Mapping[Any, Shape]] = MappingProxyType(
     {str: TEXT, int: WHOLE, float: NUMBER, bool: FLAG, bytes: obj(bytes=COUNT, sha256=TEXT), Any: ANYTHING}
 )
@@ -86,12 +69,9 @@ def answer(handler: Callable[..., Any]) -> JSON | None:
 def answer_components() -> dict[str, JSON]:
     """Return the named schemas of the answers."""
     components = {name: titled(name, _object(getattr(answers, name))) for name in _NAMED}
-    tables = {key: array(ref(_record_name(kind))) for key, kind in _TABLES.items()}
-    state = components["TenantState"]
-    state["properties"] |= tables
-    state["required"] += tables
-    nested = (records.TemplateItem, records.Variable)
-    return components | {_record_name(kind): _record(kind) for kind in (*_TABLES.values(), *nested)}
+    tables = (get_args(hint) for hint in get_type_hints(answers.TenantState).values() if get_origin(hint) is list)
+    kinds = (*(record for (record,) in tables), records.TemplateItem, records.Variable)
+    return components | {_record_name(kind): _record(kind) for kind in kinds}
 
 
 def _schema(hint: Any) -> JSON:

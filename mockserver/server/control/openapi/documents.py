@@ -12,7 +12,6 @@ import html
 import io
 import json
 import re
-import threading
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import MappingProxyType
@@ -47,7 +46,7 @@ _ORIGIN: Final = "http://address.mockserver.test"
 _ADDRESS: Final = f"{_ORIGIN}{SANDBOXES}own"
 _ID: Final = "id.mockserver.test"
 _KEY: Final = "key.mockserver.test"
-_NAMES: Final = re.compile(f"({'|'.join(map(re.escape, (_ADDRESS, _ORIGIN, _ID, _KEY)))})")
+_NAMES: Final = re.compile("|".join(map(re.escape, (_ADDRESS, _ORIGIN, _ID, _KEY))))
 # An address as each form has it.
 _ENCODED: Final[Mapping[Form, Callable[[str], str]]] = MappingProxyType(
     {"json": lambda url: json.dumps(url)[1:-1], "yaml": str, "html": lambda url: html.escape(json.dumps(url)[1:-1])}
@@ -83,33 +82,6 @@ def document(plane: Plane, choices: Mapping[str, object], base_url: str, command
     return public_document(skeleton.filled(whole, {**choices, **texts, **rows}), components, choices, base_url)
 
 
-class _Text:
-    """
-    A document as text, which is made once, at its first use, with names in place of what each client has of its own.
-
-    It is kept as the UTF-8 between the names: to join half a megabyte takes the interpreter from the server's other calls
-    for a tenth of a millisecond, where to replace and encode it takes one or two.
-    """
-
-    def __init__(self, make: Callable[[], str]) -> None:
-        self._make = make
-        self._lock = threading.Lock()
-        self._names: list[str] = []
-        self._between: list[bytes] = []  # the text before the first name, and after each
-
-    def filled(self, values: Mapping[str, str]) -> bytes:
-        """Return the text with the values of its names, as the text has them; threads that ask for it make it once."""
-        with self._lock:
-            if not self._between:
-                parts = _NAMES.split(self._make())  # text and names by turns
-                self._names = parts[1::2]
-                self._between = [part.encode() for part in parts[::2]]
-        whole = self._between[:1]
-        for name, text in zip(self._names, self._between[1:], strict=True):
-            whole += (values[name].encode(), text)
-        return b"".join(whole)
-
-
 def text(
     plane: Plane,
     choices: Mapping[str, object],
@@ -132,8 +104,8 @@ def text(
     """
     encoded = _ENCODED[form]
     made = _text(plane, json.dumps(dict(choices), sort_keys=True), commands, form, version, query)
-    address = {_ADDRESS: encoded(base_url), _ORIGIN: encoded(base_url.partition(SANDBOXES)[0])}
-    return made.filled({**address, **own})
+    values = {_ADDRESS: encoded(base_url), _ORIGIN: encoded(base_url.partition(SANDBOXES)[0]), **own}
+    return _NAMES.sub(lambda name: values[name[0]], made).encode()
 
 
 @lru_cache(maxsize=_CACHED)
@@ -144,19 +116,19 @@ def _text(
     form: Form,
     version: str = VERSIONS[0],
     query: str = "",
-) -> _Text:
-    def make() -> str:
-        whole = document(plane, json.loads(choices), _ADDRESS, commands)
-        if version == "3.0":
-            whole = as_3_0(whole)
-        if form == "html":
-            # Imported here: Jinja takes long to import, and the command line prints documents without it.
-            from mockserver.server.docs_page.page import render
+) -> str:
+    """Return the document as text, with names in place of what each client has of its own."""
+    whole = document(plane, json.loads(choices), _ADDRESS, commands)
+    if version == "3.0":
+        whole = as_3_0(whole)
+    if form == "json":
+        return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+    if form == "yaml":
+        return _yaml(whole)
+    # Imported here: Jinja takes long to import, and the command line prints documents without it.
+    from mockserver.server.docs_page.page import render
 
-            return render(whole, plane, query, sandbox_id=_ID, key=_KEY, views=VIEWS)
-        return json.dumps(whole, ensure_ascii=False, indent=2) + "\n" if form == "json" else _yaml(whole)
-
-    return _Text(make)
+    return render(whole, plane, query, sandbox_id=_ID, key=_KEY, views=VIEWS)
 
 
 def read_document(
