@@ -66,7 +66,7 @@ WRONG = [
     ("openapi --yaml --json", "got --yaml and --json; expected one of them", ""),
     ("openapi --json=x", "--json: got 'x'; expected no value", ""),
     ("openapi --profile none.yaml", "got none.yaml (No such file", ""),
-    ("docs pytst", "got pytst; expected pytest, ", "did you mean 'pytest'?"),
+    ("docs pytst", "got pytst; expected quick, pytest, ", "did you mean 'pytest'?"),
     ("skill --write empty.json", "got --write empty.json (", ""),
     ("judge", "got no FILE; expected `mockserver judge FILE`", ""),
     ("judge cut.ha", "got cut.ha (No such file", "did you mean 'cut.har'?"),

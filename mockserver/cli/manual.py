@@ -73,7 +73,11 @@ def print_docs(options: argparse.Namespace, out: TextIO) -> int:
     found = next((each for each in listed if each.topic == options.topic.removesuffix(".md")), None)
     if found is None:
         names = [each.topic for each in listed]
-        raise ValueError(f"got {options.topic}; expected {', '.join(names)}{closest_match_hint(options.topic, names)}")
+        pages = ", ".join(name for name in names if not name.startswith("reference/"))
+        hint = closest_match_hint(options.topic, names)
+        raise ValueError(
+            f"got {options.topic}; expected {pages}, or a page of the reference, such as {_REFERENCE}{hint}"
+        )
     page = _page(found.topic)
     _print(page, {**found._asdict(), "text": page}, options, out)
     return 0

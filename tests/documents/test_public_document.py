@@ -21,7 +21,6 @@ from mockserver.contract.filters import FIELDS, OPERATORS
 from mockserver.contract.lifecycles import SESSION
 from mockserver.server.control.openapi import documents
 from tests.documents.reading import (
-    BASE_URL,
     JSON,
     chosen,
     of_profile,
