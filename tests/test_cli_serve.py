@@ -638,6 +638,37 @@ def test_a_server_ends_with_the_process_that_started_it() -> None:
         requests.get(f"{url}/_mock/health", timeout=DEADLINE_SECONDS)
 
 
+def test_a_server_keeps_and_prints_what_the_process_that_started_it_left_behind(tmp_path: Path) -> None:
+    options = ["--port", "0", "--exit-with-parent", "--log-format", "off", "--failures-dir", str(tmp_path)]
+    starter = (
+        "import subprocess, sys;"
+        f"subprocess.Popen([sys.executable, '-m', 'mockserver', 'serve', *{options!r}], stderr=subprocess.STDOUT);"
+        "sys.stdin.readline()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", starter], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+    ) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        url = re.findall(r"http://\S+", parent.stdout.readline())[0]
+        made = [requests.post(f"{url}/_mock/sandboxes", json={}, timeout=DEADLINE_SECONDS).json() for _ in range(3)]
+        for sandbox in made:
+            headers = {"X-API-Key": sandbox["secretKey"]}
+            requests.get(f"{sandbox['baseUrl']}/v1/campaigns/none", headers=headers, timeout=DEADLINE_SECONDS)
+        left, ended, reported = made
+        requests.delete(f"{url}/_mock/sandboxes/{ended['sandboxId']}", timeout=DEADLINE_SECONDS)
+        requests.post(f"{reported['baseUrl']}/_mock/report?name=TestReads&failure=x", timeout=DEADLINE_SECONDS)
+        parent.stdin.close()
+
+        printed = parent.stdout.read()
+
+    assert {"TestReads.txt", f"{left['sandboxId']}.txt"} == {file.name for file in tmp_path.glob("*.txt")}
+    report = (tmp_path / f"{left['sandboxId']}.txt").read_text("utf-8")
+    assert "the test failed: the program of the tests ended before this sandbox did\nreadCampaign got" in report
+    assert report in printed
+    assert 1 == printed.count("the test failed:")
+
+
 def test_pages_of_this_machine_send_requests_with_the_option(serve: Serve) -> None:
     page = {"Origin": "http://localhost:5173"}
 

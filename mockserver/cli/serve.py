@@ -35,6 +35,8 @@ _LOG = logging.getLogger("mockserver")
 
 _SWITCH_SECONDS = 0.0002
 _FINISH_SECONDS = 0.5
+_LEFT_MAX: Final = 20  # sandboxes that a program left behind, of which files are kept
+_LEFT_BEHIND: Final = "the program of the tests ended before this sandbox did"
 
 
 def add_serve_options(serve: argparse.ArgumentParser) -> None:
@@ -156,7 +158,7 @@ def _serve(
             host.on_exchange = on_exchange
             background.start()
             if options.exit_with_parent:
-                watch_parent(server.stop)
+                watch_parent(partial(_end_with_parent, host, server, options.log_format))
             _tune_process()
             server.serve_forever()
     finally:
@@ -179,6 +181,22 @@ def _end_at_signals(server: Server, end: Callable[[], None], drain: Drain, withi
         signal.signal(number, terminate if number == signal.SIGTERM else lambda *_: server.stop())
     if sys.platform != "win32":
         signal.signal(signal.SIGUSR1, lambda *_: drain.begin(within))
+
+
+def _end_with_parent(host: SandboxHost, server: Server, log_format: str) -> None:
+    """Keep the files of the tests that the program that has ended left behind, print their reports, and stop."""
+    from mockserver.server.control.reports import keep_report
+    from mockserver.server.hosting.host import DEFAULT_ID
+    from mockserver.testing.report.failed_runs import FailedRuns
+
+    failures = host.failures
+    if isinstance(failures, FailedRuns):
+        left = [hosted for id, hosted in host.sandboxes.items() if id != DEFAULT_ID and not failures.has_failed(id)]
+        for hosted in left[-_LEFT_MAX:]:
+            report = hosted.run_command(keep_report, {"failure": _LEFT_BEHIND}, phase="snapshot")
+            if log_format != "json":
+                print(report["text"], file=sys.stderr)
+    server.stop()
 
 
 def _watch(host: SandboxHost, server: Server, limits: ServerLimits, end: Callable[[], None]) -> Drain:

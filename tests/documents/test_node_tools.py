@@ -34,7 +34,7 @@ GLUED = """
 import { sandboxTest } from "./mockserver.mjs";
 
 sandboxTest("typed", { scenario: "demo" }, async (sandbox, t) => {
-  const events: unknown[] = await sandbox.receive(t);
+  const events: unknown[] = await sandbox.receive();
   const status: number = (await sandbox.call("GET", "/v1/campaigns")).status;
   const url: string = sandbox.baseUrl;
 });

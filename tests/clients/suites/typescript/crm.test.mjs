@@ -119,14 +119,14 @@ clientTest("a session expires after twenty minutes", async (client, mock) => {
   assert.equal((await client.session(sessionId)).status, "expired");
 });
 clientTest("a completed session sends a signed event", async (client, mock, t) => {
-  const events = await mock.receive(t);
+  const events = await mock.receive();
   const { sessionId } = await client.openSession();
   await mock.control("POST", `/sessions/${sessionId}/complete`, { name: "Recepção 2" });
   assert.deepEqual(events.map((each) => each.data.sessionId), [sessionId]);
   assert.equal((await client.entrypoint((await client.session(sessionId)).entrypoint.id)).name, "Recepção 2");
 });
 clientTest("a forged event is refused", async (client, mock, t) => {
-  const events = await mock.receive(t);
+  const events = await mock.receive();
   await rule(mock, { on: "delivery", nth: 1, do: { deliver: { forge: "wrong-secret" } } });
   const { sessionId } = await client.openSession();
   await mock.control("POST", `/sessions/${sessionId}/fail`, { reason: "phone_in_use" });
