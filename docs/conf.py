@@ -68,7 +68,7 @@ html_show_sphinx = False
 # The order of the site's navigation. A page that is not named here comes after those that are, by name.
 GUIDES = (
     "pytest", "unittest", "agents", "pytest-settings", "other-languages", "from-typescript", "from-go",
-    "from-java", "from-ruby", "from-responses", "from-respx", "from-requests-mock", "from-pytest-httpserver", "from-vcrpy", "from-wiremock", "control-plane", "time", "faults", "scenarios", "webhooks",
+    "from-java", "from-php", "from-ruby", "from-responses", "from-respx", "from-requests-mock", "from-pytest-httpserver", "from-vcrpy", "from-wiremock", "control-plane", "time", "faults", "scenarios", "webhooks",
     "reports", "hypothesis", "planted-bugs", "explore", "explore-tests", "explore-placements", "schedules", "compatibility", "sweeps",
     "choices", "conduct", "coverage", "verify", "recordings",
     "openapi", "dashboard", "shared-use", "containers",

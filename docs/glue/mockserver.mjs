@@ -106,7 +106,7 @@ export class Sandbox {
 const ends = /** @type {Map<(failure?: any) => unknown, string>} */ (new Map());
 const { afterEach, expect } = /** @type {any} */ (globalThis); // of Jest and Mocha
 const jestState = () => expect?.getState?.() ?? {};
-afterEach?.(async function () {
+afterEach?.(/** @this {any} */ async function () {
   const name = this?.currentTest?.title ?? jestState().currentTestName ?? "";
   for (const [end, title] of ends) if (name.endsWith(title)) await end(this?.currentTest?.err);
 });
@@ -115,6 +115,7 @@ function withReport(/** @type {any} */ failure, /** @type {string} */ report) {
   if (typeof failure?.message !== "string") return new Error(`${failure}\n\n${report}`);
   const { message, stack } = failure;
   const value = `${message}\n\n${report}`;
+  if (failure.generatedMessage) failure.generatedMessage = false; // of node:assert, or Jest would print a message of its own
   Reflect.defineProperty(failure, "message", { value, configurable: true, writable: true });
   if (stack) Reflect.defineProperty(failure, "stack", { value: stack.replace(message, () => value), configurable: true, writable: true });
   return failure;

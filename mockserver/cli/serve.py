@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -195,7 +195,8 @@ def _end_with_parent(host: SandboxHost, server: Server, log_format: str) -> None
         for hosted in left[-_LEFT_MAX:]:
             report = hosted.run_command(keep_report, {"failure": _LEFT_BEHIND}, phase="snapshot")
             if log_format != "json":
-                print(report["text"], file=sys.stderr)
+                with suppress(OSError):  # a runner may have closed it: the files remain
+                    print(report["text"], file=sys.stderr, flush=True)
     server.stop()
 
 
