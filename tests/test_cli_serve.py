@@ -20,6 +20,7 @@ import requests
 
 from mockserver._json import JSON
 from mockserver.cli import main
+from mockserver.cli.lifetime import remove_stale
 from mockserver.judge.coverage.coverage import Coverage
 from mockserver.version import VERSION
 from tests.harness.waiting import wait_until
@@ -515,6 +516,34 @@ def test_the_ready_file_has_the_address_and_the_keys_while_the_server_listens(se
     assert sys.platform == "win32" or 0o600 == file.stat().st_mode & 0o777
     assert 0 == served.stop(signal.SIGTERM)
     assert [] == list(tmp_path.iterdir())
+
+
+def test_a_ready_file_of_a_killed_server_is_removed_before_the_next_one_starts(serve: Serve, tmp_path: Path) -> None:
+    file = tmp_path / "ready.json"
+    served = serve("--ready-file", str(file))
+    served.ask("GET", "/_mock/health", key=None)
+    remove_stale(str(file))
+    assert file.exists()  # its server answers
+
+    served.process.kill()
+    served.process.wait(DEADLINE_SECONDS)
+    assert file.exists()
+    failed = serve(
+        "--ready-file", str(file), "--coverage", str(tmp_path)
+    )  # which is a folder: it ends before it listens
+
+    assert 2 == failed.process.wait(DEADLINE_SECONDS)
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "a note", '{"url": "no address"}'])
+def test_a_file_that_is_no_ready_file_stays(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "ready.json"
+    file.write_text(text, encoding="utf-8")
+
+    remove_stale(str(file))
+
+    assert text == file.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("is_drained", [False, True])

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from mockserver.cli.lifetime import ready_file, stop_signals, watch_parent
+from mockserver.cli.lifetime import ready_file, remove_stale, stop_signals, watch_parent
 from mockserver.cli.settings import OFF, SCENARIO, SETTINGS, add_options, is_exposed, resolve, token_of
 from mockserver.cli.terminal import columns, fit
 from mockserver.contract.text import json_value
@@ -82,6 +82,7 @@ def serve(
     from mockserver.server.log import unblocked_stderr
 
     resolve(options, SCENARIO, *SETTINGS)
+    remove_stale(options.ready_file)
     dropped = _dropped_json if options.log_format == "json" else _dropped_text
     with (
         _stopped_by_signals(stop_signals()),
