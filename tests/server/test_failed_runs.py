@@ -344,6 +344,22 @@ def test_the_pages_state_the_bounds(page: str) -> None:
     assert f"{failed_runs.RUNS_MAX:,} runs and {failed_runs.BYTES_MAX // 1024**2} MiB" in text
 
 
+@pytest.mark.parametrize(
+    ("failure", "says"),
+    [
+        ("POST /rules: on: got 'startCampain'", False),
+        ("IllegalArgumentException: PATCH /tenants/tenant_none: got 'tenant_none'", False),
+        ("POST /journal/verify: expected exactly 1 call of listCampaigns, got 0", True),
+        ("GET /v1/campaigns: connection refused", True),
+        ("got 0; expected 1", True),
+    ],
+)
+def test_a_command_that_was_refused_is_no_call_that_is_missing(url: str, failure: str, says: bool) -> None:
+    text = make(url).control("POST", f"/report?failure={quote(failure)}").text
+
+    assert says == ("no call reached sandbox_" in text)
+
+
 def test_without_a_folder_the_lines_say_how_long_the_address_lasts(mockserver_server: MockServer) -> None:
     made = ran(mockserver_server.url)
 
