@@ -138,7 +138,7 @@ final class Mockserver
     {
         self::$server ??= getenv('MOCKSERVER_SERVER') ?: null;
         if (self::$server === null) {
-            $process = @proc_open(self::COMMAND, [['file', '/dev/null', 'r'], ['pipe', 'w'], STDERR], $pipes);
+            $process = @proc_open(self::COMMAND, [['null'], ['pipe', 'w'], STDERR], $pipes);
             if ($process === false || !preg_match('/listens on (\S+)/', (string) fgets($pipes[1]), $address)) {
                 throw new RuntimeException('mockserver serve did not start; expected the command mockserver on the PATH, or an address in MOCKSERVER_SERVER');
             }

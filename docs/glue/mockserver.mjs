@@ -110,6 +110,7 @@ afterEach?.(/** @this {any} */ async function () {
   const name = this?.currentTest?.title ?? jestState().currentTestName ?? "";
   for (const [end, title] of ends) if (name.endsWith(title)) await end(this?.currentTest?.err);
 });
+
 /** Put the report behind the message of a failure, which keeps its type, its place and its difference. */
 function withReport(/** @type {any} */ failure, /** @type {string} */ report) {
   if (typeof failure?.message !== "string") return new Error(`${failure}\n\n${report}`);
@@ -135,9 +136,9 @@ export function sandboxTest(name, settings, run, define = test) {
     const sandbox = await Sandbox.open(settings);
     const close = () => (ends.delete(stop), sandbox.close());
     let isSettled = false;
-    const stop = async (failure = t?.task?.result?.errors?.[0]) => {
+    const stop = async (/** @type {any} */ failure) => {
       if (isSettled) return;
-      const words = failure?.message ?? "the runner ended the test, by its timeout or an error in a callback";
+      const words = failure?.message ?? t?.task?.result?.errors?.[0]?.message ?? "the runner ended the test, by its timeout or an error in a callback";
       console.error(`${name}: ${words}\n\n${await sandbox.report(title, words)}`);
       await close();
     };
