@@ -404,12 +404,26 @@ OF_RSPEC = """Failures:
        expected: 201
 1 examples, 1 failures
 """
+OF_PHPUNIT = """There was 1 failure:
+
+1) LaunchTest::testLaunch with data set #0 ('after')
+Failed asserting that 500 is identical to 201.
+
+the test failed: PHPUnit\\Framework\\ExpectationFailedException: Failed asserting that 500 is identical to 201.
+
+/app/LaunchTest.php:14
+
+FAILURES!
+Tests: 1, Assertions: 1, Failures: 1.
+"""
 
 
 @pytest.mark.parametrize(
     ("output", "why"),
     [
         (OF_NODE, "other side closed"),
+        (OF_PHPUNIT, "Failed asserting that 500 is identical to 201."),
+        ("the service is down\nERRORS!\nTests: 1, Assertions: 0, Errors: 1.\n", "the service is down"),
         ("not ok 1 - launch\n  error: 'got 500'\n# fail 1\n", "got 500"),
         (OF_GO, "got 500; expected 201"),
         ("panic: got 500\n\ngoroutine 1 [running]:\nFAIL\tshop\t0.012s\n", "panic: got 500"),

@@ -20,6 +20,7 @@ import requests
 
 from mockserver._json import JSON
 from mockserver.cli import main
+from mockserver.cli.lifetime import remove_stale
 from mockserver.judge.coverage.coverage import Coverage
 from mockserver.version import VERSION
 from tests.harness.waiting import wait_until
@@ -517,6 +518,34 @@ def test_the_ready_file_has_the_address_and_the_keys_while_the_server_listens(se
     assert [] == list(tmp_path.iterdir())
 
 
+def test_a_ready_file_of_a_killed_server_is_removed_before_the_next_one_starts(serve: Serve, tmp_path: Path) -> None:
+    file = tmp_path / "ready.json"
+    served = serve("--ready-file", str(file))
+    served.ask("GET", "/_mock/health", key=None)
+    remove_stale(str(file))
+    assert file.exists()  # its server answers
+
+    served.process.kill()
+    served.process.wait(DEADLINE_SECONDS)
+    assert file.exists()
+    failed = serve(
+        "--ready-file", str(file), "--coverage", str(tmp_path)
+    )  # which is a folder: it ends before it listens
+
+    assert 2 == failed.process.wait(DEADLINE_SECONDS)
+    assert not file.exists()
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", "a note", '{"url": "no address"}'])
+def test_a_file_that_is_no_ready_file_stays(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "ready.json"
+    file.write_text(text, encoding="utf-8")
+
+    remove_stale(str(file))
+
+    assert text == file.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("is_drained", [False, True])
 def test_the_end_of_its_terminal_ends_a_server_in_order(serve: Serve, tmp_path: Path, is_drained: bool) -> None:
     if sys.platform == "win32":
@@ -636,6 +665,37 @@ def test_a_server_ends_with_the_process_that_started_it() -> None:
 
     with pytest.raises(requests.ConnectionError):
         requests.get(f"{url}/_mock/health", timeout=DEADLINE_SECONDS)
+
+
+def test_a_server_keeps_and_prints_what_the_process_that_started_it_left_behind(tmp_path: Path) -> None:
+    options = ["--port", "0", "--exit-with-parent", "--log-format", "off", "--failures-dir", str(tmp_path)]
+    starter = (
+        "import subprocess, sys;"
+        f"subprocess.Popen([sys.executable, '-m', 'mockserver', 'serve', *{options!r}], stderr=subprocess.STDOUT);"
+        "sys.stdin.readline()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", starter], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+    ) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        url = re.findall(r"http://\S+", parent.stdout.readline())[0]
+        made = [requests.post(f"{url}/_mock/sandboxes", json={}, timeout=DEADLINE_SECONDS).json() for _ in range(3)]
+        for sandbox in made:
+            headers = {"X-API-Key": sandbox["secretKey"]}
+            requests.get(f"{sandbox['baseUrl']}/v1/campaigns/none", headers=headers, timeout=DEADLINE_SECONDS)
+        left, ended, reported = made
+        requests.delete(f"{url}/_mock/sandboxes/{ended['sandboxId']}", timeout=DEADLINE_SECONDS)
+        requests.post(f"{reported['baseUrl']}/_mock/report?name=TestReads&failure=x", timeout=DEADLINE_SECONDS)
+        parent.stdin.close()
+
+        printed = parent.stdout.read()
+
+    assert {"TestReads.txt", f"{left['sandboxId']}.txt"} == {file.name for file in tmp_path.glob("*.txt")}
+    report = (tmp_path / f"{left['sandboxId']}.txt").read_text("utf-8")
+    assert "the test failed: the program of the tests ended before this sandbox did\nreadCampaign got" in report
+    assert report in printed
+    assert 1 == printed.count("the test failed:")
 
 
 def test_pages_of_this_machine_send_requests_with_the_option(serve: Serve) -> None:

@@ -99,6 +99,13 @@ def test_a_variable_that_is_like_others_by_its_prefix_alone_has_no_near_name(nam
         parsed(**{name: "2"})
 
 
+def test_a_server_that_ends_with_its_parent_leaves_that_programs_variables_alone() -> None:
+    assert 2 * SECOND == parsed("--exit-with-parent", MAX_SANDBOX="5", TIMEOUT_OF_TESTS="3", IDLE="2s").idle
+    assert parsed(EXIT_WITH_PARENT="1", TIMEOUT_OF_TESTS="3").exit_with_parent
+    with pytest.raises(ValueError, match="MOCKSERVER_HEAD_TIMEOUT: got 'soon'"):
+        parsed("--exit-with-parent", HEAD_TIMEOUT="soon")
+
+
 def test_variables_of_clients_and_of_a_service_named_mockserver_are_not_settings() -> None:
     links = {
         "SERVICE_HOST": "10.0.0.1",

@@ -5,22 +5,25 @@ import { subscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
+import { relative } from "node:path";
 import { test } from "node:test";
 import timers from "node:timers";
 import promises from "node:timers/promises";
 import { promisify } from "node:util";
 
 const { env } = process;
+const COMMAND = ["serve", "--port=0", "--freeze=2026-03-01T12:00:00Z", "--failures-dir=.mockserver/failures", "--log-format=off", "--exit-with-parent"];
 
 /** Start a server that ends with this process, and return its address. */
 async function start() {
-  const options = ["--port=0", "--freeze=2026-03-01T12:00:00Z", "--failures-dir=.mockserver/failures", "--log-format=off"];
-  const server = spawn("mockserver", ["serve", ...options, "--exit-with-parent"], { stdio: ["ignore", "pipe", "inherit"] });
-  const [printed] = await Promise.race([once(server.stdout, "data"), once(server, "exit")]);
+  const server = spawn("mockserver", COMMAND, { stdio: ["ignore", "pipe", "inherit"] });
+  const [printed] = await Promise.race([once(server.stdout, "data"), once(server, "exit")]).catch((failure) => [failure.message]);
+  const [, address] = /listens on (\S+)/.exec(`${printed}`) ?? [];
+  if (!address) throw new Error(`mockserver serve did not start (${printed}); expected the command mockserver on the PATH, or an address in MOCKSERVER_SERVER`);
   server.unref(), server.stdout.destroy(); // or this process would wait for its end
-  return `${printed}`.split(/\s/)[4]; // mockserver VERSION listens on URL
+  return address;
 }
-export const url = env.MOCKSERVER_SERVER ?? (await start());
+export const url = env.MOCKSERVER_SERVER || (await start());
 
 /** @param {string} method @param {string} target @param {unknown} [body] @param {Record<string, string>} [headers] */
 async function send(method, target, body, headers = {}) {
@@ -31,15 +34,23 @@ async function send(method, target, body, headers = {}) {
 }
 
 /** @typedef {{ sandboxId: string, baseUrl: string, secretKey: string, publicKey?: string }} Made */
+/** A sandbox: a fresh copy of the service with its own address, keys, data and clock. */
 export class Sandbox {
   /** @type {Clock | undefined} */
   #clock;
+  /** @type {import("node:http").Server[]} */
+  #receivers = [];
   /** Without an argument it is the sandbox that `mockserver explore` has made for this process. @param {Made} [made] */
-  constructor(made = { sandboxId: "", baseUrl: `${env.MOCKSERVER_URL}`, secretKey: `${env.MOCKSERVER_KEY}`, publicKey: env.MOCKSERVER_PUBLIC_KEY }) {
+  constructor(made = { sandboxId: "", baseUrl: `${env.MOCKSERVER_URL}`, secretKey: `${env.MOCKSERVER_KEY}`, publicKey: env.MOCKSERVER_PUBLIC_KEY ?? "" }) {
     this.sandboxId = made.sandboxId;
     this.baseUrl = made.baseUrl;
     this.secretKey = made.secretKey;
     this.publicKey = made.publicKey ?? "";
+  }
+  /** Make a sandbox with settings of POST /_mock/sandboxes. @param {object} [settings] */
+  static async open(settings = {}) {
+    const server = new Sandbox({ sandboxId: "default", baseUrl: url, secretKey: "" });
+    return new Sandbox(await server.control("POST", "/sandboxes", settings));
   }
   /** Call the API with the secret key. @param {string} method @param {string} path @param {unknown} [body] */
   call(method, path, body) {
@@ -49,20 +60,23 @@ export class Sandbox {
   async control(method, path, body) {
     const authorization = `Bearer ${env.MOCKSERVER_TOKEN ?? ""}`; // for a server that requires a token
     const response = await send(method, `${this.baseUrl}/_mock${path}`, body, { Accept: "application/json", authorization });
-    if (response.status >= 400 || (path === "/journal/verify" && !response.body.ok)) throw new Error(response.body.message);
+    if (response.status >= 400 || (path === "/journal/verify" && !response.body.ok)) throw new Error(`${method} ${path.split("?")[0]}: ${response.body.message}`);
     if (path.startsWith("/clock")) this.#clock?.set(response.body.now);
     return response.body;
+  }
+  /** Return the report of a failed test, of which the server keeps files; or why there is none. @param {string} name @param {any} failure */
+  async report(name, failure) {
+    const query = new URLSearchParams({ name, failure: `${failure?.message ?? failure}`.slice(0, 500) });
+    const why = (/** @type {any} */ problem) => `(no report: ${problem.message || problem.code})`;
+    return this.control("POST", `/report?${query}`).then((report) => report.text, why);
   }
   /** Put the timers and the date of this process on the sandbox's clock, until `close`. */
   async useClock() {
     const { now } = await this.control("PUT", "/clock", { freeze: true });
     this.#clock = new Clock(now, (ms) => this.control("POST", "/clock/advance", { by: `${ms}ms` }));
   }
-  close() {
-    this.#clock?.close();
-  }
-  /** Receive events, verified. @param {TestContext} t @param {{ events?: any[], seconds?: number }} [options] */
-  async receive(t, { events = [], seconds = 300 } = {}) {
+  /** Receive events, verified. @param {{ events?: any[], seconds?: number }} [options] */
+  async receive({ events = [], seconds = 300 } = {}) {
     const server = createServer(async (request, response) => {
       const body = Buffer.concat(await request.toArray());
       const [id, at, given] = ["id", "timestamp", "signature"].map((name) => `${request.headers[`webhook-${name}`]}`);
@@ -73,30 +87,73 @@ export class Sandbox {
       if (isValid) events.push(JSON.parse(body.toString()));
       response.writeHead(isValid ? 204 : 401).end();
     });
-    await once(server.listen(0, "127.0.0.1"), "listening");
-    atEnd(t, () => server.close().closeAllConnections());
+    const host = env.MOCKSERVER_RECEIVER_HOST; // by which a server in a container or on another machine reaches this one
+    await once(server.listen(0, host ? "0.0.0.0" : "127.0.0.1"), "listening");
+    this.#receivers.push(server);
     const { port } = /** @type {{ port: number }} */ (server.address());
-    const webhook = await this.control("POST", "/webhooks", { url: `http://127.0.0.1:${port}/` });
+    const webhook = await this.control("POST", "/webhooks", { url: `http://${host || "127.0.0.1"}:${port}/` });
     return events;
+  }
+  /** End the sandbox, its receivers and its hold on the timers. */
+  async close() {
+    this.#clock?.close();
+    for (const receiver of this.#receivers.splice(0)) receiver.close().closeAllConnections();
+    if (this.sandboxId) await this.control("DELETE", `/sandboxes/${this.sandboxId}`).catch(() => {}); // it may have ended before, with its server
   }
 }
 
+// Ends of tests that still run, by name, for a runner that gives a test no hook of its own.
+const ends = /** @type {Map<(failure?: any) => unknown, string>} */ (new Map());
+const { afterEach, expect } = /** @type {any} */ (globalThis); // of Jest and Mocha
+const jestState = () => expect?.getState?.() ?? {};
+afterEach?.(/** @this {any} */ async function () {
+  const name = this?.currentTest?.title ?? jestState().currentTestName ?? "";
+  for (const [end, title] of ends) if (name.endsWith(title)) await end(this?.currentTest?.err);
+});
+
+/** Put the report behind the message of a failure, which keeps its type, its place and its difference. */
+function withReport(/** @type {any} */ failure, /** @type {string} */ report) {
+  if (typeof failure?.message !== "string") return new Error(`${failure}\n\n${report}`);
+  const { message, stack } = failure;
+  const value = `${message}\n\n${report}`;
+  if (failure.generatedMessage) failure.generatedMessage = false; // of node:assert, or Jest would print a message of its own
+  Reflect.defineProperty(failure, "message", { value, configurable: true, writable: true });
+  if (stack) Reflect.defineProperty(failure, "stack", { value: stack.replace(message, () => value), configurable: true, writable: true });
+  return failure;
+}
+const isSkip = (/** @type {any} */ failure) => /pending/i.test(`${failure?.code} ${failure?.constructor?.name}`); // of Vitest and Mocha
+
 /** @typedef {import("node:test").TestContext} TestContext */
-const atEnd = (/** @type {any} */ t, /** @type {() => unknown} */ act) => (t.after ?? t.onTestFinished).call(t, act); // of node:test or Vitest
-/** @type {(name: string, settings: object, run: (sandbox: Sandbox, t: TestContext) => unknown, define?: Function) => void} */
+/**
+ * Define a test with a sandbox of its own; a rule that never fired fails it, and the message of a failure ends with the report.
+ * @type {(name: string, settings: object, run: (sandbox: Sandbox, t: TestContext) => unknown, define?: Function) => void}
+ */
 export function sandboxTest(name, settings, run, define = test) {
-  define(name, async (/** @type {TestContext} */ t) => {
-    const server = new Sandbox({ sandboxId: "default", baseUrl: url, secretKey: "" });
-    const sandbox = new Sandbox(await server.control("POST", "/sandboxes", settings));
-    atEnd(t, () => (sandbox.close(), server.control("DELETE", `/sandboxes/${sandbox.sandboxId}`)));
-    const checked = async () => {
+  define(name, /** @this {any} */ async function () { // without a parameter, which Jest and Mocha would take for a callback
+    const t = arguments[0]; // of node:test and Vitest
+    const file = t?.task?.file.filepath ?? this?.test?.file ?? jestState().testPath ?? process.argv[1];
+    const title = `${relative("", file).replaceAll("\\", "/")}::${name}`; // two files may have tests of one name
+    const sandbox = await Sandbox.open(settings);
+    const close = () => (ends.delete(stop), sandbox.close());
+    let isSettled = false;
+    const stop = async (/** @type {any} */ failure) => {
+      if (isSettled) return;
+      const words = failure?.message ?? t?.task?.result?.errors?.[0]?.message ?? "the runner ended the test, by its timeout or an error in a callback";
+      console.error(`${name}: ${words}\n\n${await sandbox.report(title, words)}`);
+      await close();
+    };
+    const hook = t?.after ?? t?.onTestFinished ?? ((/** @type {typeof stop} */ act) => ends.set(act, name));
+    hook.call(t, stop);
+    try {
       await run(sandbox, t);
       for (const failure of (await sandbox.control("GET", "/check")).failures) throw new Error(failure.message); // such as a rule that never fired
-    };
-    await checked().catch(async (failure) => {
-      const query = new URLSearchParams({ name, failure: `${failure?.message}`.slice(0, 500) });
-      throw new Error(`${failure?.message}\n\n${(await sandbox.control("POST", `/report?${query}`)).text}`, { cause: failure });
-    });
+    } catch (/** @type {any} */ failure) {
+      if (isSkip(failure)) throw failure;
+      throw withReport(failure, await sandbox.report(title, failure));
+    } finally {
+      isSettled = true;
+      await close();
+    }
   });
 }
 

@@ -31,7 +31,7 @@ _FOLLOW_EVERY_S = 0.02
 _OUTPUT_MAX_BYTES = 8192  # of each run, its end
 _REASON_CHARS: Final = 120
 # Where the output of a program says why it has failed, the surest place first: the line in which Python, Node, Java, Ruby or Go
-# names the error that has ended it, the `error` of a test of TAP, a message of a test of Go, of Minitest and of RSpec.
+# names the error that has ended it, the `error` of a test of TAP, a message of a test of Go, of Minitest, of RSpec and of PHPUnit.
 _REASONS: Final = tuple(
     re.compile(pattern, re.MULTILINE)
     for pattern in (
@@ -40,10 +40,13 @@ _REASONS: Final = tuple(
         r"^\s*\w+_test\.go:\d+: (.+)",
         r"^.*\bFailure:\n.*\n(.+)",
         r"^\s*Failure/Error: (.+)",
+        r"^\d+\) \S+::.+\n(.+)",
     )
 )
-# Lines that a runner ends with whatever has failed: diagnostics of TAP, and the sums of Go, Minitest and others.
-_SUMS: Final = re.compile(r"# .*|FAIL\b.*|exit status \d+|\d+ (?:runs|tests|examples|passed|failed)\b.*")
+# Lines that a runner ends with whatever has failed: diagnostics of TAP, and the sums of Go, Minitest, PHPUnit and others.
+_SUMS: Final = re.compile(
+    r"# .*|FAIL\b.*|FAILURES!|ERRORS!|Tests: \d+, .*|exit status \d+|\d+ (?:runs|tests|examples|passed|failed)\b.*"
+)
 # What differs between equal failures: ids, addresses, times, ports.
 _VARYING: Final = re.compile(r"\b(?:[a-z]+_[a-z0-9]{6,}|0x[0-9a-f]+|\d+(?:[.:]\d+)+|\d{5,})")
 # The exit statuses, and a pattern of the output, with which a command reports a failure.

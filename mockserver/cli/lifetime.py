@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 _POLL_SECONDS = 0.2
+_CONNECT_SECONDS = 1.0
 
 
 def stop_signals() -> tuple[signal.Signals, ...]:
@@ -59,6 +62,23 @@ def ready_file(path: str | None, content: Mapping[str, Any]) -> Iterator[None]:
             not is_fork and file.is_file() and file.read_text(encoding="utf-8") == text
         ):  # else another server has replaced it
             file.unlink(missing_ok=True)
+
+
+def remove_stale(path: str | None) -> None:
+    """
+    Remove a ready file whose server is gone, as after a kill, so that a start that waits for the file does not read it.
+
+    Args:
+        path: The file, which stays if a server answers at its address, or if it is no ready file; None for no file.
+    """
+    file = Path(path or os.devnull)
+    try:
+        address = urlsplit(json.loads(file.read_text(encoding="utf-8"))["url"])
+        socket.create_connection((address.hostname, address.port), _CONNECT_SECONDS).close()
+    except ConnectionRefusedError:
+        file.unlink(missing_ok=True)
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return
 
 
 def watch_parent(on_end: Callable[[], None]) -> None:

@@ -11,14 +11,14 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from mockserver._settings import SERVER
-from mockserver.cli.lifetime import ready_file, stop_signals, watch_parent
+from mockserver.cli.lifetime import ready_file, remove_stale, stop_signals, watch_parent
 from mockserver.cli.settings import OFF, add_options, is_exposed, resolve, token_of
 from mockserver.cli.terminal import columns, fit
 from mockserver.contract.text import json_value
@@ -36,6 +36,8 @@ _LOG = logging.getLogger("mockserver")
 
 _SWITCH_SECONDS = 0.0002
 _FINISH_SECONDS = 0.5
+_LEFT_MAX: Final = 20  # sandboxes that a program left behind, of which files are kept
+_LEFT_BEHIND: Final = "the program of the tests ended before this sandbox did"
 
 
 def add_serve_options(serve: argparse.ArgumentParser) -> None:
@@ -81,6 +83,7 @@ def serve(
     from mockserver.server.log import unblocked_stderr
 
     resolve(options, *SERVER)
+    remove_stale(options.ready_file)
     dropped = _dropped_json if options.log_format == "json" else _dropped_text
     with (
         _stopped_by_signals(stop_signals()),
@@ -157,7 +160,7 @@ def _serve(
             host.on_exchange = on_exchange
             background.start()
             if options.exit_with_parent:
-                watch_parent(server.stop)
+                watch_parent(partial(_end_with_parent, host, server, options.log_format))
             _tune_process()
             server.serve_forever()
     finally:
@@ -180,6 +183,23 @@ def _end_at_signals(server: Server, end: Callable[[], None], limiter: Limiter, w
         signal.signal(number, terminate if number == signal.SIGTERM else lambda *_: server.stop())
     if sys.platform != "win32":
         signal.signal(signal.SIGUSR1, lambda *_: limiter.drain(within))
+
+
+def _end_with_parent(host: SandboxHost, server: Server, log_format: str) -> None:
+    """Keep the files of the tests that the program that has ended left behind, print their reports, and stop."""
+    from mockserver.server.control.reports import keep_report
+    from mockserver.server.hosting.host import DEFAULT_ID
+    from mockserver.testing.report.failed_runs import FailedRuns
+
+    failures = host.failures
+    if isinstance(failures, FailedRuns):
+        left = [hosted for id, hosted in host.sandboxes.items() if id != DEFAULT_ID and not failures.has_failed(id)]
+        for hosted in left[-_LEFT_MAX:]:
+            report = hosted.run_command(keep_report, {"failure": _LEFT_BEHIND}, phase="snapshot")
+            if log_format != "json":
+                with suppress(OSError):  # a runner may have closed it: the files remain
+                    print(report["text"], file=sys.stderr, flush=True)
+    server.stop()
 
 
 def _watch(host: SandboxHost, server: Server, limits: ServerLimits, end: Callable[[], None]) -> Limiter:

@@ -2,7 +2,8 @@
 The settings of a server: by options of the command line, else by environment variables `MOCKSERVER_...`, else by default.
 
 An environment variable of that prefix that no setting has is refused with the nearest name, except those that other
-commands read and those that containers get for a service named `mockserver`.
+commands read and those that containers get for a service named `mockserver`. A server that ends with the program that
+started it has the environment of that program, which may use the prefix for settings of its own: none is refused then.
 """
 
 from __future__ import annotations
@@ -25,7 +26,13 @@ from mockserver.server.hosting.shard import read_shard
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 OFF: Final = 0  # of a limit
 # Of `mockserver probe`, and of clients.
-_OF_OTHERS: Final = ("MOCKSERVER_KEY", "MOCKSERVER_PUBLIC_KEY", "MOCKSERVER_SERVER", "MOCKSERVER_URL")
+_OF_OTHERS: Final = (
+    "MOCKSERVER_KEY",
+    "MOCKSERVER_PUBLIC_KEY",
+    "MOCKSERVER_RECEIVER_HOST",
+    "MOCKSERVER_SERVER",
+    "MOCKSERVER_URL",
+)
 # What Kubernetes sets for a service named `mockserver`, and Docker for a link of that name.
 _SERVICE_LINK: Final = re.compile(r"MOCKSERVER_(SERVICE_(HOST|PORT(_\w+)?)|PORT_\d+_(TCP|UDP)(_\w+)?|NAME|ENV_\w+)")
 _LINKED_PORT: Final = re.compile(r"(tcp|udp)://")
@@ -170,10 +177,11 @@ def resolve(options: argparse.Namespace, *settings: Setting, environ: Mapping[st
     Raises:
         ValueError: A variable has a wrong value, or no setting has its name; the message contains the nearest one.
     """
-    _refuse_unknown(environ)
     for setting in settings:
         if getattr(options, setting.attribute) is None:
             setattr(options, setting.attribute, _from_environment(setting, environ))
+    if not getattr(options, "exit_with_parent", False):
+        _refuse_unknown(environ)
 
 
 def _refuse_unknown(environ: Mapping[str, str]) -> None:

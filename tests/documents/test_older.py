@@ -50,6 +50,31 @@ def test_each_schema_of_3_1_has_one_of_3_0() -> None:
     assert {} == {name: of_schema(newer) for name, newer, older in ROWS if older != of_schema(newer)}
 
 
+def test_a_union_of_objects_that_a_constant_tells_apart_is_one_object() -> None:
+    text, number = {"type": "string"}, {"type": "integer"}
+    opened = {"type": "object", "properties": {"id": text, "state": {**text, "const": "open"}, "at": {"type": "null"}}}
+    closed = {
+        "type": "object",
+        "properties": {"id": text, "state": {**text, "const": "closed"}, "at": number, "by": text},
+    }
+    variants = {
+        "Open": {**opened, "required": ["id", "state"]},
+        "Closed": {**closed, "required": ["id", "state", "at"]},
+    }
+    union = {
+        "oneOf": [{"$ref": f"#/components/schemas/{name}"} for name in variants],
+        "discriminator": {"propertyName": "state"},
+    }
+    document = {"openapi": "3.1.0", "info": {}, "paths": {}, "components": {"schemas": {**variants, "Door": union}}}
+    state = {"type": "string", "enum": ["open", "closed"]}
+    properties = {"id": text, "state": state, "at": {**number, "nullable": True}, "by": text}
+
+    door = {"type": "object", "properties": properties, "required": ["id", "state"]}
+    assert {"Door": door} == as_3_0(document)["components"]["schemas"]
+    used = {"schema": {"$ref": "#/components/schemas/Open"}}
+    assert ["Door", "Open"] == [*as_3_0({**document, "paths": {"/open": used}})["components"]["schemas"]]
+
+
 @pytest.mark.deep
 def test_both_documents_are_valid() -> None:
     documents = {"control": control(), **{profile: of_profile(profile) for profile in PROFILES}}

@@ -29,6 +29,7 @@ KINDS = frozenset(
         "javascript",
         "json",
         "mermaid",
+        "php",
         "python",
         "ruby",
         "sh",

@@ -24,7 +24,7 @@ const SESSIONS = "/v1/entrypoints/chatapp/connection-sessions";
 
 for (let number = 0; number < 25; number++) {
   sandboxTest(`test ${number}`, {}, async (sandbox, t) => {
-    const events = await sandbox.receive(t);
+    const events = await sandbox.receive();
     const { sessionId } = (await sandbox.call("POST", SESSIONS, {})).body;
     await sandbox.control("POST", "/clock/advance", { by: `${number}s` });
     await sandbox.control("POST", `/sessions/${sessionId}/complete`, {});

@@ -97,7 +97,7 @@ def test_each_feature_of_pytest_has_its_way_in_every_other_language() -> None:
     _, _, rest = read("docs/other-languages.md").partition("## What each language gets\n\n")
     rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in rest.partition("\n\n")[0].splitlines()]
 
-    assert ["pytest", "Go, Java, Ruby, TypeScript", "any other language"] == rows[0][1:]
+    assert ["pytest", "Go, Java, PHP, Ruby, TypeScript", "any other language"] == rows[0][1:]
     assert [] == [row for row in rows[2:] if len(row) != 4 or not all(any(map(str.isalnum, cell)) for cell in row)]
     named = [row[0] for row in rows[2:]]
     assert len(set(named)) == len(named)

@@ -375,6 +375,21 @@ def test_repeated_by_the_transport(mockserver: Sandbox) -> None:
     assert session.get(url, headers=headers).json() == {}
 
 
+def test_refused_repetition(mockserver: Sandbox) -> None:
+    """The answers of two starts are lost, and the transport sends both again: the repetitions are refused."""
+    mockserver.on("startCampaign").nth(1).drop("after")
+    mockserver.on("startCampaign").nth(3).drop("after")
+    headers = {"X-API-Key": mockserver.secret_key}
+    session = mockserver.requests_session()
+    statuses = []
+    for name in ("Promo", "Retorno"):
+        url = f"{mockserver.base_url}/v1/campaigns/{create(mockserver, name=name)}/start"
+        with pytest.raises(requests.ConnectionError):
+            session.post(url, json={}, headers=headers)
+        statuses.append(session.post(url, json={}, headers=headers).status_code)
+    assert statuses == [201, 201]
+
+
 def test_second_campaign(mockserver: Sandbox) -> None:
     """The answer of a create is lost, and the client creates again under another name."""
     mockserver.on("createCampaign").nth(1).drop("after")
@@ -686,6 +701,15 @@ def test_receiver_raises_at_a_forged_event(mockserver: Sandbox) -> None:
     mockserver.receive_webhooks(lambda event: event.headers["webhook-signature"] and None)
     connected(mockserver)
     assert mockserver.ledger.executions
+
+
+def test_receiver_refuses_more_than_a_forged_event(mockserver: Sandbox) -> None:
+    """The receiver refuses a forged event as it should, and the genuine one too."""
+    seen: list[Any] = []
+    mockserver.on("delivery").nth(1).deliver(forge="wrong-secret")
+    mockserver.receive_webhooks(lambda event: 401)
+    connected(mockserver)
+    assert seen
 
 
 def test_receiver_raises_at_an_unknown_event(mockserver: Sandbox) -> None:

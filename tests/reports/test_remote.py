@@ -34,6 +34,7 @@ OF_THIS_PROCESS = (
     ),
     *("receiver_returns_an_object",),
     *("receiver_raises_at_a_forged_event", "receiver_raises_at_an_unknown_event", "receiver_refuses"),
+    *("receiver_refuses_more_than_a_forged_event",),
     *("receiver_refuses_by_age", "repeated_event", "stopped_by_a_timeout", "told_of_a_wait", "two_clocks"),
 )
 LINK = "while the sandbox is open: "

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from pathlib import Path
 from urllib.parse import quote
@@ -15,6 +18,7 @@ from mockserver.report.trace_page import read_trace
 from mockserver.scenario import documents
 from mockserver.testing.report import failed_runs
 from mockserver.testing.report.failed_runs import FailedRuns
+from mockserver.testing.report.folder import claim_file
 from mockserver.testing.report.replay import print_replay
 from tests.server.control_calls import NOON, Made, control, make, refused
 
@@ -292,11 +296,68 @@ def test_a_later_run_of_the_same_name_replaces_its_own_files_alone(url: str, fol
     assert "#2 listCampaigns" in (folder / "Test.2.txt").read_text("utf-8")
 
 
+def test_two_servers_that_run_at_once_write_files_of_their_own(folder: Path) -> None:
+    with MockServer() as one, MockServer() as other:
+        one._host.failures, other._host.failures = FailedRuns(folder), FailedRuns(folder)
+        first, second = ran(one.url), ran(other.url)
+        second.api("GET", "/v1/campaigns")
+        for made in (first, second, first):  # the report of the first one is renewed where it is
+            keep(made, "Test")
+
+    assert {"Test.txt", "Test.2.txt"} == {name for name in files(folder) if name.endswith(".txt")}
+    assert "#2 listCampaigns" not in (folder / "Test.txt").read_text("utf-8")
+    assert "#2 listCampaigns" in (folder / "Test.2.txt").read_text("utf-8")
+
+
+def test_a_later_server_replaces_the_files_of_an_earlier_one(folder: Path) -> None:
+    for calls in (1, 2):
+        with MockServer() as server:
+            server._host.failures = FailedRuns(folder)
+            made = ran(server.url)
+            for _ in range(1, calls):
+                made.api("GET", "/v1/campaigns")
+            keep(made, "TestReads")
+        for file in folder.iterdir():
+            os.utime(file, (0, 0))  # long ago
+
+    assert FILES == files(folder)
+    assert "#2 listCampaigns" in (folder / "TestReads.txt").read_text("utf-8")
+
+
+def test_of_several_that_claim_an_old_file_one_gets_it(tmp_path: Path) -> None:
+    file = tmp_path / "report.txt"
+    file.write_text("old", "utf-8")
+    os.utime(file, (0, 0))
+    since_ns = time.time_ns() - 10**9
+
+    with ThreadPoolExecutor(8) as pool:
+        claimed = list(pool.map(lambda _: claim_file(file, since_ns), range(64)))
+
+    assert 1 == claimed.count(True)
+    assert [file] == [*tmp_path.iterdir()]
+
+
 @pytest.mark.parametrize("page", ["reports.md", "control-plane.md"])
 def test_the_pages_state_the_bounds(page: str) -> None:
     text = (Path(__file__).parents[2] / "docs" / page).read_text("utf-8")
 
     assert f"{failed_runs.RUNS_MAX:,} runs and {failed_runs.BYTES_MAX // 1024**2} MiB" in text
+
+
+@pytest.mark.parametrize(
+    ("failure", "says"),
+    [
+        ("POST /rules: on: got 'startCampain'", False),
+        ("IllegalArgumentException: PATCH /tenants/tenant_none: got 'tenant_none'", False),
+        ("POST /journal/verify: expected exactly 1 call of listCampaigns, got 0", True),
+        ("GET /v1/campaigns: connection refused", True),
+        ("got 0; expected 1", True),
+    ],
+)
+def test_a_command_that_was_refused_is_no_call_that_is_missing(url: str, failure: str, says: bool) -> None:
+    text = make(url).control("POST", f"/report?failure={quote(failure)}").text
+
+    assert says == ("no call reached sandbox_" in text)
 
 
 def test_without_a_folder_the_lines_say_how_long_the_address_lasts(mockserver_server: MockServer) -> None:

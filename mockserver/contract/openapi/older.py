@@ -3,18 +3,21 @@ OpenAPI 3.1 documents as OpenAPI 3.0.3, for generators that lack 3.1.
 
 1. What 3.0 has no word for is left out, and so is what generators make no working code of.
    But for another name of a property, a schema accepts more then, never less.
-2. A reference that may be null is `nullable` beside `allOf`. The specification leaves open what that means; generators take
+2. A union of objects that a constant tells apart is one object, in which that property has an enumeration: some generators
+   make one class of the union, with the constants of its last variant alone, which then cannot read the other ones.
+3. A reference that may be null is `nullable` beside `allOf`. The specification leaves open what that means; generators take
    it for what it says.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
-from mockserver._json import JSON
+from mockserver._json import JSON, changed
+from mockserver.contract.openapi.parts import referenced
 
 VERSIONS: Final = ("3.1", "3.0")
 _OPENAPI: Final = "3.0.3"
@@ -36,10 +39,73 @@ _ALWAYS_NULL: Final[JSON] = {"type": "string", "nullable": True, "maxLength": 0}
 
 def as_3_0(document: JSON) -> JSON:
     """Return a document of 3.1 as one of 3.0.3; its examples are the same."""
+    document = _with_one_object_for_a_union(document)
     older = {"x-webhooks" if name == "webhooks" else name: _part(part) for name, part in document.items()}
     license_ = _less(document["info"].get("license", {}), "identifier")
     older["info"] = {**document["info"], **({"license": license_} if license_ else {})}
     return {**older, "openapi": _OPENAPI}
+
+
+def _with_one_object_for_a_union(document: JSON) -> JSON:
+    """Return a document without its unions of objects that a constant tells apart, and without the variants that nothing else needs."""
+    schemas = document["components"]["schemas"]
+    variants: set[str] = set()
+
+    def merged(part: JSON) -> JSON:
+        alternatives = part.get("oneOf", ())
+        names = [name for each in alternatives if each.keys() == {"$ref"} for name in referenced(each)]
+        objects = [schemas[name] for name in names if schemas.get(name, {}).get("type") == "object"]
+        if len(objects) < 2 or len(objects) < len(alternatives) or not _constants(objects):
+            return part
+        variants.update(names)
+        return {**_less(part, "oneOf", "discriminator"), **_one_object(objects)}
+
+    whole: JSON = changed(document, merged)
+    components = whole["components"]
+    rest = {name: schema for name, schema in components["schemas"].items() if name not in variants}
+    needed = {name: schema for name, schema in components["schemas"].items() if name in variants & _needed(whole, rest)}
+    return {**whole, "components": {**components, "schemas": dict(sorted({**rest, **needed}.items()))}}
+
+
+def _needed(whole: JSON, rest: JSON) -> set[str]:
+    """Return the names of the schemas that a document refers to, but for references between its variants."""
+    return referenced({**whole, "components": {**whole["components"], "schemas": rest}})
+
+
+def _constants(objects: Sequence[JSON]) -> list[str]:
+    """Return the properties of which each object requires another constant."""
+    first = objects[0]["properties"]
+    return [
+        name
+        for name in first
+        if len({str(each["properties"].get(name, {}).get("const")) for each in objects} - {"None"}) == len(objects)
+        and all(name in each["required"] for each in objects)
+    ]
+
+
+def _one_object(objects: Sequence[JSON]) -> JSON:
+    """Return an object schema that accepts what any of these accepts."""
+    names = dict.fromkeys(name for each in objects for name in each["properties"])
+    properties = {
+        name: _one_property([each["properties"][name] for each in objects if name in each["properties"]])
+        for name in names
+    }
+    required = [name for name in names if all(name in each["required"] for each in objects)]
+    return {**objects[0], "properties": properties, "required": required}
+
+
+def _one_property(schemas: Sequence[JSON]) -> JSON:
+    """Return a schema that accepts what any of these accepts: null, constants, enumerations, and at most one other schema."""
+    forms = [schema for schema in schemas if schema != {"type": "null"}]
+    if not forms:
+        return schemas[0]
+    values: list[Any] = []
+    for form in forms:
+        values += form.get("enum", [form["const"]] if "const" in form else [])
+    one = _less(forms[0], "const", "enum")
+    if values and not isinstance(values[0], bool):
+        one["enum"] = [*dict.fromkeys(values)]
+    return one if len(forms) == len(schemas) else {"anyOf": [one, {"type": "null"}]}
 
 
 def _part(part: Any) -> Any:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from mockserver._json import View
@@ -73,9 +73,12 @@ def rows_of(snapshot: SandboxSnapshot, cited: Container[int] = (), nearest: int 
 
 def _placed(snapshot: SandboxSnapshot, cited: Container[int], nearest: int | None) -> Iterator[tuple[Place, Row]]:
     """Yield calls, changes and commands, each with its place in the order: after which call, and after which change."""
-    early = _before_answers(snapshot)
+    early, repeated = _before_answers(snapshot), words.repetitions(snapshot.exchanges)
     for call in snapshot.exchanges:
         row = _call_row(call, call.n in cited, call.n == nearest)
+        if call.n in repeated:
+            note = f"                again     the same as #{repeated[call.n].n}: {words.BY_TRANSPORT}"
+            row = replace(row, lines=[*row.lines, note], key="")
         if call.n not in early:
             yield (call.n, 0, 0), row
             continue

@@ -44,6 +44,9 @@ _A_CALL: Final = "a delayed call"  # which has no number before it arrives
 _ID: Final = re.compile(r"\b\w+_\w+\b")
 VARYING: Final = re.compile(r"\w*\d\w*")  # ids and numbers in texts that are alike
 _NUMBER: Final = re.compile(r"^#[0-9]+ ")
+BY_TRANSPORT: Final = (
+    "repeated by the transport, if your code repeats nothing; `Connection: close` or CURLOPT_FORBID_REUSE stops it"
+)
 
 
 def names_of(state: View, events: Iterable[View]) -> dict[str, str]:
@@ -132,6 +135,28 @@ def survived(calls: Sequence[Call]) -> frozenset[int]:
         elif key in failed:
             again |= {former.n for former in failed[key] if former.body == call.body and former.query == call.query}
     return frozenset(again)
+
+
+def repetitions(calls: Sequence[Call]) -> dict[int, Call]:
+    """Return each call that has no answer and that the next one repeats with equal headers, as transports do, by the number of that."""
+    unanswered = {call.n: call for call in calls if call.status is None}
+    found = {}
+    for again in calls:
+        call = unanswered.get(again.n - 1)
+        if call is not None and _request(call) == _request(again):
+            found[again.n] = call
+    return found
+
+
+def repeated(calls: Sequence[Call], numbers: Iterable[int]) -> str:
+    """Return which of these calls repeat one without an answer, with the remedy; empty if none does."""
+    found = repetitions(calls)
+    pairs = [f"#{n} is #{found[n].n} again" for n in numbers if n in found]
+    return f"{listed(pairs, most=3)}: {BY_TRANSPORT}" if pairs else ""
+
+
+def _request(call: Call) -> tuple[object, ...]:
+    return (call.method, call.path, call.query, call.headers, call.body)
 
 
 def instant_of(call: Call) -> str:

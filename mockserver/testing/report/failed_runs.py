@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -17,7 +18,7 @@ from mockserver.contract.text import brief, printable
 from mockserver.report.trace_page import TracedRun, render
 from mockserver.scenario import documents
 from mockserver.server.hosting.failed_runs import KeptFiles
-from mockserver.testing.report.folder import file_name, write_file
+from mockserver.testing.report.folder import claim_file, file_name, make_folder, write_file
 
 RUNS_MAX: Final = 1_000  # of one server, since its clients may be strangers
 BYTES_MAX: Final = 256 * 1024 * 1024  # of their files
@@ -28,8 +29,8 @@ class FailedRuns:
     """
     The files of failed runs.
 
-    A second sandbox of one server whose test has the same name gets a number in its files' names; a later run of the server
-    replaces the files. Beyond `RUNS_MAX` runs, and beyond `BYTES_MAX` bytes of their files, the oldest runs go.
+    A second sandbox whose test has the same name, at this server or at another one that runs at the same time, gets a number
+    in its files' names; files from before the start of this server are replaced. Beyond `RUNS_MAX` runs, and beyond `BYTES_MAX` bytes of their files, the oldest runs go.
 
     Args:
         folder: Made when the first file is written.
@@ -39,6 +40,7 @@ class FailedRuns:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder.absolute()
+        self._started_ns = time.time_ns()
         self._root = Path.cwd()
         self._lock = threading.Lock()  # held while a run is written, so that no other one takes its name or its room
         self._failures: dict[str, tuple[str, str]] = {}  # name and words, by sandbox, the oldest first
@@ -53,6 +55,11 @@ class FailedRuns:
                 del self._failures[next(iter(self._failures))]
             self._failures[sandbox_id] = brief(failure[0], _WORDS_CHARS), brief(failure[1], _WORDS_CHARS)
             return failure
+
+    def has_failed(self, sandbox_id: str) -> bool:
+        """Return True for a sandbox whose client has said that its test failed."""
+        with self._lock:
+            return sandbox_id in self._failures
 
     def keep(self, run: TracedRun, har: View) -> KeptFiles:
         """Write the files of a run; they replace those that its sandbox has under this name. Never an error of its own."""
@@ -87,9 +94,18 @@ class FailedRuns:
             self._remove(next(iter(self._kept)))
         taken = {kept.stem.casefold() for kept in self._kept.values()}
         numbered = (name if number == 1 else f"{name}.{number}" for number in count(1))
-        stem = former.stem if former is not None else next(each for each in numbered if each.casefold() not in taken)
-        kept = self._kept[key] = _KeptRun(stem, {})
+        free = (each for each in numbered if each.casefold() not in taken and self._claim(each))
+        stem = former.stem if former is not None and self._claim(former.stem) else next(free)
+        kept = self._kept[key] = _KeptRun(stem, {"txt": 0})
         return kept
+
+    def _claim(self, stem: str) -> bool:
+        """Return True if the files of this name belong to no other server; of a folder that cannot be written the files say why."""
+        try:
+            make_folder(self._folder, self._root)
+            return claim_file(Path(self._folder, f"{stem}.txt"), self._started_ns)
+        except OSError:
+            return True
 
     def _path(self, run: _KeptRun, ending: str) -> str:
         return (self._folder / f"{run.stem}.{ending}").as_posix()
@@ -106,6 +122,8 @@ class FailedRuns:
             run.sizes[ending] = len(written)
         except Exception as problem:  # noqa: BLE001 - a file must not hide the failure that it is about
             lines.append(printable(f"{path} was not written: {type(problem).__name__}: {problem}"))
+            with suppress(OSError):
+                Path(path).unlink(missing_ok=True)  # of an earlier run, or claimed
             return None
         lines += [line.format(command_line([path]))] if line else []
         return path

@@ -71,6 +71,42 @@ def _is_exact(test: str) -> bool:
     )
 
 
+def claim_file(file: Path, since_ns: int) -> bool:
+    """
+    Make a file that does not exist, or take over one from before an instant; return False if it is another program's.
+
+    Of several programs that claim a file at the same time one gets it.
+
+    Args:
+        file: The file, in a folder that exists.
+        since_ns: The instant, in nanoseconds since 1970.
+    """
+    if _made(file):
+        return True
+    written_ns = file.stat().st_mtime_ns
+    if written_ns >= since_ns:
+        return False
+    turn = file.with_name(f"{file.name}.{written_ns}")  # by whose making one of several takes over this very file
+    if not _made(turn):
+        return False
+    try:
+        is_unchanged = file.stat().st_mtime_ns == written_ns
+        if is_unchanged:
+            os.utime(file)
+        return is_unchanged
+    finally:
+        turn.unlink()
+
+
+def _made(file: Path) -> bool:
+    """Make an empty file; return False if it exists."""
+    try:
+        file.open("xb").close()
+    except FileExistsError:
+        return False
+    return True
+
+
 def write_file(file: Path, root: Path, content: bytes) -> str:
     """
     Write a file, complete or not at all, and return its path from the working directory.

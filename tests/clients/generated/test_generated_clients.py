@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
 from mockserver.contract.openapi.older import as_3_0
 from tests.clients.generated.table import AXIOS, JARS, ROWS, Row, lines
 from tests.documents.reading import JSON, control, of_profile, operations, texts
@@ -25,6 +25,7 @@ from tests.documents.reading import JSON, control, of_profile, operations, texts
 ROOT = Path(__file__).resolve().parents[3]
 CALLS = Path(__file__).parent / "calls"
 LIMIT_S = 300
+TEMPLATE, CHAT, FORM = "template_revisao_semestral", "chat_helena", "form_primeira_consulta"
 SOURCES = (".go", ".java", ".rb", ".php", ".ts", ".py", ".cs", ".kt")
 GO = {"GOFLAGS": "-mod=mod", "GOPROXY": "off"}
 TSC = ("node_modules/.bin/tsc", "--strict", "--target", "es2022", "--module", "commonjs", "--moduleResolution", "node")
@@ -199,7 +200,7 @@ def test_the_page_has_the_table() -> None:
 @pytest.mark.generators
 @pytest.mark.parametrize("plane", ["public", "control"])
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.language)
-def test_a_generated_client_has_every_operation_compiles_and_calls(
+def test_a_generated_client_has_every_operation_compiles_and_reads_each_answer(
     row: Row, plane: str, interpreter: Path, tmp_path: Path
 ) -> None:
     document = as_3_0(of_profile("literal") if plane == "public" else control())
@@ -214,8 +215,79 @@ def test_a_generated_client_has_every_operation_compiles_and_calls(
     COMPILE[row.language](client, interpreter)
     if plane == "public":
         with MockServer() as server:
-            called = server.sandbox(scenario="demo")
-            environment = {"BASE_URL": called.base_url, "API_KEY": called.secret_key}
-            expected = called.call("GET", "/v1/message-templates").json()["templates"]
+            called = server.sandbox(scenario="demo", now="2026-03-01T12:00:00Z")
+            environment, expected = prepared(called, tmp_path)
+            # The others name the field `files[0]`, or send no media type of a file: the service refuses both.
+            stored = "stored" if row.language == "Python" else "400"
 
-            assert len(expected) == int(CALL[row.language](client, interpreter, environment))
+            assert [line.replace("UPLOAD", stored) for line in expected] == CALL[row.language](
+                client, interpreter, environment
+            ).splitlines()
+
+
+def prepared(sandbox: Sandbox, folder: Path) -> tuple[Mapping[str, str], list[str]]:
+    """
+    Bring campaigns and sessions into each state.
+
+    Returns:
+        What the programs in `calls` read, and the lines that they print: each operation, most with a word of its answer.
+    """
+    names = ("completed", "canceled", "processing", "draft")
+    drafts = {"platform": "chatapp", "templateId": TEMPLATE, "cadence": 30}
+    campaigns = [
+        sandbox.call("POST", "/v1/campaigns", json={**drafts, "name": name}).json()["campaignId"] for name in names
+    ]
+    sessions = [
+        sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
+        for _ in range(4)
+    ]
+    variables = {"commonVariables": {"var3": "31/03"}}
+    sandbox.call("POST", f"/v1/campaigns/{campaigns[0]}/start", json=variables)
+    sandbox.complete_session(sessions[0])
+    sandbox.fail_session(sessions[1], reason="phone_in_use")
+    sandbox.advance("20m")
+    sessions.append(sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"])
+    del sessions[3]
+    sandbox.call("POST", f"/v1/campaigns/{campaigns[1]}/start", json=variables)
+    sandbox.call("POST", f"/v1/campaigns/{campaigns[1]}/cancel")
+    sandbox.call("POST", f"/v1/campaigns/{campaigns[2]}/start", json=variables)
+    file = folder / "prices.txt"
+    file.write_text("Limpeza: 180", encoding="utf-8")
+    entrypoint = sandbox.call("GET", f"/v1/entrypoints/chatapp/connection-sessions/{sessions[0]}").json()["entrypoint"]
+    environment = {
+        "BASE_URL": sandbox.base_url,
+        "API_KEY": sandbox.secret_key,
+        "TEMPLATE": TEMPLATE,
+        "CAMPAIGNS": " ".join(campaigns),
+        "SESSIONS": " ".join(sessions),
+        "ENTRYPOINT": entrypoint["id"],
+        "CHAT": CHAT,
+        "FORM": FORM,
+        "FILE": str(file),
+    }
+
+    def read(path: str) -> JSON:
+        document: JSON = sandbox.call("GET", f"/v1{path}").json()
+        return document
+
+    lines = [
+        f"listTemplates {len(read('/message-templates')['templates'])}",
+        f"readTemplate {TEMPLATE}",
+        f"readFilterSchema {len(read('/campaigns/filters/schema')['fields'])}",
+        f"previewAudience {sandbox.call('POST', '/v1/campaigns/audience-preview', json={}).json()['estimatedCount']}",
+        *("createCampaign draft", "startCampaign processing", "cancelCampaign"),
+        f"listCampaigns {len(names) + 1}",
+    ]
+    for name in names:
+        lines.append(f"readCampaign {name}")
+        lines += [f"readCampaign.execution {name}", f"readExecution {name}"] if name != "draft" else []
+    lines.append("createConnectionSession pending")
+    lines += [f"readConnectionSession {status}" for status in ("completed", "failed", "expired", "pending")]
+    policy = read(f"/forms/{FORM}/embed-frame-policy")
+    lines += [
+        f"readEntrypoint {entrypoint['id']}",
+        "listMessages 5",
+        "uploadMedia UPLOAD",
+        f"readFormPolicy {len(policy['iframeEmbedAllowedOrigins'])}",
+    ]
+    return environment, lines

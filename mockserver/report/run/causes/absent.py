@@ -15,6 +15,9 @@ _OF_A_CONNECTION: Final = re.compile(
     r"connect|time(d )?[ -]?out|url|schema|scheme|host|address|network|ssl|proxy", re.IGNORECASE
 )
 
+# A command of the control plane that was refused, as the failure of a test in another language; not one on the calls.
+_OF_A_COMMAND: Final = re.compile(r"\b(?:GET|POST|PUT|PATCH|DELETE) /(?!v1/|journal/verify)\S*: ")
+
 
 def without_prefix(snapshot: SandboxSnapshot) -> str:
     """Return the sentence about calls without a sandbox's prefix, and the usual cause; empty if there are none."""
@@ -30,6 +33,8 @@ def no_calls(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
     """Yield that no call has reached the sandbox, with the usual cause."""
     if snapshot.exchanges or snapshot.deferred:
         return
+    if failure is not None and _OF_A_COMMAND.search(failure.words):
+        return  # the test has failed before its client began
     is_elsewhere = failure is not None and failure.raised is not None and not _OF_A_CONNECTION.search(failure.raised)
     advice = without_prefix(snapshot)
     if not advice and is_elsewhere:

@@ -36,7 +36,11 @@ def _problem(snapshot: SandboxSnapshot, equal: Sequence[Finding]) -> Problem:
     more = f"; and {len(equal) - 1} more like it" if len(equal) > 1 else ""
     calls = words.lines_of(snapshot.exchanges, [number for each in equal for number in each.exchanges])
     problem = problem_of(equal[0], {call.number: call for call in calls})
-    return replace(problem, headline=f"{words.named(problem.headline, snapshot.names)}{more}", calls=calls)
+    repeated = words.repeated(snapshot.exchanges, [call.number for call in calls])
+    advice = f"{problem.advice} {repeated}".strip()
+    return replace(
+        problem, headline=f"{words.named(problem.headline, snapshot.names)}{more}", calls=calls, advice=advice
+    )
 
 
 def _is_of_receiver(rule: Check) -> bool:

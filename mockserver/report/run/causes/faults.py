@@ -9,8 +9,10 @@ from typing import Final
 from mockserver._json import View
 from mockserver.contract.effects import DELIVERY, EFFECTS
 from mockserver.contract.effects.descriptions import describe_rule
+from mockserver.judge.client.receivers import REFUSALS
 from mockserver.report.problem import Problem
 from mockserver.report.run import words
+from mockserver.report.run.causes import receivers
 from mockserver.report.run.failure import Failure
 from mockserver.report.run.rules import matched
 from mockserver.report.run.snapshot import SandboxSnapshot
@@ -33,7 +35,16 @@ def fired_rules(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[
     for id, own in calls.items():
         problem = _fired(snapshot, id, rules.get(id, {}), own)
         is_survived = bool(own) and "did" not in rules.get(id, {}) and survived.issuperset(call.n for call in own)
+        is_survived = is_survived or _was_forgery_refused(snapshot, rules.get(id, {}))
         yield replace(problem, rank="advice") if is_survived else problem
+
+
+def _was_forgery_refused(snapshot: SandboxSnapshot, rule: View) -> bool:
+    """Return True for a rule that forges requests, each of which its receiver refused, as it should."""
+    forgery = rule.get("do", {}).get("deliver", {}).get("forge")
+    forged = [attempt for attempt in receivers.attempts(snapshot.events) if attempt.get("fault") == forgery]
+    statuses = [attempt.get("status") for attempt in forged if forgery is not None]
+    return bool(statuses) and set(statuses) <= set(REFUSALS)
 
 
 def _fired(snapshot: SandboxSnapshot, id: str, rule: View, calls: Sequence[Call]) -> Problem:
@@ -78,16 +89,11 @@ def _outcome(call: Call) -> str:
 
 
 def _repetitions(snapshot: SandboxSnapshot, calls: Sequence[Call]) -> Iterator[str]:
-    """Yield a line for each call without an answer that the next one repeats with equal headers, as transports do."""
-    unanswered = {call.n: call for call in calls if call.status is None}
-    for again in snapshot.exchanges:
-        call = unanswered.get(again.n - 1)
-        if call is not None and _request(call) == _request(again):
-            yield f"#{again.n} is the same again: repeated by the transport, if your code repeats nothing"
-
-
-def _request(call: Call) -> tuple[object, ...]:
-    return (call.method, call.path, call.query, call.headers, call.body)
+    """Yield a line for each of these calls that the next one repeats."""
+    numbers = {call.n for call in calls}
+    for n, call in words.repetitions(snapshot.exchanges).items():
+        if call.n in numbers:
+            yield f"#{n} is the same again: {words.BY_TRANSPORT}"
 
 
 def delayed_calls(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:

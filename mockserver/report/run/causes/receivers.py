@@ -52,6 +52,12 @@ def is_forged(attempt: View) -> bool:
     return attempt.get("fault") in FORGERIES
 
 
+def attempts(snapshot_events: Iterable[View]) -> Iterator[View]:
+    """Yield each request of each delivery, those that a rule has added included."""
+    for each in _attempted(snapshot_events):
+        yield from each.delivery["attempts"]
+
+
 def receiver_exceptions(snapshot_events: Iterable[View]) -> list[str]:
     """Return the exceptions of receivers of the test, which are only a 500 to the service; not those of forged requests."""
     return [

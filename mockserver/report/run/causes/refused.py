@@ -90,6 +90,7 @@ def _problem(snapshot: SandboxSnapshot, group: Sequence[Call], rank: Rank, last:
         calls=[words.call_line(each) for each in group],
         got=_last_answer(snapshot, call) if _missing(call) is not None else (),
         caused=[str(last)] if last is not None and last not in group else (),
+        advice=words.repeated(snapshot.exchanges, [each.n for each in group]),
         sentence=sentence_of(clause),
         ids=[clause] if clause else (),
     )

@@ -12,6 +12,14 @@ public final class FailingTest {
         } catch (AssertionError failure) {
             System.out.println(failure.getMessage());
         }
+        try {
+            Mockserver.test("has-lost-its-sandbox", "{}", mock -> {
+                mock.close();
+                throw new AssertionError("got 1; expected 2");
+            });
+        } catch (AssertionError failure) {
+            System.out.println(failure.getMessage());
+        }
         Mockserver.test("a-rule-never-fires", "{}", mock -> mock.control("POST", "/rules", """
             {"on": "startCampaign", "nth": 1, "do": {"drop": "after"}}"""));
     }

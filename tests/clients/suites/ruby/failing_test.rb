@@ -18,4 +18,9 @@ class FailingTest < Minitest::Test
   def test_lacks_a_call
     mock.control("POST", "/journal/verify", { operation: "listCampaigns", times: 1 })
   end
+
+  def test_has_lost_its_sandbox
+    mock.close
+    flunk "got 1; expected 2"
+  end
 end

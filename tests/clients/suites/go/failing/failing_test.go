@@ -3,6 +3,7 @@ package failing_test
 
 import (
 	"net/http"
+	"path"
 	"testing"
 
 	"example.org/crm/mockserver"
@@ -29,6 +30,12 @@ func TestARuleNeverFires(t *testing.T) {
 
 func TestLacksACall(t *testing.T) {
 	mockserver.New(t, mockserver.M{}).Control("POST", "/journal/verify", mockserver.M{"operation": "listCampaigns", "times": 1})
+}
+
+func TestHasLostItsSandbox(t *testing.T) {
+	mock := mockserver.New(t, mockserver.M{})
+	mock.Control("DELETE", "/sandboxes/"+path.Base(mock.BaseURL), nil)
+	t.Error("got 1; expected 2")
 }
 
 func TestPanics(t *testing.T) {
