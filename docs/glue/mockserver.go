@@ -84,7 +84,7 @@ func (s *Sandbox) reportBeforeTimeout() {
 		return
 	}
 	if deadline, isSet := test.Deadline(); isSet {
-		left, margin := time.Until(deadline), time.Second
+		left, margin := time.Until(deadline), 5*time.Second
 		if left < 4*margin {
 			margin = left / 4
 		}

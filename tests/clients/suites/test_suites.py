@@ -86,7 +86,7 @@ class Runner(NamedTuple):
 NODE = """import { test as define } from "node:test";
 export const test = (name, run) => define(name, { timeout: Number(process.env.TEST_TIMEOUT) }, run);"""
 RUNNERS = (
-    Runner("go", "go", "mockserver.go", "mockserver/mockserver.go", "go", "go test -v ./{}", "page/page_test.go", "^--- PASS", "example.org-crm-failing_test.", slow="go test -v -timeout 10s ./slow"),
+    Runner("go", "go", "mockserver.go", "mockserver/mockserver.go", "go", "go test -v ./{}", "page/page_test.go", "^--- PASS", "example.org-crm-failing_test.", slow="go test -v -timeout 20s ./slow"),
     Runner("java", "java", "Mockserver.java", "Mockserver.java", "javac", JAVA, "PageTest.java", "^ok ", "FailingTest.", slow=JAVA_SLOW),
     Runner("ruby", "ruby", "mockserver.rb", "mockserver.rb", "ruby", "ruby -w {}_test.rb", "page_test.rb", r"[.](?=[.]*\n\nFinished)", "failing_test.rb.FailingTest."),
     Runner("php", "php", "Mockserver.php", "Mockserver.php", "phpunit", PHP, "PageTest.php", r"[.](?=[.]* +\d+ / \d+ )", "FailingTest."),
