@@ -1,7 +1,7 @@
 """
 Sphinx configuration of the documentation site: `python -m sphinx -W --keep-going -b html docs docs/_build/html`.
 
-The pages are Markdown files; `python -m docs._reference` writes those of the reference. `docs/sequence_diagram.py` draws the
+The pages are Markdown files; `python -m docs.reference` writes those of the reference. `docs/sequence_diagram.py` draws the
 diagrams.
 """
 
@@ -27,7 +27,7 @@ copyright = "the mockserver authors"
 extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 root_doc = "index" if (DOCS / "index.md").is_file() else "reference/index"
-exclude_patterns = ["_build", "_reference"]
+exclude_patterns = ["_build", "reference/pages"]
 
 # Headings down to the fourth level have the anchors that GitHub gives them.
 myst_heading_anchors = 4

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 import mockserver
-from docs._reference import __main__ as reference
-from docs._reference import tables
-from docs._reference.schema_tables import load_schema
+from docs.reference import __main__ as reference
+from docs.reference import tables
+from docs.reference.schema_tables import load_schema
 from mockserver import cli
 from mockserver._settings import SERVER
 from mockserver.contract.effects import EFFECTS
@@ -64,7 +64,7 @@ def environment_reads(source: str) -> set[str]:
 
 def test_the_pages_are_as_the_command_writes_them() -> None:
     assert [] == [page.name for page, text in reference.written() if text != page.read_text(encoding="utf-8")], (
-        "write them: python -m docs._reference"
+        "write them: python -m docs.reference"
     )
 
 

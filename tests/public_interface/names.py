@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import mockserver
-from docs._reference import tables
+from docs.reference import tables
 from mockserver import MockServer, cli, pytest_plugin
 from mockserver._settings import SERVER
 from mockserver.cli.settings import default_of

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Any, Final
 
-from docs._reference import python
-from docs._reference.__main__ import SOURCES
+from docs.reference import python
+from docs.reference.__main__ import SOURCES
 
 ROOT = python.ROOT
 _OF_NO_USER: Final = frozenset(("__getattr__", "__hash__", "__post_init__", "__repr__", "__str__"))

@@ -1,7 +1,7 @@
 """
-Writes the pages of the reference, `docs/reference/*.md`: `python -m docs._reference`.
+Writes the pages of the reference, `docs/reference/*.md`: `python -m docs.reference`.
 
-Each page has its text in `docs/_reference/pages`. A line `<!-- generated: NAME -->` there stands for a table of `tables.py`,
+Each page has its text in `docs/reference/pages`. A line `<!-- generated: NAME -->` there stands for a table of `tables.py`,
 and `<!-- python: NAME -->` for a class, a function or a module with what its docstrings say.
 """
 
@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from docs._reference import python, tables
+from docs.reference import python, tables
 
 SOURCES = Path(__file__).with_name("pages")
-PAGES = Path(__file__).resolve().parents[1] / "reference"
+PAGES = Path(__file__).parent
 
 
 def written() -> Iterator[tuple[Path, str]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from docs._reference.markdown import code, rows, sentence
+from docs.reference.markdown import code, rows, sentence
 
 Schema = Mapping[str, Any]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import griffe
 
-from docs._reference.markdown import code, rows, sentence
+from docs.reference.markdown import code, rows, sentence
 
 ROOT = Path(__file__).resolve().parents[2]
 LINE = re.compile(r"^<!-- python: ([\w.]+)(\(\))? -->$", re.MULTILINE)

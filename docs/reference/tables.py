@@ -13,9 +13,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from docs._reference import python
-from docs._reference.markdown import code, rows, sentence
-from docs._reference.schema_tables import (
+from docs.reference import python
+from docs.reference.markdown import code, rows, sentence
+from docs.reference.schema_tables import (
     fields,
     load_schema,
     meaning,
