@@ -101,7 +101,7 @@ def test_each_feature_of_pytest_has_its_way_in_every_other_language() -> None:
     assert [] == [row for row in rows[2:] if len(row) != 4 or not all(any(map(str.isalnum, cell)) for cell in row)]
     named = [row[0] for row in rows[2:]]
     assert len(set(named)) == len(named)
-    assert {"rules", "clock", "report of a failure", "replay of a failure", "signature", "coverage"} <= set(named)
+    assert {"rules", "clock", "report of a failure", "signature", "coverage"} <= set(named)
 
 
 def test_the_page_on_explore_names_everything_that_is_tried_and_every_option() -> None:
