@@ -10,7 +10,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from mockserver.contract.clauses import Clause, read, sentence_of
-from tests.document_diff.sentences import read_index, sentences
+from tests.contract.sentences import read_index, sentences
 
 TESTS = Path(__file__).parents[1]
 QUOTE_MAX_CHARS = 240
