@@ -69,7 +69,7 @@ html_show_sphinx = False
 GUIDES = (
     "pytest", "unittest", "agents", "pytest-settings", "other-languages", "from-typescript", "from-go",
     "from-java", "from-ruby", "from-responses", "from-respx", "from-requests-mock", "from-pytest-httpserver", "from-vcrpy", "from-wiremock", "control-plane", "time", "faults", "scenarios", "webhooks",
-    "reports", "hypothesis", "planted-bugs", "explore", "explore-tests", "explore-placements", "schedules", "compatibility", "sweeps",
+    "reports", "hypothesis", "planted-bugs", "explore", "explore-tests", "explore-placements", "schedules", "sweeps",
     "choices", "conduct", "coverage", "verify", "recordings",
     "openapi", "dashboard", "shared-use", "containers",
 )  # fmt: skip

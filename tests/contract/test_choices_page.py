@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from mockserver.cli import main
 from mockserver.cli.docs import choices_page
-from mockserver.contract.choices import CHOICES, FIXED
-from mockserver.contract.choices.profiles import LEFT_OUT, PROFILES
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "choices.md"
-
-
-def section(heading: str) -> str:
-    """The part of the page under this heading, down to the next one."""
-    return choices_page().partition(f"{heading}\n")[2].partition("\n#")[0]
-
-
-def row(table: str, first: str) -> list[str]:
-    """The cells of the row that begins with this one."""
-    line = next(line for line in table.splitlines() if line.startswith(f"| `{first}` |"))
-    return [cell.strip(" `") for cell in line.strip("|").split(" | ")]
 
 
 def test_the_page_in_the_documentation_is_the_generated_one() -> None:
@@ -36,31 +22,3 @@ def test_the_command_prints_the_page(capsys: pytest.CaptureFixture[str]) -> None
     assert 0 == main(["choices", "--markdown"])
 
     assert choices_page() == capsys.readouterr().out
-
-
-def test_a_choice_has_a_section_with_every_column_of_its_row() -> None:
-    missing = {}
-    for choice in CHOICES.values():
-        default = choice.default if isinstance(choice.default, str) else json.dumps(choice.default)
-        ids = [f"`{each}`" for each in (*choice.options, *choice.clauses)]
-        wanted = [f"**`{default}`** (default)", *ids, choice.question, choice.why, choice.where, choice.provenance]
-        written = section(f"### `{choice.id}`")
-        missing[choice.id] = [each for each in wanted if each not in written]
-
-    assert {} == {id: words for id, words in missing.items() if words}
-
-
-def test_a_fixed_decision_is_a_row_of_its_family() -> None:
-    sections = {family: section(f"### Fixed decisions: {family}") for family in {row.family for row in FIXED.values()}}
-
-    rows = {row.id: f"| `{row.id}` | {row.decision.replace('|', chr(92) + '|')} | {row.why}" for row in FIXED.values()}
-    assert {} == {id: written for id, written in rows.items() if written not in sections[FIXED[id].family]}
-
-
-def test_the_profiles_are_columns_of_one_table() -> None:
-    table = section("## Profiles")
-
-    assert ["dual-status", "catalog", "guide", "guide"] == row(table, "dual-status")
-    assert ["success-status", "rest", "", "all-201"] == row(table, "success-status")
-    assert [] == [each for profile in PROFILES.values() for each in profile if f"| `{each}` |" not in table]
-    assert [] == [(id, why) for id, why in LEFT_OUT.items() if [id, why] != row(table, id)]

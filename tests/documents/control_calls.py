@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from ruamel.yaml import YAML
 
 from mockserver.server.control.openapi.answers import answer, answer_components
-from mockserver.server.control.routes import COMMANDS, ROUTES
+from mockserver.server.control.routes import COMMANDS
 from mockserver.server.exchange import NO_TIMEOUT, ClientWait
 from mockserver.server.front_controller import Response, handle_request
 from mockserver.server.hosting.config import SandboxConfig
@@ -184,36 +184,3 @@ def answer_schema(command: str) -> JSON:
 def own_components() -> Mapping[str, JSON]:
     """Return the components that the answers alone have: not those of documents and of the public API."""
     return answer_components()
-
-
-def described_parts() -> set[str]:
-    """Return every property that the schemas of the answers describe, as `visit` names them."""
-    parts: set[str] = set()
-    for command in COMMANDS:
-        _describe(answer_schema(command), command, parts)
-    for name, schema in own_components().items():
-        _describe(schema, name, parts)
-    return parts
-
-
-def _describe(schema: JSON, place: str, parts: set[str]) -> None:
-    for alternative in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
-        _describe(alternative, place, parts)
-    for key, below in schema.get("properties", {}).items():
-        parts.add(f"{place}.{key}")
-        _describe(below, f"{place}.{key}", parts)
-    if isinstance(schema.get("additionalProperties"), dict):
-        _describe(schema["additionalProperties"], f"{place}.*", parts)
-    if "items" in schema:
-        _describe(schema["items"], f"{place}[]", parts)
-
-
-def described_refusals() -> set[tuple[str, int, str]]:
-    """Return every refusal that the document describes: command, status and code."""
-    return {
-        (row.id, int(status), code)
-        for row in ROUTES
-        for status, answer in _documented()[row.id].raw["responses"].items()
-        if int(status) >= 400
-        for code in answer["content"]["application/json"]["schema"]["allOf"][1]["properties"]["code"]["enum"]
-    }
