@@ -17,7 +17,6 @@ import subprocess
 import sys
 import time
 import tomllib
-import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,7 +25,6 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from mockserver import Sandbox
 from mockserver.cli.settings import SCENARIO, SETTINGS
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.host import SandboxHost
@@ -74,13 +72,6 @@ def test_its_entry_point_and_health_check_are_commands_without_a_shell() -> None
     assert "org.opencontainers.image.title" in named["LABEL"]
 
 
-def test_every_stage_has_the_same_slim_python() -> None:
-    stages = [argument.split()[0] for name, argument in instructions() if name == "FROM"]
-
-    assert ["python:${PYTHON}-slim"] * 2 == stages
-    assert [] == [name for name, _ in of_the_image() if name in ("ADD", "RUN")]
-
-
 def test_its_variables_are_settings() -> None:
     (variables,) = [argument for name, argument in of_the_image() if name == "ENV"]
 
@@ -96,11 +87,6 @@ def test_what_is_copied_is_what_the_context_contains() -> None:
     assert names == {line.removeprefix("!") for line in ignored if line.startswith("!")}
     assert "*" in ignored
     assert [] == [name for name in names if not (ROOT / name).exists()]
-
-
-@pytest.mark.skipif(shutil.which("hadolint") is None, reason="not on this machine: hadolint")
-def test_hadolint_has_no_finding() -> None:
-    run("hadolint", str(ROOT / "Dockerfile"))
 
 
 def test_the_compose_file_sets_settings_and_names_what_exists() -> None:
@@ -197,39 +183,6 @@ def test_prometheus_reads_the_metrics_with_the_token() -> None:
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="not on this machine: promtool")
 def test_the_job_is_valid_for_prometheus() -> None:
     run("promtool", "check", "config", "--syntax-only", str(COMPOSE.parent / "prometheus.yaml"))
-
-
-def test_the_example_receiver_accepts_an_event(mockserver: Sandbox) -> None:
-    command = [sys.executable, str(COMPOSE.parent / "receiver.py"), "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, encoding="utf-8") as process:
-        assert process.stdout is not None
-        port = process.stdout.readline().split()[-1]
-        receiver = mockserver.receive_webhooks(f"http://127.0.0.1:{port}/")
-        session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
-        mockserver.expire_session(session)
-        printed = process.stdout.readline()
-        process.terminate()
-
-    assert "entrypoints.chatapp.connection_failed\n" == printed
-    assert ["delivered"] == [row["status"] for row in receiver.deliveries]
-
-
-@pytest.mark.deep
-def test_the_wheel_of_the_context_is_the_wheel_of_the_checkout(built: Built, tmp_path: Path) -> None:
-    context = tmp_path / "context"
-    context.mkdir()
-    for line in (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines():
-        source = ROOT / line.removeprefix("!")
-        if line.startswith("!") and source.is_dir():
-            shutil.copytree(source, context / source.name, ignore=shutil.ignore_patterns("__pycache__"))
-        elif line.startswith("!"):
-            shutil.copy(source, context)
-
-    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(context))
-
-    (wheel,) = tmp_path.glob("*.whl")
-    with zipfile.ZipFile(wheel) as archive:
-        assert built.wheel_files == frozenset(archive.namelist())
 
 
 _NAMESPACES = ("unshare", "--mount", "--net", "--pid", "--fork", "--mount-proc", "--kill-child")
@@ -391,11 +344,6 @@ class TestContainer:
         links = container.inside("ip -o link", as_user=False).stdout.splitlines()
         assert [] == [line for line in links if "LOOPBACK" not in line and "state UP" in line]
 
-    def test_it_is_healthy_on_another_port_with_its_token(self, container: Container) -> None:
-        health = container.python("-m mockserver health")
-
-        assert (0, f"ok {VERSION}\n") == (health.returncode, health.stdout), health.stderr
-
     def test_it_answers_and_takes_uploads_into_its_temporary_folder(self, container: Container, tmp_path: Path) -> None:
         done = container.python(f"-c '{CALLS}'")
 
@@ -407,23 +355,6 @@ class TestContainer:
 
         assert 0 == code
         assert seconds < STOP_SECONDS
-
-
-@pytest.mark.deep
-def test_a_wrong_setting_ends_it_with_one_line(installed: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "mockserver", "serve"],
-        check=False,
-        cwd="/",
-        env={"PYTHONPATH": f"{installed}", "PATH": os.environ["PATH"], "MOCKSERVER_PRT": "1"},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=DEADLINE_SECONDS,
-    )
-
-    assert (2, "") == (done.returncode, done.stdout)
-    assert 1 == len(done.stderr.splitlines())
-    assert "did you mean 'MOCKSERVER_PORT'?" in done.stderr
 
 
 @pytest.mark.deep

@@ -58,11 +58,6 @@ def test_the_wheel_contains_the_data_read_at_run_time(built: Built, file: str) -
 
 
 @pytest.mark.deep
-def test_the_wheel_contains_no_tests(built: Built) -> None:
-    assert [] == [name for name in built.wheel_files if "conftest" in name or "tests" in name.split("/")]
-
-
-@pytest.mark.deep
 def test_the_sdist_builds_again_and_tests_itself(built: Built) -> None:
     wanted = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "conftest.py", "PKG-INFO"}
 
@@ -110,22 +105,6 @@ def test_an_installed_copy_finds_its_own_data(installed: Path) -> None:
     done = run(sys.executable, "-c", code, PYTHONPATH=str(installed))
 
     assert [str(installed / "mockserver" / each) for each in ("__init__.py", "schemas")] == done.stdout.split()
-
-
-@pytest.mark.deep
-def test_an_installed_copy_lists_its_scenarios(installed: Path) -> None:
-    done = run(sys.executable, "-m", "mockserver", "scenarios", PYTHONPATH=str(installed))
-
-    names = {line.split()[0] for line in done.stdout.splitlines()}
-    assert {path.stem for path in (ROOT / "scenarios").glob("*.yaml")} == names
-    assert "" == done.stderr
-
-
-@pytest.mark.deep
-def test_an_installed_copy_lists_its_clauses(installed: Path) -> None:
-    done = run(sys.executable, "-m", "mockserver", "clauses", PYTHONPATH=str(installed))
-
-    assert 129 == len(done.stdout.splitlines())
 
 
 @pytest.mark.deep

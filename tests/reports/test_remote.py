@@ -9,6 +9,7 @@ import pytest
 import requests
 
 from mockserver import MockServer
+from tests.harness.rows import each_row
 from tests.reports.run import reports
 from tests.reports.test_golden import NAMES
 
@@ -66,7 +67,7 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return run
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in OF_THIS_PROCESS])
+@each_row("name", [name for name in NAMES if name not in OF_THIS_PROCESS])
 def test_a_remote_report_equals_the_one_in_process_but_for_the_link(here: Run, there: Run, name: str) -> None:
     texts = [run.texts[name].splitlines() for run in (here, there)]
     links = [line for line in texts[1] if line.startswith(LINK)]

@@ -67,39 +67,12 @@ def test_another_thread_frees_the_records_of_a_long_table(make: Callable[[list[s
     assert ["returned", *[THREAD] * 1_000] == dispose(make, 1_000)
 
 
-def test_the_caller_frees_a_few_records() -> None:
-    assert [*[threading.current_thread().name] * 100, "returned"] == dispose(list, 100)
-
-
 def test_no_slice_takes_long() -> None:
     counts = [0]
 
     dispose(list, 1_000, lambda freed: counts.append(freed.count(THREAD)))
 
     assert 200 >= max(after - before for before, after in pairwise(counts))
-
-
-def test_a_table_that_is_still_read_stays_whole() -> None:
-    table = deque(range(1_000))
-    reader = iter(table)
-    next(reader)
-
-    dispose(lambda _: table, 0)
-
-    assert 999 == len(list(reader))
-
-
-def test_tables_of_several_resets_are_all_freed() -> None:
-    freed: list[str] = []
-    disposal = Disposal(pause=lambda: None)
-
-    for _ in range(20):
-        disposal.add(([Record(freed) for _ in range(300)],))
-    for thread in threading.enumerate():
-        if thread.name == THREAD:
-            thread.join()
-
-    assert [THREAD] * 6_000 == freed
 
 
 def test_a_reset_disposes_of_its_calls_and_records() -> None:
@@ -117,29 +90,6 @@ def test_a_reset_disposes_of_its_calls_and_records() -> None:
         assert any(table is campaigns for table in discarded)
         assert [campaign_id] == list(campaigns)
         assert 404 == sandbox.call("GET", f"/v1/campaigns/{campaign_id}").status
-
-
-def test_a_reset_leaves_the_chats_of_the_initial_state_alone() -> None:
-    given = {"chats": [{"id": "chat_one", "contact": "+551155500101"}]}
-    with MockServer().sandbox(given=given) as sandbox:
-        sandbox._hosted.host.disposal = spy = Spy()
-        rows = sandbox._hosted.sandbox.tenants["tenant_default"].chats.rows
-
-        sandbox.reset()
-
-        assert not any(table is rows for table in spy.tables[0])
-        assert 1 == len(rows)
-
-
-def test_a_reset_disposes_of_chats_that_were_added() -> None:
-    with MockServer().sandbox() as sandbox:
-        sandbox._hosted.host.disposal = spy = Spy()
-        sandbox.apply({"given": {"chats": [{"id": "chat_one", "contact": "+551155500101"}]}})
-        rows = sandbox._hosted.sandbox.tenants["tenant_default"].chats.rows
-
-        sandbox.reset()
-
-        assert any(table is rows for table in spy.tables[0])
 
 
 def test_a_closed_sandbox_is_freed_without_the_garbage_collector() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from functools import partial
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from mockserver.server import front_controller
-from mockserver.server.hosting.background import _run_due_timers, _Workers
+from mockserver.server.hosting.background import _Workers
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
 from mockserver.server.http1 import event_loop, waits
@@ -20,6 +19,7 @@ from mockserver.server.http1.messages import Request
 from mockserver.server.http1.workers import LANE_MAX, Workers
 from mockserver.server.socket_handler import SocketHandler
 from mockserver.wire.request import HttpRequest
+from tests.harness.rows import each_row
 from tests.harness.waiting import wait_until
 
 PATIENCE_SECONDS = 60.0
@@ -98,15 +98,6 @@ def test_of_one_lane_one_function_runs_and_the_next_begins_when_it_ends(pool: Ca
     assert ["a0", "a1"] == own.await_begun(2)
 
 
-def test_another_lane_finds_a_thread_however_many_functions_one_has(pool: Callable[[int], Pool]) -> None:
-    own = pool(3)
-    for number in range(40):
-        own.run(f"a{number}", "a")
-    own.run("b0", "b")
-
-    assert {"a0", "b0"} == set(own.await_begun(2))
-
-
 def test_on_one_thread_the_lanes_take_turns(pool: Callable[[int], Pool]) -> None:
     own = pool(1)
     names = [f"{lane}{number}" for lane in "abc" for number in range(4)]
@@ -121,14 +112,6 @@ def test_on_one_thread_the_lanes_take_turns(pool: Callable[[int], Pool]) -> None
     assert [[f"{lane}{number}" for lane in "abc"] for number in range(4)] == rounds
 
 
-def test_what_is_of_no_lane_waits_for_none(pool: Callable[[int], Pool]) -> None:
-    own = pool(4)
-    for number in range(4):
-        own.run(f"n{number}", None)
-
-    assert 4 == len(own.await_begun(4))
-
-
 def test_a_function_that_waits_for_another_program_gives_its_place_in_the_lane_away(
     pool: Callable[[int], Pool],
 ) -> None:
@@ -138,29 +121,6 @@ def test_a_function_that_waits_for_another_program_gives_its_place_in_the_lane_a
     own.run("called", "a")
 
     assert "called" == own.await_begun(LANE_MAX + 1)[-1]
-
-
-def test_a_pool_that_stops_runs_what_is_aside_and_keeps_no_lane(pool: Callable[[int], Pool]) -> None:
-    own = pool(2)
-    for number in range(6):
-        own.run(f"a{number}", "a")
-    own.await_begun(LANE_MAX)
-    own.workers.stop()
-    for end in own.ends.values():
-        end.set()
-    own.loop.run_until_complete(asyncio.gather(*own.futures.values()))
-
-    assert [f"a{number}" for number in range(6)] == sorted(own.begun)
-    assert {} == own.workers._lanes
-
-
-def test_a_lane_is_dropped_with_its_last_function(pool: Callable[[int], Pool]) -> None:
-    own = pool(1)
-    own.run("a0", "a")
-    own.await_begun(1)
-    own.end("a0")
-
-    assert {} == own.workers._lanes
 
 
 # Requests
@@ -199,7 +159,7 @@ def host() -> SandboxHost:
     return host
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("target", "lane"),
     [
         ("/_mock/docs", "default"),
@@ -318,16 +278,6 @@ def test_sandboxes_take_turns_for_the_threads_that_become_free(jobs: Callable[[i
     own.await_begun("a0", "b0", "c0", "a1", "b1")
 
 
-def test_threads_beyond_the_number_end_with_their_jobs(jobs: Callable[[int], Jobs]) -> None:
-    own = jobs(2)
-    own.submit("a0", "b0", "c0", "d0")
-    own.await_begun("a0", "b0", "c0", "d0")
-
-    own.end("a0", "b0", "c0", "d0")
-
-    wait_until(lambda: len(own.workers._threads) == 2)
-
-
 def test_a_delivery_for_which_the_system_has_no_thread_is_sent_when_another_one_has_ended(
     jobs: Callable[[int], Jobs], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,37 +293,6 @@ def test_a_delivery_for_which_the_system_has_no_thread_is_sent_when_another_one_
         own.submit("b0")
         own.end("a0")
         own.await_begun("a0", "b0")
-
-
-def test_a_function_put_aside_while_the_one_before_it_begins_to_wait_is_run(pool: Callable[[int], Pool]) -> None:
-    own, begin = pool(1), threading.Event()
-
-    class Aside(deque[Any]):
-        def append(self, job: Any) -> None:
-            """Add a job once the other function waits, which has then found nothing aside."""
-            begin.set()
-            wait_until(lambda: own.workers._waiting == 1)
-            waits_now.wait(PATIENCE_SECONDS)
-            super().append(job)
-
-    waits_now, end = threading.Event(), threading.Event()
-
-    def first() -> None:
-        own.begun.append("first")
-        begin.wait(PATIENCE_SECONDS)
-        with waits.waiting():
-            waits_now.set()
-            end.wait(PATIENCE_SECONDS)
-
-    one = own.workers.run(first, "a")
-    own.await_begun(1)
-    own.workers._lanes["a"].aside = Aside()
-    own.run("second", "a")
-
-    assert ["first", "second"] == own.await_begun(2)
-    end.set()
-    own.end("second")
-    own.loop.run_until_complete(one)
 
 
 # Locks
@@ -407,8 +326,8 @@ def within(function: Callable[[], Any]) -> Any:
     return results[0]
 
 
-@pytest.mark.parametrize("path", ["/v1/campaigns", "/_mock/state", "/_mock/", "/connect/x", "/media/x", ""])
-@pytest.mark.parametrize("name", ["sandbox_99", "any", "sk_secret"])
+@each_row("path", ["/v1/campaigns", "/_mock/state", "/_mock/", "/connect/x", "/media/x", ""])
+@each_row("name", ["sandbox_99", "any", "sk_secret"])
 def test_a_call_of_an_unknown_sandbox_waits_for_the_lock_of_none(held: SandboxHost, name: str, path: str) -> None:
     request = HttpRequest("GET", f"/sandboxes/{name}{path}", {"host": "127.0.0.1"}, b"", held.origin)
 
@@ -423,9 +342,3 @@ def test_what_concerns_the_whole_server_waits_for_the_lock_of_no_sandbox(held: S
     request = HttpRequest("GET", path, {"host": "127.0.0.1"}, b"", held.origin)
 
     assert 200 == within(lambda: front_controller.handle_request(held, request)[0]).status
-
-
-def test_the_timers_of_the_others_run_while_a_sandbox_is_held(held: SandboxHost) -> None:
-    names = ("sandbox_1", "sandbox_2")
-
-    assert [False, True] == [within(partial(_run_due_timers, held.sandboxes[name].sandbox)) for name in names]

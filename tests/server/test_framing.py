@@ -16,10 +16,10 @@ import pytest
 from mockserver.server.http1.body import BodyTotal
 from mockserver.server.http1.connection import Connection, ConnectionLimits, ServerConfig, Shared
 from mockserver.server.http1.event_loop import ServerLoop, new_event_loop
-from mockserver.server.http1.framing import frame
 from mockserver.server.http1.messages import Response
 from mockserver.server.http1.server import Server, plain_error
 from mockserver.server.http1.workers import Workers
+from tests.harness.rows import each_row
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 from tests.server.wsgi import answering
 
@@ -81,8 +81,8 @@ def test_an_app_may_end_the_connection_by_header(serve: Serve) -> None:
         assert client.ended()
 
 
-@pytest.mark.parametrize("pieces", [[b"hello"], two_pieces, []])
-@pytest.mark.parametrize(("method", "status"), [("HEAD", "200 OK"), ("GET", "204 No Content"), ("GET", "304 x")])
+@each_row("pieces", [[b"hello"], two_pieces, []])
+@each_row(("method", "status"), [("HEAD", "200 OK"), ("GET", "204 No Content"), ("GET", "304 x")])
 def test_some_responses_have_no_body_whatever_the_app_returns(
     serve: Serve, pieces: Any, method: str, status: str
 ) -> None:
@@ -99,18 +99,6 @@ def test_head_has_the_length_of_get(serve: Serve) -> None:
     for app in (answering([b"hello"]), answering(two_pieces, "200 OK", ("Content-Length", "5"))):
         with RawClient(serve(app).port) as client:
             assert "5" == client.send("HEAD / HTTP/1.1").answer("HEAD").headers["content-length"]
-
-
-def test_head_and_body_leave_in_one_send() -> None:
-    framed = frame(Response(200, (("Content-Length", "5"),), b"hello"), "GET", 1, True)
-
-    assert framed.data.endswith(b"\r\n\r\nhello")
-    assert (0, True) == (framed.left_bytes, framed.persists)
-
-
-def test_an_answer_without_pieces_is_empty(serve: Serve) -> None:
-    with RawClient(serve(answering([])).port) as client:
-        assert "0" == client.send("GET / HTTP/1.1").answer().headers["content-length"]
 
 
 def test_more_than_the_announced_length_does_not_reach_the_next_answer(serve: Serve) -> None:
@@ -174,7 +162,7 @@ def test_no_further_request_is_read_of_a_client_that_does_not_read(serve: Serve)
     assert ["/1", "/2"] == [call for call in calls if call != "/other"]
 
 
-@pytest.mark.parametrize("length", ["abc", "", "\xb2", "+5", "-5", "1_0", " 5", "5, 5", "9" * 5000])
+@each_row("length", ["abc", "", "\xb2", "+5", "-5", "1_0", " 5", "5, 5", "9" * 5000])
 def test_a_content_length_that_is_not_a_number_is_never_sent(serve: Serve, length: str) -> None:
     log: list[str] = []
     with RawClient(serve(answering([b"12345"], "200 OK", ("Content-Length", length)), log=log.append).port) as client:
@@ -202,24 +190,6 @@ def test_a_stream_to_an_old_client_ends_with_the_connection(serve: Serve) -> Non
     with RawClient(server.port) as client:
         answer = client.send("GET / HTTP/1.0").answer()
         assert (b"onetwo", "end") == (answer.body, answer.framing)
-
-
-def test_a_client_that_disconnects_ends_its_stream(serve: Serve) -> None:
-    ended = threading.Event()
-
-    async def endless() -> AsyncIterator[bytes]:
-        try:
-            yield b"one"
-            await asyncio.get_running_loop().create_future()
-        finally:
-            ended.set()
-
-    server = serve(lambda environ, start: Response(200, (), endless(), is_stream=True))
-    with RawClient(server.port) as client:
-        client.send("GET / HTTP/1.1")
-        assert "HTTP/1.1 200 OK" == client.line()
-
-    assert ended.wait(DEADLINE_SECONDS)
 
 
 def test_a_response_that_was_not_begun_is_closed_with_its_connection() -> None:

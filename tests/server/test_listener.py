@@ -63,14 +63,6 @@ def test_it_is_made_when_its_first_client_connects(deferred: Deferred) -> None:
     assert [deferred.server.url] == [server.url for server in deferred.made]
 
 
-def test_its_start_makes_it_at_once_and_only_once(deferred: Deferred) -> None:
-    deferred.server.start()
-    deferred.server.start()
-
-    assert 1 == len(deferred.made)
-    assert b"hello" == get(deferred.port)
-
-
 @pytest.mark.parametrize("has_client", [False, True])
 def test_its_stop_releases_the_port_and_ends_its_threads(deferred: Deferred, has_client: bool) -> None:
     if has_client:
@@ -114,10 +106,6 @@ def modules_after(source: str) -> list[str]:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=60, check=False)
     assert "" == done.stderr
     return done.stdout.split()
-
-
-def test_a_client_in_process_that_asks_for_the_address_needs_no_server() -> None:
-    assert [] == modules_after("sandbox.requests_session(); sandbox.base_url")
 
 
 @pytest.mark.parametrize("ask", ["sandbox.base_url", "server.url", "sandbox.requests_session(); server.open()"])

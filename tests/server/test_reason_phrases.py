@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from urllib.parse import urlsplit
 
 import pytest
 import requests
 
 from mockserver import Sandbox
-from tests.server.rawclient import RawClient
 
 PATH = "/v1/campaigns"
 PHRASES = {
@@ -48,8 +46,3 @@ def test_a_reason_phrase_is_the_registered_one(mockserver: Sandbox, status: int)
         ]
 
     assert [PHRASES[status]] * len(phrases) == phrases
-
-
-def test_what_the_server_itself_refuses_has_its_phrase_too(mockserver: Sandbox) -> None:
-    with RawClient(urlsplit(mockserver.base_url).port or 0) as client:
-        assert "HTTP/1.1 400 Bad Request" == client.send("NO HTTP").line()

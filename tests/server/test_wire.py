@@ -92,17 +92,6 @@ def test_bytes_that_are_sent_soon_precede_the_end_of_the_connection(wired: Wired
     assert [b"one", b""] == [wired.received(), wired.received()]
 
 
-def test_bytes_that_are_sent_at_once_follow_those_that_are_sent_soon(wired: Wired) -> None:
-    def respond() -> None:
-        wired.wire.send_soon(b"one ")
-        wired.wire.send_soon(b"two ")
-        wired.wire.send(b"three")
-
-    wired.run(respond)
-
-    assert b"one two three" == wired.received()
-
-
 def test_what_the_client_does_not_read_yet_waits_for_it(wired: Wired) -> None:
     large = b"x" * 4_000_000
     wired.run(lambda: wired.wire.send_soon(large))
@@ -114,14 +103,3 @@ def test_what_the_client_does_not_read_yet_waits_for_it(wired: Wired) -> None:
         wired.turn()
 
     assert large + b"end" == received
-
-
-def test_a_client_that_is_lost_meanwhile_is_notified_in_the_next_round(wired: Wired) -> None:
-    def respond() -> None:
-        wired.wire.send_soon(b"one")
-        wired.client.close()
-
-    wired.run(respond)
-
-    assert [b""] == wired.notified
-    assert wired.wire.is_lost

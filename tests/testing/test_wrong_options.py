@@ -26,7 +26,6 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("interleave", (), {"clients": {1: reading}}, "clients: got the name 1; expected a word"),
     ("interleave", (), {"clients": {"a": 5}}, "clients: got 5 for 'a'; expected a function of a sandbox"),
     ("interleave", (), {"clients": PAIR, "setup": 5}, "interleave: setup: got 5; expected a function of a sandbox"),
-    ("interleave", (), {"clients": PAIR, "split": "no"}, "split: got 'no'; expected True or False"),
 ]
 
 
