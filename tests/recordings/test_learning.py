@@ -121,11 +121,6 @@ def refused(call: str, status: int, code: str, second: int = 0, **more: Any) -> 
     return entry(call, status, body, at=f"2026-03-01T12:00:{second:02}Z", **more)
 
 
-def executed(**fields: Any) -> JSON:
-    body = {"id": "e", "status": "processing", "targetCount": 120, "sentCount": 61, "failedCount": 0, "progress": 50}
-    return entry("GET /v1/campaigns/c/executions/e", 200, body | fields)
-
-
 def test_answers_that_contradict_each_other_are_cited(tmp_path: Path) -> None:
     rows = [refused("GET /v1/campaigns/c", 404, "CAMPAIGN_NOT_FOUND")]
     rows += [
@@ -135,14 +130,6 @@ def test_answers_that_contradict_each_other_are_cited(tmp_path: Path) -> None:
 
     assert ("contradicted", (), (2, 3)) == (row.state, row.options, row.exchanges)
     assert "the answers contradict each other" == row.why
-
-
-@pytest.mark.parametrize(("shown", "options"), [(50, ("floor",)), (51, ("half-up", "ceil"))])
-def test_a_number_that_two_options_explain_leaves_both(tmp_path: Path, shown: int, options: tuple[str, ...]) -> None:
-    row = learnt_from(tmp_path, executed(progress=shown))["progress-rounding"]
-
-    assert options == row.options
-    assert (1,) == row.exchanges
 
 
 CREATED = entry(
@@ -169,15 +156,6 @@ def read(second: int, time: int = 5) -> JSON:
 
 
 AGAIN = refused("POST /v1/campaigns/c/cancel", 422, "UNPROCESSABLE_REQUEST", 3)
-
-
-def test_a_cancel_is_that_of_a_draft_only_if_the_campaign_never_ran(tmp_path: Path) -> None:
-    """Nor may another client have canceled it before, if the cancel of a canceled campaign succeeds."""
-    rows = [CREATED, canceled(1), read(2), AGAIN]
-
-    assert ("canceled",) == learnt_from(tmp_path, *rows)["cancel-draft"].options
-    assert () == learnt_from(tmp_path, *rows[:3])["cancel-draft"].options
-    assert () == learnt_from(tmp_path, *rows[:2])["cancel-draft"].options
 
 
 def test_calls_that_overlap_show_nothing_of_a_status(tmp_path: Path) -> None:

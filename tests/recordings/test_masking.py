@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -126,18 +125,3 @@ def test_a_path_keeps_what_follows_a_key(tmp_path: Path) -> None:
     (exchange,) = masked(read_recording(write(tmp_path, entry(f"POST /v1/campaigns/{KEY}/start", 404, {})))).exchanges
 
     assert f"/v1/campaigns/{exchange.key}/start" == exchange.path
-
-
-@pytest.mark.parametrize(
-    "content", [b"Ana,+5511988887777", "Ana Conceição".encode("latin-1"), "Ana,\u2028".encode("utf-16"), b"tok_secret"]
-)
-def test_no_beginning_of_a_text_is_left_in_an_upload(tmp_path: Path, content: bytes) -> None:
-    upload = entry("POST /v1/messaging/media", 400, {})
-    head = b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.csv"\r\n\r\n'
-    body = base64.b64encode(head + content + b"\r\n--b--\r\n").decode()
-    upload["request"]["postData"] = {"mimeType": "multipart/form-data; boundary=b", "text": body, "encoding": "base64"}
-
-    (exchange,) = masked(read_recording(write(tmp_path, upload))).exchanges
-
-    body_shown = (exchange.request_body or b"").partition(b"\r\n\r\n")[2]
-    assert bytes(len(content)) + b"\r\n--b--\r\n" == body_shown

@@ -166,23 +166,6 @@ def test_seed_data_that_a_creation_or_a_start_would_refuse_is_refused(mockserver
             mockserver.apply({"given": {"templates": [asking], "campaigns": [campaign]}})
 
 
-def test_rules_reports_and_the_replay_include_a_seeded_campaign(mockserver_server: MockServer) -> None:
-    world = WORLD | {"campaigns": [{"id": "campaign_a", "executionId": "execution_a", "status": "processing"}]}
-    script = [{"after": {"sent": 3}, "do": {"fail-campaign": {}}}]
-    with mockserver_server.sandbox({"given": world, "script": script}, now=NOON) as sandbox:
-        sandbox.advance("1m")
-
-        assert (("failed", "failed"), (9, 3, 0)) == (statuses(sandbox, IDS), counts(sandbox, IDS))
-        assert ["execution_a"] == [each["executionId"] for each in sandbox.ledger.executions]
-        assert sandbox.conduct is not None
-        moves = [(each["kind"], each["from"], each["to"]) for each in sandbox.log.journal["transitions"]]
-        assert [
-            ("campaign", None, "draft"),
-            ("campaign", "draft", "processing"),
-            ("campaign", "processing", "failed"),
-        ] == [each for each in moves if each[0] == "campaign"]
-
-
 def test_a_restart_next_to_a_seeded_run_is_judged_without_its_create_call(mockserver: Sandbox) -> None:
     seed(mockserver, status="completed")
     run(mockserver, name="Again")

@@ -127,26 +127,6 @@ def test_an_asgi_app_that_ends_without_an_answer_fails_the_attempt(mockserver: S
     assert 500 == status and "the receiver sent no complete response" in str(error)
 
 
-@pytest.mark.parametrize(
-    ("failure", "outcome"),
-    [
-        (RuntimeError("no database"), (500, r"the receiver raised RuntimeError: no database \(test_async_receivers.py:\d+\)")),
-        (TimeoutError(), (None, "timeout")),
-    ],
-)  # fmt: skip
-def test_an_exception_of_an_async_receiver_is_reported_as_that_of_any_other(
-    mockserver: Sandbox, failure: RuntimeError | TimeoutError, outcome: tuple[int | None, str]
-) -> None:
-    async def broken(_: Any) -> None:
-        raise failure
-
-    receiver = mockserver.receive_webhooks(broken)
-    mockserver.complete_session(begin(mockserver))
-
-    [(status, error)] = attempts(receiver)
-    assert outcome[0] == status and re.fullmatch(outcome[1], str(error))
-
-
 def test_a_coroutine_that_never_ends_reaches_the_time_limit(
     mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -233,47 +213,6 @@ def test_the_async_forms_answer_as_the_sync_ones_do(mockserver: Sandbox) -> None
                 await mockserver.aio.run(mockserver.end_user, "session_x")
 
     on_a_loop(main)
-
-
-def test_a_receiver_on_the_loop_may_call_the_mock_and_advance_the_clock(mockserver: Sandbox) -> None:
-    seen: list[Any] = []
-
-    async def receive(webhook: Any) -> None:
-        async with mockserver.aio.httpx_client() as client:
-            session_id = webhook.json()["data"]["sessionId"]
-            url = f"/v1/entrypoints/chatapp/connection-sessions/{session_id}"
-            reply = await client.get(url, headers={"X-API-Key": mockserver.secret_key})
-        seen.append((session_id, reply.json()["status"]))
-        if len(seen) == 1:
-            mockserver.sleep(60)
-            await mockserver.aio.advance("20m")
-
-    async def main() -> list[str]:
-        mockserver.receive_webhooks(receive)
-        sessions = [begin(mockserver), begin(mockserver)]
-        await mockserver.aio.complete_session(sessions[0])
-        return sessions
-
-    first, second = on_a_loop(main)
-    assert [(first, "completed"), (second, "expired")] == seen
-
-
-def test_deliveries_of_a_call_by_the_async_client_are_sent_on_its_loop(mockserver: Sandbox) -> None:
-    mockserver.choose({"expiry-driver": "on-read"})
-    inbox = Inbox()
-
-    async def main() -> str:
-        mockserver.receive_webhooks(inbox)
-        session_id = begin(mockserver)
-        mockserver.advance("20m")
-        url = f"/v1/entrypoints/chatapp/connection-sessions/{session_id}"
-        async with mockserver.aio.httpx_client() as client:
-            for _ in range(2):  # what the first one makes due is sent with the second one
-                await client.get(url, headers={"X-API-Key": mockserver.secret_key})
-        assert [asyncio.get_running_loop()] == inbox.loops
-        return session_id
-
-    assert [on_a_loop(main)] == inbox.seen
 
 
 @pytest.mark.parametrize("end", ["reset", "close"])

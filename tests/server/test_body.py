@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.server.http1.body import SMALL_MAX_BYTES, BodyTotal, RequestBody
+from mockserver.server.http1.body import SMALL_MAX_BYTES, BodyTotal
 from mockserver.server.http1.messages import Request, Response
 from mockserver.server.http1.request import RequestHead
 from mockserver.server.http1.server import Server
@@ -73,19 +73,6 @@ def test_a_chunked_body_may_arrive_byte_by_byte(serve: Serve) -> None:
             client.socket.sendall(bytes([byte]))
 
         assert b"/a abc" == client.answer().body
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
-def test_a_chunked_body_is_read_alike_in_segments_of_any_size(size: int) -> None:
-    """The sizes of what the parser is given are those that arrive: no byte is given to it again."""
-    for _, sent, read in CHUNKS[:-1]:
-        body, received = RequestBody(None, len(LARGE), BodyTotal(None), lambda: None), bytearray()
-        for at in range(0, len(sent), size):
-            received += sent[at : at + size]
-            body.receive(received)
-            assert (b"", at + size >= len(sent)) == (bytes(received), body.is_whole)
-
-        assert read == body.content()
 
 
 # name of the case, status, what is sent after the head

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from mockserver.server import app as flask_app
 from mockserver.server import front_controller
 from mockserver.server.control.routes import ASSET_HEADERS, PAGE_HEADERS, ROUTES
 from mockserver.server.hosting.config import SandboxConfig
@@ -100,29 +99,6 @@ def test_no_cache_gives_the_answer_to_a_fetch_to_a_navigation(host: SandboxHost)
 
     assert (*by_another.headers, ("Vary", "Sec-Fetch-Dest")) == by_fetch.headers
     assert by_another.body == by_fetch.body
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [("GET", LIST), ("HEAD", LIST), ("GET", "/v1/none"), ("GET", "/none"), ("POST", "/v1/campaigns"), ("PUT", LIST)],
-)
-def test_a_client_that_is_no_browser_gets_the_answer_without_them(host: SandboxHost, method: str, path: str) -> None:
-    plain, shown = send(host, path, method, b"{"), send(host, path, method, b"{", sec_fetch_dest="document")
-
-    assert [] == [name for name, _ in plain.headers if name in ("Vary", "Content-Security-Policy")]
-    added = (("Content-Security-Policy", "sandbox"), ("X-Content-Type-Options", "nosniff"), ("Vary", "Sec-Fetch-Dest"))
-    assert (*plain.headers, *added) == shown.headers
-    assert (plain.status, plain.body) == (shown.status, shown.body)
-
-
-def test_a_server_of_flask_confines_it_too(host: SandboxHost) -> None:
-    reply(host)
-    client = flask_app.build(host).test_client()
-    key = host.sandboxes[DEFAULT_ID].tenant.secret_key
-
-    answer = client.get(LIST, headers={"X-API-Key": key, "Sec-Fetch-Dest": "document"})
-
-    assert "sandbox" == answer.headers.getlist("Content-Security-Policy")[-1]
 
 
 @pytest.mark.parametrize("row", [row for row in ROUTES if row.media_types], ids=lambda row: row.id)

@@ -37,17 +37,6 @@ def test_commands_in_process_and_over_http_are_recorded_alike(sandbox: Sandbox) 
     assert [("advance", {"by": "20m"})] * 2 == kept(sandbox)
 
 
-def test_a_step_has_the_position_before_it(sandbox: Sandbox) -> None:
-    sandbox.advance("20m")
-    sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
-    sandbox.advance("20m")
-
-    first, second = sandbox.log.steps
-    assert (0, 0) == (first["exchanges"], first["transitions"])
-    assert (1, 1) == (second["exchanges"], second["transitions"])
-    assert ("2026-03-01T12:00:00.000Z", "2026-03-01T12:20:00.000Z") == (first["at"], second["at"])
-
-
 def test_reads_and_refused_commands_are_not_steps(sandbox: Sandbox) -> None:
     assert sandbox.log.journal and sandbox.state()
     sandbox.call("POST", "/_mock/journal/verify", json={"operation": "createCampaign", "times": 0})

@@ -181,22 +181,6 @@ def test_a_reused_connection_stays_at_the_address_that_was_checked(
     assert [2] == receiver.counts
 
 
-def test_a_connection_is_shared_by_the_paths_of_a_host_and_not_by_another_host(
-    monkeypatch: pytest.MonkeyPatch, sender: HttpSender
-) -> None:
-    given = resolve(monkeypatch, "127.0.0.1")
-    with receiving([ACCEPTED, ACCEPTED], [ACCEPTED]) as receiver:
-        for host, path in (("127.0.0.1", "/a"), ("hooks.example", ""), ("127.0.0.1", "/b?c=d")):
-            assert (204, None) == post(sender, f"http://{host}:{receiver.port}{path}")
-        sender.close_idle()
-
-    assert ["127.0.0.1"] == given
-    lines = [[request.split(b"\r\n") for request in connection] for connection in receiver.requests]
-    assert [b"POST /a HTTP/1.1", b"POST /b?c=d HTTP/1.1"] == [request[0] for request in lines[0]]
-    assert [b"POST / HTTP/1.1"] == [request[0] for request in lines[1]]
-    assert f"Host: hooks.example:{receiver.port}".encode() in lines[1][0]
-
-
 def test_a_connection_is_replaced_after_its_lifetime(monkeypatch: pytest.MonkeyPatch, sender: HttpSender) -> None:
     given = resolve(monkeypatch, "127.0.0.1", "127.0.0.1")
     monkeypatch.setattr(connections, "_LIFETIME_SECONDS", -1.0)

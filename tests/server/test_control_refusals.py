@@ -179,27 +179,6 @@ class TestKeysAreAlwaysRedacted:
 
 
 @pytest.mark.parametrize(
-    "method, path, body",
-    [
-        ("POST", "/scenarios", {"script": [{"on": "KEY", "do": {"drop": "after"}}]}),
-        ("POST", "/scenarios", {"KEY": 1}),
-        ("PATCH", "/choices", {"KEY": "KEY"}),
-        ("POST", "/journal/verify", {"operation": "KEY", "times": 1}),
-        ("GET", "/tenants/KEY", None),
-        ("GET", "/KEY", None),
-    ],
-)
-def test_no_refusal_repeats_a_key(mockserver_server: MockServer, method: str, path: str, body: JSON | None) -> None:
-    with mockserver_server.sandbox() as sandbox:
-        key = sandbox.secret_key
-        written = None if body is None else json.loads(json.dumps(body).replace("KEY", key))
-        reply = control(sandbox.base_url, method, path.replace("KEY", key), written)
-
-        assert reply.status_code in (400, 404)
-        assert key not in reply.text and "sk_..." in reply.text
-
-
-@pytest.mark.parametrize(
     ("path", "consequence", "place"),
     [("/scenarios", "nothing of it was applied", ""), ("/sandboxes", "no sandbox was created", "/scenario")],
 )

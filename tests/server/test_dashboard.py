@@ -73,14 +73,6 @@ def test_each_view_is_a_page_that_links_all_eight_by_absolute_path(host: Sandbox
     assert [] == [view for view in VIEWS if f'href="/_mock/{view}"' not in response.body.decode()]
 
 
-def test_the_pages_of_another_sandbox_are_below_its_prefix(host: SandboxHost) -> None:
-    other = host.create(SandboxConfig(clock={"freeze": NOON}))
-    text = send(host, "GET", f"{other.prefix}/_mock/").body.decode()
-
-    assert [] == [view for view in VIEWS if f'href="{other.prefix}/_mock/{view}"' not in text]
-    assert 'href="/_mock/' not in text
-
-
 @pytest.mark.parametrize("path", ["/", "/_mock"])
 def test_a_browser_at_the_root_is_sent_to_the_page(host: SandboxHost, path: str) -> None:
     response = send(host, "GET", path)
@@ -275,21 +267,6 @@ def test_a_browser_signs_out_by_a_form_of_each_page(host: SandboxHost) -> None:
     assert b'name="leave"' in page.body
     assert (303, "/_mock/") == (answer.status, header(answer, "location"))
     assert f"{cookie.partition('=')[0]}=; Path=/_mock/; Max-Age=0; HttpOnly; SameSite=Strict" in cleared
-
-
-@pytest.mark.parametrize("view", ["now", "calls"])
-def test_an_empty_sandbox_shows_a_first_call_with_its_key_unless_a_token_is_required(
-    host: SandboxHost, view: str
-) -> None:
-    key = default(host).tenant.secret_key
-    shown = send(host, "GET", f"/_mock/{view}").body.decode()
-    host.token = TOKEN
-    cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
-    hidden = send(host, "GET", f"/_mock/{view}", cookie=cookie).body.decode()
-
-    assert f"curl -H &#34;X-API-Key: {key}&#34; http://127.0.0.1:5055/v1/message-templates" in shown
-    assert key not in hidden
-    assert "curl -H &#34;X-API-Key: $KEY&#34;" in hidden
 
 
 @pytest.mark.parametrize(("name", "is_secure"), [("mock.example", True), ("127.0.0.1:5055", False)])

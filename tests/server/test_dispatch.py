@@ -13,12 +13,11 @@ from flask import Flask, request
 from standardwebhooks import Webhook
 
 from mockserver import MockServer, Sandbox
-from mockserver._json import JSON
 from mockserver.testing.remote import RemoteServer
 from tests.clients.operations import SESSIONS
 from tests.operations.session_calls import NOON, begin
 from tests.server.conftest import Serve
-from tests.server.control_calls import control, make, refused
+from tests.server.control_calls import control
 from tests.server.receivers import PATIENCE_SECONDS
 from tests.server.sockets import ReceivedRequest, app
 
@@ -135,22 +134,6 @@ def test_advances_of_many_threads_lose_no_time(overlapped: Sandbox) -> None:
     assert 40.0 == minutes_since_noon(sandbox)
 
 
-def test_deliveries_of_a_call_on_a_socket_are_sent_after_its_response(server: MockServer, serve: Serve) -> None:
-    arrived, held = threading.Event(), threading.Event()
-    with server.sandbox(now=NOON, choices={"expiry-driver": "on-read"}) as sandbox:
-        url = serve(app(lambda _: arrived.set() or held.wait(10) and None)).url
-        sandbox.receive_webhooks(url)
-        session_id = begin(sandbox)
-        sandbox.advance("20m")
-
-        headers = {"X-API-Key": sandbox.secret_key, "Connection": "close"}
-        response = requests.get(f"{sandbox.base_url}{SESSIONS}/{session_id}", headers=headers, timeout=10)
-
-        assert "expired" == response.json()["status"] and not held.is_set()
-        assert arrived.wait(10)
-        held.set()
-
-
 def test_a_reset_cancels_an_advance_that_waits_for_a_receiver(server: MockServer, serve: Serve) -> None:
     arrived, held = threading.Event(), threading.Event()
     with server.sandbox(now=NOON) as sandbox:
@@ -166,38 +149,3 @@ def test_a_reset_cancels_an_advance_that_waits_for_a_receiver(server: MockServer
         assert not waiting.is_alive() and not held.is_set()
         assert ([], 12, 0) == (sandbox.events, sandbox.now.hour, sandbox.now.minute)
         held.set()
-
-
-@pytest.mark.parametrize(
-    ("path", "body", "refusal"),
-    [
-        ("/events/event_x/redeliver", None, (404, "MOCK_NOT_FOUND")),
-        ("/webhooks/webhook_x/recover", None, (404, "MOCK_NOT_FOUND")),
-        ("/webhooks/webhook_x/rotate", {"secret": "s"}, (404, "MOCK_NOT_FOUND")),
-        ("/webhooks/webhook_x/rotate", {}, (400, "MOCK_BAD_BODY")),
-    ],
-)
-def test_what_does_not_exist_is_refused(
-    server: MockServer, path: str, body: JSON | None, refusal: tuple[int, str]
-) -> None:
-    assert refusal == refused(make(server.url).control("POST", path, body))
-
-
-def test_a_receivers_own_call_is_answered_before_what_waits_for_another_endpoint(
-    server: MockServer, serve: Serve
-) -> None:
-    held, answers = threading.Event(), []
-    with server.sandbox(now=NOON) as sandbox:
-
-        def answer(request: ReceivedRequest) -> None:
-            answers.append(control(sandbox.base_url, "GET", "/clock").status_code)
-            held.set()
-
-        def slow(request: ReceivedRequest) -> None:
-            answers.append(held.is_set())
-
-        sandbox.receive_webhooks(serve(app(answer)).url)
-        sandbox.receive_webhooks(serve(app(slow)).url)
-        sandbox.complete_session(begin(sandbox))
-
-    assert [200, True] == answers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
 import os
 import subprocess
@@ -11,9 +10,8 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
-from io import BytesIO
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,7 +22,7 @@ from freezegun import freeze_time
 
 from mockserver import MockServer, Sandbox
 from mockserver.server import front_controller
-from mockserver.server.http1 import body, event_loop, waits
+from mockserver.server.http1 import event_loop, waits
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.request import RequestHead
 from mockserver.server.http1.server import Server
@@ -151,21 +149,6 @@ def test_a_thousand_waiting_calls_take_fewer_than_ten_threads_and_end_with_the_s
     wait_until(lambda: not threads_of(url))
 
 
-def test_a_reset_cancels_every_wait_and_the_server_continues_to_serve() -> None:
-    with MockServer() as server, server.sandbox() as sandbox, ExitStack() as clients:
-        rule = sandbox.on("listCampaigns").delay("1h")
-        callers = [clients.enter_context(connected(sandbox)) for _ in range(100)]
-        for caller in callers:
-            ask(caller, sandbox)
-        wait_until(lambda: rule.fired == len(callers))
-
-        sandbox.reset()
-
-        assert all(caller.ended() for caller in callers)
-        with connected(sandbox) as client:
-            assert 200 == ask(client, sandbox).answer().status
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_sandbox_of_a_fork_has_no_address_and_one_of_its_parent_has() -> None:
     code = f"""
@@ -243,25 +226,6 @@ def test_the_event_loop_of_a_test_stays_its_own(mockserver: Sandbox) -> None:
     assert 200 == asyncio.run(main())
     with pytest.raises(RuntimeError):
         asyncio.get_running_loop()
-
-
-def test_a_full_disk_fails_the_upload_alone(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    class FullDisk(BytesIO):
-        def write(self, piece: Any) -> int:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(body, "TemporaryFile", FullDisk)
-    with connected(mockserver) as upload, connected(mockserver) as quick:
-        target = urlsplit(f"{mockserver.base_url}/v1/messaging/media").path
-        with suppress(OSError):  # the server may answer while the client still sends
-            key = f"X-API-Key: {mockserver.secret_key}"
-            upload.send(f"POST {target} HTTP/1.1", key, "Content-Length: 3000000", body=b"x" * 2_999_999)
-
-        assert (500, 200) == (upload.answer().status, ask(quick, mockserver).answer().status)
-
-    assert "No space left on device" in capfd.readouterr().err
 
 
 def test_a_call_that_reads_many_chats_runs_in_a_worker(

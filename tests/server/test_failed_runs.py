@@ -68,28 +68,6 @@ def test_a_sandbox_that_ends_as_failed_leaves_its_files(url: str, folder: Path) 
     assert "<pre>mockserver replay-calls TestReads.yaml</pre>" in trace
 
 
-@pytest.mark.parametrize("query", ["", "?failed=false", "?failed=false&name=TestReads"])
-def test_a_sandbox_that_ends_otherwise_leaves_nothing(url: str, folder: Path, query: str) -> None:
-    made = ran(url)
-    made.control("GET", "/report")
-    made.control("GET", "/report?failure=expected+a+campaign")
-
-    assert 204 == end(made, query)
-
-    assert [] == files(folder)
-
-
-def test_two_sandboxes_of_one_name_have_files_of_their_own(url: str, folder: Path) -> None:
-    for number in (1, 2):
-        made = ran(url)
-        made.api("GET", f"/v1/campaigns/{number}")
-        end(made, ENDED.replace("Reads", "READS") if number == 2 else ENDED)
-
-    assert {"TestReads.txt", "TestREADS.2.txt"} <= {*files(folder)}
-    assert "/v1/campaigns/1" in (folder / "TestReads.txt").read_text("utf-8")
-    assert "/v1/campaigns/2" in (folder / "TestREADS.2.txt").read_text("utf-8")
-
-
 @pytest.mark.parametrize(
     "name", ["../../up", "/etc/passwd", "a/b\\c:d*e?f", "nul", "..", "x\x00\n\x1by", "ü" * 200, "."]
 )

@@ -112,17 +112,6 @@ def test_on_one_thread_the_lanes_take_turns(pool: Callable[[int], Pool]) -> None
     assert [[f"{lane}{number}" for lane in "abc"] for number in range(4)] == rounds
 
 
-def test_a_function_that_waits_for_another_program_gives_its_place_in_the_lane_away(
-    pool: Callable[[int], Pool],
-) -> None:
-    own = pool(1)
-    for number in range(LANE_MAX):
-        own.run(f"waits{number}", "a", is_waiting=True)
-    own.run("called", "a")
-
-    assert "called" == own.await_begun(LANE_MAX + 1)[-1]
-
-
 # Requests
 
 
@@ -334,11 +323,3 @@ def test_a_call_of_an_unknown_sandbox_waits_for_the_lock_of_none(held: SandboxHo
     response = within(lambda: front_controller.handle_request(held, request)[0])
 
     assert (404, name == "sandbox_99") == (response.status, name.encode() in response.body)
-
-
-@pytest.mark.parametrize("path", ["/_mock/health", "/_mock/sandboxes", "/_mock/metrics"])
-def test_what_concerns_the_whole_server_waits_for_the_lock_of_no_sandbox(held: SandboxHost, path: str) -> None:
-    del held.sandboxes["default"]
-    request = HttpRequest("GET", path, {"host": "127.0.0.1"}, b"", held.origin)
-
-    assert 200 == within(lambda: front_controller.handle_request(held, request)[0]).status

@@ -65,16 +65,6 @@ def test_each_control_command_has_a_route_named_by_its_id() -> None:
     assert {(row.id, row.method, row.path) for row in ROUTES} == rows(create_app(), "control")
 
 
-def test_the_media_and_the_hosted_page_have_routes() -> None:
-    app = create_app()
-
-    assert {("download", method, "/media/{id}") for method in ("GET", "HEAD")} == rows(app, "media")
-    assert {"/connect/{token}", "/connect/walk/{secret}", "/connect/style.css", "/connect/icon.svg"} == {
-        path for _, _, path in rows(app, "page")
-    }
-    assert {"api", "control", "media", "page"} == set(app.blueprints)
-
-
 def test_flask_runs_the_mock() -> None:
     command = [sys.executable, "-m", "flask", "--app", 'mockserver:create_app("demo")', "run", "--port", "0"]
     process = subprocess.Popen(
@@ -235,19 +225,6 @@ def test_odd_paths_have_the_same_answers_and_journal_in_every_way(
 
 
 # fmt: on
-
-
-@pytest.mark.parametrize("path", ["/v1%2Fcampaigns", "/v1/campaigns%3Fx", "/v1/%2563ampaigns", "/v1/%2e/campaigns"])
-def test_an_encoded_character_that_is_reserved_or_a_step_makes_another_path(ways: Mapping[str, Way], path: str) -> None:
-    assert [404, 404, 404] == [way.played("odd", [Request("GET", path)])[0][0].status for way in ways.values()]
-
-
-def test_an_upload_to_an_encoded_path_has_the_bound_of_uploads(ways: Mapping[str, Way]) -> None:
-    upload = Request("POST", "/v1/messaging/medi%61", {"Content-Type": "text/plain"}, b" " * (1024 * 1024 + 1))
-
-    assert [b"MEDIA_UPLOAD_EMPTY"] * 3 == [
-        re.findall(b"MEDIA_UPLOAD_EMPTY", way.played("odd", [upload])[0][0].body)[0] for way in ways.values()
-    ]
 
 
 @given(path=mangled(), method=st.sampled_from(("GET", "POST", "HEAD")) | tokens, prefix=st.sampled_from(PREFIXES[:3]))

@@ -7,7 +7,7 @@ import pytest
 from mockserver import Sandbox
 from mockserver.testing.transports.in_process import Response
 from tests.harness.rows import each_row
-from tests.operations.session_calls import NOON, PHONE, begin, create, read
+from tests.operations.session_calls import NOON, PHONE, create, read
 from tests.server.page_calls import GONE, begun, fields, get, inside, link, post, press, visits
 
 EVIL = '"><script>alert(1)</script>{{7*11111}}&amp;'
@@ -223,27 +223,6 @@ def test_a_return_url_remains_one_ascii_header(mockserver: Sandbox, url: str, lo
     page = mockserver.end_user(create(mockserver, {"returnUrl": url})).connect()
 
     assert location == page.headers["location"]
-
-
-@pytest.mark.mockserver(now=NOON)
-def test_a_visit_records_the_user_agent_and_the_page(mockserver: Sandbox) -> None:
-    session_id = begin(mockserver)
-    path = inside(mockserver, mockserver.end_user(session_id).url)
-    get(mockserver, path, user_agent="a" * 5000, sec_fetch_dest="iframe", referer="https://clinic.example/")
-    press(mockserver, path)
-    get(mockserver, "/connect/unknown")
-
-    kept = visits(mockserver)
-
-    assert [1, 2, 3, 4] == [visit.n for visit in kept]
-    assert ["GET intro 200", "GET intro 200", "POST intro 303", "GET gone 410"] == [
-        f"{visit.method} {visit.step} {visit.status}" for visit in kept
-    ]
-    assert [session_id] * 3 + [None] == [visit.session_id for visit in kept]
-    assert ("a" * 500, "iframe", "https://clinic.example/") == (
-        kept[0].user_agent, kept[0].sec_fetch_dest, kept[0].referer
-    )  # fmt: skip
-    assert {mockserver._hosted.sandbox.now} == {visit.at for visit in kept}
 
 
 def test_visits_and_flows_follow_checkpoint_and_reset(mockserver: Sandbox) -> None:

@@ -25,21 +25,6 @@ def test_every_number_is_shown_as_a_person_reads_it(mockserver: Sandbox, body: J
     assert 2 <= len(set(re.findall(r"\+55 11 9\d{4}-\d{4} (?:Disponível|Número de exemplo)", text)))
 
 
-@pytest.mark.mockserver(now=NOON)
-@pytest.mark.parametrize(
-    ("passed", "left"),
-    [("0s", "20 minutos"), ("30s", "20 minutos"), ("1m", "19 minutos"), ("18m", "2 minutos"), ("1199s", "1 minuto")],
-)
-def test_the_deadline_is_shown_in_minutes_that_are_left(mockserver: Sandbox, passed: str, left: str) -> None:
-    user = mockserver.end_user(begin(mockserver))
-    mockserver.advance(passed)
-
-    page = user.open()
-
-    assert f"Este link vale por {left} e só pode ser usado uma vez." in page.text
-    assert "UTC" not in page.text
-
-
 @pytest.mark.parametrize(
     ("step", "given", "text"),
     [
@@ -82,16 +67,6 @@ def test_each_step_has_a_url_and_one_that_is_not_reached_leads_to_the_present_on
     assert [f"{flow}/number"] * 8 == [where(page) for page in others]
     (bare,) = {mockserver.call(method, flow, key="").headers["location"] for method in ("GET", "HEAD")}
     assert bare.endswith(f"{flow}/number")
-
-
-@pytest.mark.mockserver(now="2026-03-01T01:05:00Z")
-def test_the_last_page_shows_what_was_connected_and_when(mockserver: Sandbox) -> None:
-    page = mockserver.end_user(begin(mockserver)).connect(PHONE, name="Matriz")
-
-    assert "Default tenant já pode enviar e receber mensagens por este número." in page.text
-    for row in (f"Número {SHOWN}", "Conta Matriz", "Modo Somente na plataforma",
-                "Quando 28 de fevereiro de 2026, às 22:05 (horário de Brasília)"):  # fmt: skip
-        assert row in page.text
 
 
 @pytest.mark.mockserver(given=FUNNELS, now=NOON)

@@ -168,16 +168,6 @@ def test_an_upload_that_a_rule_delays_is_in_a_file_and_counts_until_its_response
     until(lambda: served.taken_bytes == 0)
 
 
-def test_a_reset_ends_the_wait_and_frees_the_file(served: Served) -> None:
-    with RawClient(served.server.port) as client:
-        begin_delayed(served, client)
-        assert 204 == served.ask("POST", "/_mock/reset", f"Authorization: Bearer {TOKEN}", "Content-Length: 0").status
-        assert client.ended()
-
-    until(lambda: served.taken_bytes == 0)
-    assert [] == media(served)
-
-
 # Bodies that cannot be stored
 
 

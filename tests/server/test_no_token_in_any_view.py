@@ -326,3 +326,18 @@ def test_the_masked_files_of_a_failed_test_are_replayed_opened_and_judged(
     assert (4, 0) == (len(trace["calls"]), before)
     assert [] == [line for row in replay(trace) for line in row.differences if "cut" not in line]
     assert 0 == main(["judge", str(world.folder / "TestX.har")]), capsys.readouterr().out
+
+
+def test_the_forms_of_the_hosted_page_are_replayed_and_the_headers_of_its_browser_are_masked(world: World) -> None:
+    key = world.hosted.tenant.secret_key
+    made = json.loads(world.send("POST", SESSIONS, {"x-api-key": key, **AS_JSON}, b"{}").body)
+    link = "/connect/" + made["url"].rpartition("/")[2]
+    world.send("GET", link, {"cookie": CREDENTIAL, "authorization": f"Basic {CREDENTIAL}"})
+    world.send("POST", link, FORM, b"step=intro&press=continue&secret=a-field-of-the-page")
+
+    visits = [
+        step for step in json.loads(world.send("GET", "/_mock/replay").body)["calls"] if "/connect/" in step["call"]
+    ]
+
+    assert {"cookie": "...", "authorization": "Basic ..."} == visits[0]["headers"]
+    assert "step=intro&press=continue&secret=a-field-of-the-page" == visits[1]["body"]

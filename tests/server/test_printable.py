@@ -8,13 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver import MockServer, Sandbox
+from mockserver import MockServer
 from mockserver.contract.text import printable
 from mockserver.core.redaction import Redactor
-from mockserver.judge.client.judge import finding
-from mockserver.report.run.exchanges import format_line, shorten
 from mockserver.server.hosting.log_lines import ServerLog, as_text
-from mockserver.testing import conduct
 from tests.harness.rows import each_row
 
 KEY = "sk_aaaaaaaaaaaaaaaa"
@@ -61,14 +58,3 @@ def test_a_call_is_one_printable_line_of_the_log(encoded: str) -> None:
 
     assert 4 == len(lines)
     assert [True] * 4 == [each.isprintable() for each in lines]
-
-
-@pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
-def test_a_line_of_a_report_is_printable(mockserver: Sandbox, odd: str) -> None:
-    mockserver.call("POST", f"/v1/campaigns/{odd}", json={"name": odd})
-    (exchange,) = mockserver.log.exchanges
-
-    assert format_line(exchange).isprintable()
-    assert shorten({"name": odd}).isprintable()
-    assert shorten(f"a{odd}").isprintable()
-    assert conduct.format_findings([finding("poll-after-final", f"a{odd}b", (1,))]).count("\n") == 2

@@ -15,7 +15,7 @@ import requests
 from mockserver import MockServer, Sandbox, cli
 from mockserver.testing.report.replay import replay
 from tests.clients.operations import SESSIONS
-from tests.server.control_calls import NOON, Made, control, make, refused
+from tests.server.control_calls import NOON, Made, make, refused
 
 TEMPLATE = {"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi, ção 🦷"}], "variables": []}
 BODY = {"name": "Ação 🦷", "platform": "chatapp", "templateId": "t", "cadence": 1}
@@ -139,15 +139,3 @@ def test_no_key_is_in_a_body_that_is_not_json(body: bytes, kind: str) -> None:
     text = "".join([written, *hidden]).replace("%5F", "_")
     assert "of_the_default" not in text
     assert "sk_..." in text
-
-
-def test_calls_to_a_closed_sandbox_are_listed_next_to_the_open_ones(mockserver_server: MockServer) -> None:
-    fresh, other = make(mockserver_server.url), make(mockserver_server.url)
-    for each in (fresh, other):
-        requests.delete(f"{fresh.server}/_mock/sandboxes/{each.id}", timeout=60)
-    assert [410, 410] == [fresh.api("GET", "/v1/campaigns").status_code for _ in range(2)]
-
-    closed = control(mockserver_server.url, "GET", "/sandboxes").json()["closed"]
-
-    assert [2] == [each["lateCalls"] for each in closed if each["sandboxId"] == fresh.id]
-    assert other.id not in [each["sandboxId"] for each in closed]

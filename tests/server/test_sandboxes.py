@@ -8,27 +8,11 @@ from mockserver._json import JSON
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
 from tests.clients.operations import SESSIONS
-from tests.depth import at_depth
-from tests.harness.steps import python_calls
 from tests.server.control_calls import NOON, control, refused
 
 
 def begin(sandbox: Sandbox) -> str:
     return str(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
-
-
-@pytest.mark.law
-def test_thousands_of_idle_sandboxes_share_a_process() -> None:
-    many = at_depth(2_000, 20_000)
-    host = SandboxHost()
-
-    made = [host.create(SandboxConfig()) for _ in range(many)]
-    of_the_last = python_calls(lambda: made.append(host.create(SandboxConfig())))
-    of_the_first = python_calls(lambda: SandboxHost().create(SandboxConfig()))
-
-    assert many + 1 == len(host.sandboxes) == len({each.id for each in made})
-    assert host.sandboxes[made[0].id] is made[0] and host.sandboxes[made[-1].id] is made[-1]
-    assert of_the_last <= of_the_first  # which also makes a host
 
 
 def test_equal_seeds_and_calls_produce_equal_bytes_and_another_seed_other_ids(mockserver_server: MockServer) -> None:
@@ -116,30 +100,8 @@ class TestCheckpoint:
 
         assert before == mockserver.state()
 
-    @pytest.mark.mockserver(given={"chats": [{"id": "chat_a"}]})
-    def test_records_added_after_it_do_not_shine_through(self, mockserver: Sandbox) -> None:
-        with mockserver.checkpoint():
-            mockserver.apply({"given": {"chats": {"count": 3}, "messages": [{"chatId": "chat_a"}]}})
-
-        assert 1 == mockserver.call("POST", "/v1/campaigns/audience-preview", json={}).json()["estimatedCount"]
-        assert [] == mockserver.call("GET", "/v1/messaging/chats/chat_a").json()["records"]
-
 
 class TestTransports:
-    def test_both_clients_and_the_socket_reach_one_sandbox(self, mockserver: Sandbox) -> None:
-        headers = {"X-API-Key": mockserver.secret_key}
-        with mockserver.httpx_client() as httpx_client, mockserver.requests_session() as session:
-            answers = [
-                mockserver.call("POST", SESSIONS, json={}).status,
-                session.post(mockserver.base_url + SESSIONS, json={}, headers=headers).status_code,
-                httpx_client.post(SESSIONS, json={}, headers=headers).status_code,
-                requests.post(mockserver.base_url + SESSIONS, json={}, headers=headers, timeout=60).status_code,
-                mockserver.admin.app.test_client().post(SESSIONS, json={}, headers=headers).status_code,
-            ]
-
-        assert [202] * 5 == answers
-        assert [SESSIONS] * 5 == [each["request"]["path"] for each in mockserver.log.journal["exchanges"]]
-
     def test_an_application_of_its_own_has_a_default_sandbox(self) -> None:
         client = create_app("demo").test_client()
 

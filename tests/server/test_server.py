@@ -172,46 +172,6 @@ def test_a_server_that_finishes_has_no_connection_established_that_it_does_not_a
     assert [TCP_SYN_SENT] == states
 
 
-def test_connections_are_served_side_by_side(serve: Serve) -> None:
-    app = Waiting()
-    server = serve(app)
-    with RawClient(server.port) as slow, RawClient(server.port) as quick:
-        slow.send("GET /slow HTTP/1.1")
-        assert app.reached.wait(DEADLINE_SECONDS)
-        app.released.set()
-        quick.send("GET /quick HTTP/1.1")
-
-        assert b"hello" == quick.answer().body
-        assert b"hello" == slow.answer().body
-
-
-def test_small_answers_do_not_wait_for_an_acknowledgement(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    set_options: list[tuple[int, ...]] = []
-
-    class Recording(socket.socket):
-        def setsockopt(self, *option: Any) -> None:
-            set_options.append(option)
-            super().setsockopt(*option)
-
-    monkeypatch.setattr(socket, "socket", Recording)
-    server = serve(hello)
-    with RawClient(server.port) as client:
-        client.send("GET / HTTP/1.1").answer()
-
-    assert (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1) in set_options
-
-
-def test_an_exchange_is_logged_only_with_a_log(serve: Serve, capfd: pytest.CaptureFixture[str]) -> None:
-    lines: list[str] = []
-    for server in (serve(hello), serve(hello, log=lines.append)):
-        with RawClient(server.port) as client:
-            client.send("GET /a?b HTTP/1.1", "Connection: close").answer()
-            assert client.ended()
-
-    assert ['127.0.0.1 "GET /a?b" 200'] == lines
-    assert ("", "") == capfd.readouterr()
-
-
 def test_a_refusal_of_bytes_is_reported_and_a_failure_of_the_handler_is_none(serve: Serve) -> None:
     class Failing(Inline):
         """A handler with a bug."""

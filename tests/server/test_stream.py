@@ -184,15 +184,6 @@ def test_a_reader_too_far_behind_gets_the_numbers_of_what_it_misses(
     )
 
 
-@pytest.mark.parametrize("since", ["0.9.9", "3.0.0"])
-def test_a_place_of_a_server_that_was_started_again_is_gone(
-    sandbox: Sandbox, reader: Callable[..., Reader], since: str
-) -> None:
-    lag = reader(f"?since={since}").event()
-
-    assert ("lag", True) == (lag.name, lag.data["gone"])
-
-
 def test_a_restored_state_is_an_event(sandbox: Sandbox, reader: Callable[..., Reader]) -> None:
     own = reader()
     own.event()

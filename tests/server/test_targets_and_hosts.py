@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from mockserver import MockServer
 from mockserver.server import app as flask_app
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
@@ -79,16 +78,6 @@ def test_an_invalid_host_appears_in_no_returned_url(host: str) -> None:
 
     assert answer.status == 202
     assert json.loads(answer.body)["url"].startswith(f"{served.origin}/connect/")
-
-
-def test_a_client_that_names_no_host_gets_urls_of_its_sandboxs_own_port(mockserver_server: MockServer) -> None:
-    with mockserver_server.sandbox(own_port=True) as sandbox:
-        head = f"POST {SESSIONS} HTTP/1.0\r\nX-API-Key: {sandbox.secret_key}\r\nContent-Length: 0\r\n\r\n"
-        with RawClient(int(sandbox.base_url.rpartition(":")[2])) as client:
-            client.socket.sendall(head.encode())
-            url = client.answer().json()["url"]
-
-        assert url.startswith(f"{sandbox.base_url}/connect/")
 
 
 # an absolute target, and the path with the query that it means (RFC 9112 3.2.2)

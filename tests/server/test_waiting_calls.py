@@ -76,22 +76,6 @@ def test_waiting_calls_are_canceled_immediately_and_leave_no_thread(end: str, ef
     wait_until(lambda: not any(f"{url} " in f"{thread.name} " for thread in threading.enumerate()))
 
 
-def test_a_delay_affects_only_its_own_call_and_connection(mockserver: Sandbox) -> None:
-    rule = mockserver.on("createCampaign").delay("1h")
-    held = Caller(mockserver)
-    wait_until(lambda: rule.fired == 1)
-
-    assert (
-        200
-        == requests.get(
-            mockserver.base_url + PATH, headers={"X-API-Key": mockserver.secret_key}, timeout=10
-        ).status_code
-    )
-    assert None is held.result
-    mockserver.reset()
-    held.thread.join(PATIENCE_SECONDS)
-
-
 @pytest.mark.parametrize(
     "effect", [{"drop": "before"}, {"reset": "after"}, {"truncate": 5}, {"garble": True}, {"error": "INTERNAL_ERROR"}]
 )

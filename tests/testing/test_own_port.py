@@ -49,29 +49,6 @@ def test_its_control_plane_is_its_own(alone: Sandbox, server: MockServer) -> Non
         assert 3500 < (other.now - alone.now).total_seconds() < 3700
 
 
-@pytest.mark.parametrize("path", ["/v1/message-templates", "/_mock/state", "/media/media_x"])
-def test_no_prefix_leads_from_it_to_another_sandbox(alone: Sandbox, server: MockServer, path: str) -> None:
-    with server.sandbox("demo") as other:
-        reply = get(alone, f"/sandboxes/{other.id}{path}")
-
-        assert (404, "RESOURCE_NOT_FOUND") == (reply.status_code, reply.json()["code"])
-        assert [] == other.log.journal["exchanges"]
-    assert 1 == len(alone.log.journal["exchanges"])
-
-
-@pytest.mark.parametrize(("method", "path"), [("POST", ""), ("GET", ""), ("DELETE", "/{id}")])
-def test_other_sandboxes_are_made_listed_and_ended_at_the_servers_own_address(
-    alone: Sandbox, server: MockServer, method: str, path: str
-) -> None:
-    with server.sandbox() as other:
-        url = f"{alone.base_url}/_mock/sandboxes{path.format(id=other.id)}"
-        reply = requests.request(method, url, json={} if method == "POST" else None, timeout=10)
-
-        assert (409, "MOCK_OWN_PORT") == (reply.status_code, reply.json()["code"])
-        assert server.is_open(other)
-    assert 200 == get(alone, "/_mock/health").status_code
-
-
 def test_clients_in_process_reach_it_by_its_address(alone: Sandbox) -> None:
     key = {"X-API-Key": alone.secret_key}
 

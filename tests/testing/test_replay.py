@@ -227,29 +227,6 @@ def test_a_different_response_is_reported_by_leaf_and_by_the_exit_code(
     )
 
 
-def test_a_truncated_body_is_not_replayed_and_the_document_states_it() -> None:
-    sandbox, out = MockServer().sandbox(given=GIVEN, now=NOW), io.StringIO()
-    boundary = {"content-type": "multipart/form-data; boundary=b", "content-length": "70062"}
-    file = (
-        b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
-        + b"x" * 70_000
-        + b"\r\n--b--\r\n"
-    )
-    sandbox.call("POST", "/v1/messaging/media", body=file, headers=boundary)
-    create(sandbox)
-    document = sandbox.log.replay_document() or {}
-
-    assert "The head or body of 1 call is larger than the journal stores: not sent again." == document["summary"]
-    assert 1 == print_replay(document, out)
-    lines = [each for each in out.getvalue().splitlines() if not each.startswith("  {")]
-    assert [
-        "POST /v1/messaging/media, not sent",
-        "  differs:  its head or body was larger than what the journal records, of a body 64 KiB",
-        "POST /v1/campaigns -> 201",
-        "2 calls and commands, 1 with another outcome than recorded",
-    ] == lines
-
-
 def test_a_replay_as_json_has_each_entry_with_its_answer_and_differences() -> None:
     sandbox, out = MockServer().sandbox(given=GIVEN, now=NOW), io.StringIO()
     create(sandbox)

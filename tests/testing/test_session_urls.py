@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import socket
 import urllib.request
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
-import requests
 
 from mockserver import MockServer, Sandbox
-from mockserver.testing.report.failures import describe
 from tests.clients.operations import SESSIONS
 from tests.harness.rows import each_row
 
@@ -73,30 +70,3 @@ def test_a_session_that_is_created_over_a_socket_has_an_url_at_the_address_calle
         assert here.startswith(f"{sandbox.base_url}/connect/")
         assert f"localhost:{port}" == urlsplit(named).netloc
         assert 200 == httpx.get(here, trust_env=False).status_code
-
-
-def unresolved(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lookup(*_: Any, **__: Any) -> Any:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", lookup)
-
-
-def by_plain_requests(url: str) -> None:
-    session = requests.Session()
-    session.trust_env = False
-    session.get(url)
-
-
-@pytest.mark.parametrize("get", [lambda url: httpx.get(url, trust_env=False), by_plain_requests])
-def test_a_call_of_the_name_that_nothing_resolved_is_recognized(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, get: Any
-) -> None:
-    unresolved(monkeypatch)
-    failures = {}
-    for url in (in_process(mockserver)["url"], "http://crm.example/"):
-        with pytest.raises((httpx.ConnectError, requests.ConnectionError)) as raised:
-            get(url)
-        failures[urlsplit(url).hostname] = describe(raised.value).is_unresolved
-
-    assert {"mockserver.test": True, "crm.example": False} == failures

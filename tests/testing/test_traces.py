@@ -14,7 +14,6 @@ from mockserver.report.problem import CallLine, Problem
 from mockserver.report.run.text import Report
 from mockserver.report.run.text import report as report_of
 from mockserver.report.trace_page import TracedRun, read_trace, render
-from mockserver.testing.report.replay import replay
 from mockserver.testing.report.snapshots import snapshot
 from tests.server.hostile import TEXTS
 from tests.server.test_no_key_in_any_view import FORMS
@@ -189,31 +188,6 @@ def test_each_call_has_its_request_its_reason_and_its_answer_and_what_followed_i
     assert "Answered" in first and "template_hello" in first
     assert second.endswith("200 Equal to #4")
     assert "clock: advance by 1s" == advanced[13:]
-
-
-def test_each_number_of_a_call_is_a_link_to_it_and_no_other_number_is(mockserver: Sandbox) -> None:
-    for _ in range(2):
-        mockserver.call("GET", "/v1/campaigns/none")
-    words = "#1 and #2, not #3, delivery #1, promo#1 or it's"
-
-    page = page_of(mockserver, failure=words, sections=[words], problems=[problem_with(words)])
-
-    shown = 'and <a href="#call-2">#2</a>, not #3, delivery #1, promo#1 or it'
-    assert 10 == page.count(f'<a href="#call-1">#1</a> {shown}')
-    assert {"call-1", "call-2"} == set(re.findall(r'href="#(call-[^"]*)"', page))
-    assert {"call-1", "call-2"} <= set(re.findall(r'id="([^"]*)"', page))
-
-
-@pytest.mark.mockserver(now=NOW)
-def test_the_document_in_the_file_is_replayed_with_the_same_outcomes(mockserver: Sandbox) -> None:
-    mockserver.call("GET", "/v1/campaigns")
-    mockserver.call("GET", "/v1/campaigns/none")
-    mockserver.advance("1m")
-
-    document, before = read_trace(page_of(mockserver)) or ({}, -1)
-
-    assert (0, "tests/test_it.py::test_it") == (before, document["scenario"])
-    assert [[], [], []] == [each.differences for each in replay(document)]
 
 
 @pytest.mark.parametrize("data", ["", "[]", "{", '{"version": 2}', '{"version": 2, "document": {}}', '{"version": 2, "document": [], "before": 0}', '{"version": 2, "document": {}, "before": true}', "[" * 100_000])  # fmt: skip
