@@ -59,7 +59,7 @@ LENIENT = CHOICES["date-only-and-naive"].options
 OFFSETS = CHOICES["date-offset"].options
 
 
-@settings(deadline=None, max_examples=at_depth(300, 5_000))
+@settings(deadline=None, max_examples=at_depth(5, 5_000))
 @given(st.lists(st.sampled_from(_PARTS_OF_URLS), min_size=1, max_size=8))
 @example(["."])
 @example(["%31", ".", "256"])
@@ -88,7 +88,7 @@ def test_the_pattern_of_a_date_accepts_what_the_server_accepts(
     pattern = filter_date({"date-only-and-naive": lenient, "date-offset": offset})
     with mockserver_server.sandbox(choices={"date-only-and-naive": lenient, "date-offset": offset}) as sandbox:
 
-        @settings(deadline=None, max_examples=at_depth(40, 2_000))
+        @settings(deadline=None, max_examples=at_depth(5, 2_000))
         @given(_edited_dates())
         def accepts_what_the_server_accepts(date: str) -> None:
             if _previewed(sandbox, date):

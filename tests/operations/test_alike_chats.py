@@ -79,7 +79,7 @@ def test_a_pattern_has_the_audience_of_the_reference_filters_under_every_choice(
         assert judged == [f"chat_{place}" for place in positions(sandbox, filters)]
 
 
-@settings(max_examples=at_depth(10, 100))
+@settings(max_examples=at_depth(5, 100))
 @given(pattern=patterns())
 def test_the_state_shows_a_pattern_as_the_same_chats_listed(mockserver_server: MockServer, pattern: JSON) -> None:
     with (

@@ -246,7 +246,7 @@ def test_bodies_of_any_shape_are_judged_without_a_failure(tmp_path: Path) -> Non
             life = honest_life(sandbox)
     finally:
         server.close()
-    for seed in range(at_depth(30, 300)):
+    for seed in range(at_depth(5, 300)):
         chance = random.Random(seed)
         bent = Bent(life)
         for name in chance.sample(list(life), 12):

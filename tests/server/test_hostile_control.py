@@ -124,7 +124,7 @@ def test_no_value_of_a_control_call_makes_the_mock_fail(read_world: World, route
 
 @given(data=st.data(), name=st.sampled_from(sorted(library.paths())))
 @settings(
-    max_examples=at_depth(20, 400),
+    max_examples=at_depth(5, 400),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     deadline=None,
 )
