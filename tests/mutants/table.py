@@ -73,7 +73,7 @@ MUTANTS: tuple[Mutant, ...] = (
         'return _COMBINED[group["combinator"]](tests)',
         "return all_of(tests)",
         "a group of `or` selects what `and` selects",
-        (f"{_OPERATIONS}test_filters.py",),
+        (f"{_OPERATIONS}test_audience.py",),
     ),
     Mutant(
         "filter-between-upper",
@@ -347,7 +347,7 @@ MUTANTS: tuple[Mutant, ...] = (
         'if coding.lower() != "chunked":',
         'if "chunked" not in coding.lower():',
         "a body in two transfer codings is accepted",
-        (f"{_SERVER}test_http1.py",),
+        (f"{_SERVER}test_body.py",),
     ),
     # What judges and reports
     Mutant(

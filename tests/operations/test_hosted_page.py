@@ -228,6 +228,17 @@ def test_the_link_may_lead_on_until_the_session_has_ended(mockserver: Sandbox) -
     assert [410, 410] == [first.open().status, second.open().status]
 
 
+@pytest.mark.mockserver(choices={"link-consumed-when": "completion", "user-cancels": "pending"})
+def test_a_valid_link_restarts_a_cancelled_flow(mockserver: Sandbox) -> None:
+    user = mockserver.end_user(begin(mockserver))
+    user.open()
+    user.proceed()
+    user.cancel()
+
+    user.open()
+    assert "account" == user.proceed().step
+
+
 @pytest.mark.clause("session.url")
 @pytest.mark.mockserver(now=NOON)
 def test_an_expired_link_and_a_finished_one_lead_nowhere(mockserver: Sandbox) -> None:

@@ -7,7 +7,7 @@ import pytest
 from mockserver import Sandbox
 from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
-from tests.operations.session_calls import FUNNELS, begin, create, read
+from tests.operations.session_calls import FUNNELS, begin, create, entrypoints, read
 from tests.operations.world import refused
 
 OTHER = {"tenants": [{"id": "tenant_other", "secretKey": "sk_other"}]}
@@ -241,6 +241,13 @@ class TestSweeper:
         assert ["2026-03-01T12:21:00.000Z"] == [each["at"] for each in mockserver.events]
         assert [{"at": "2026-03-01T12:21:00.000Z", "what": "session.expire", "id": session_id}] == fired
 
+    def test_no_session_completes_between_the_deadline_and_the_sweep(self, mockserver: Sandbox) -> None:
+        session_id = begin(mockserver)
+        mockserver.advance(1201)
+
+        assert "expired" == mockserver.complete_session(session_id)["status"]
+        assert [] == entrypoints(mockserver)
+
 
 @pytest.mark.mockserver(now="2026-03-01T12:00:00.000000Z", choices={"expiry-driver": "on-read"})
 @pytest.mark.option("expiry-driver", "on-read")
@@ -263,6 +270,12 @@ class TestExpiryOnRead:
         assert ["2026-03-01T13:00:00.000Z"] == [each["at"] for each in mockserver.events]
         read(mockserver, session_id)
         assert 1 == len(mockserver.events)
+
+    def test_no_session_completes_after_the_deadline(self, mockserver: Sandbox) -> None:
+        session_id = begin(mockserver)
+        mockserver.advance("20m")
+
+        assert "expired" == mockserver.complete_session(session_id)["status"]
 
 
 @pytest.mark.clause("session.completed")

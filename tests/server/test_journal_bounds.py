@@ -145,6 +145,16 @@ def test_the_journal_has_the_configured_number_of_exchanges() -> None:
         assert [3, 4, 5] == [each["n"] for each in sandbox.log.journal["exchanges"]]
 
 
+def test_an_answer_that_is_lost_does_not_count(sandbox: Sandbox) -> None:
+    sandbox.call("GET", "/v1/message-templates")
+    journal = sandbox._hosted.sandbox.journal
+    answer, before = journal.exchanges[-1].answer, journal.size_bytes
+    journal.mark_unanswered(1)
+
+    assert before - len(answer) == journal.size_bytes
+    assert journal.size_bytes == sum(each.size_bytes for each in journal.exchanges)
+
+
 def size_bytes(value: Any) -> int:
     """The bytes of a JSON value's objects; None, booleans and small whole numbers are the process's own."""
     return sum(sys.getsizeof(each) for each in reachable(value) if not (isinstance(each, int) and -5 <= each <= 256))

@@ -100,6 +100,14 @@ class TestCheckpoint:
 
         assert before == mockserver.state()
 
+    @pytest.mark.mockserver(given={"chats": [{"id": "chat_a"}]})
+    def test_records_added_after_it_do_not_shine_through(self, mockserver: Sandbox) -> None:
+        with mockserver.checkpoint():
+            mockserver.apply({"given": {"chats": {"count": 3}, "messages": [{"chatId": "chat_a"}]}})
+
+        assert 1 == mockserver.call("POST", "/v1/campaigns/audience-preview", json={}).json()["estimatedCount"]
+        assert [] == mockserver.call("GET", "/v1/messaging/chats/chat_a").json()["records"]
+
 
 class TestTransports:
     def test_an_application_of_its_own_has_a_default_sandbox(self) -> None:
