@@ -347,7 +347,7 @@ MUTANTS: tuple[Mutant, ...] = (
         'if coding.lower() != "chunked":',
         'if "chunked" not in coding.lower():',
         "a body in two transfer codings is accepted",
-        (f"{_SERVER}test_body.py",),
+        (f"{_SERVER}test_http1.py",),
     ),
     # What judges and reports
     Mutant(
