@@ -13,7 +13,7 @@ import os
 from hypothesis import HealthCheck, settings
 
 SHALLOW, DEEP = "shallow", "deep"
-EXAMPLES = {SHALLOW: 12, DEEP: 100}
+EXAMPLES = {SHALLOW: 5, DEEP: 100}
 
 
 def register_profiles() -> None:

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
-import shutil
-import subprocess
 import tomllib
 from pathlib import Path
 from typing import Any
 
-import pytest
 from ruamel.yaml import YAML
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-BASH = shutil.which("bash")
 
 
 def document(path: str) -> Any:
     return YAML(typ="safe").load((ROOT / path).read_text(encoding="utf-8"))
-
-
-def newcomer_lines() -> dict[str, str]:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    return dict(re.findall(r"<!-- newcomer: (\w+) -->\n```sh\n(.*)\n```\n", text))
 
 
 def test_the_hooks_run_modules_of_the_environment_that_the_extra_dev_installs() -> None:
@@ -57,31 +47,3 @@ def test_the_workflow_runs_the_whole_check_on_each_python_and_system() -> None:
     assert ["ubuntu", "macos", "windows"] == [name.partition("-")[0] for name in job["strategy"]["matrix"]["os"]]
     assert "bash" == job["defaults"]["run"]["shell"]
     assert ["bash .ci/run"] == [step["run"] for step in job["steps"] if "run" in step]
-
-
-@pytest.mark.parametrize(
-    ("system", "python", "scripts"),
-    [("Linux", "python3", "bin"), ("Darwin", "python3", "bin"), ("MINGW64_NT-10.0-26100", "python", "Scripts")],
-)
-@pytest.mark.skipif(BASH is None, reason="bash is not on this machine")
-def test_the_scripts_take_the_interpreter_and_the_folder_of_the_system(
-    system: str, python: str, scripts: str, tmp_path: Path
-) -> None:
-    (tmp_path / "uname").write_text(f"#!/bin/sh\necho {system}\n", encoding="utf-8")
-    (tmp_path / "uname").chmod(0o755)
-    environment = {**os.environ, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
-    command = 'source .ci/environment; echo "$python $scripts"; newcomer_line run; newcomer_line test'
-    done = subprocess.run(
-        [BASH or "bash", "-c", command], cwd=ROOT, env=environment, capture_output=True, encoding="utf-8", check=True
-    )
-
-    first, *lines = done.stdout.splitlines()
-    assert f"{python} {scripts}" == first
-    expected = [newcomer_lines()["run"], newcomer_lines()["test"]]
-    assert [line.replace("python3 ", f"{python} ").replace("/bin/", f"/{scripts}/") for line in expected] == lines
-
-
-def test_no_script_names_the_folder_of_one_system() -> None:
-    texts = {name: (ROOT / ".ci" / name).read_text(encoding="utf-8") for name in ("run", "lowest")}
-
-    assert [] == [name for name, text in texts.items() if re.search(r"venv/bin/|place/bin/|\bpython3\b", text)]

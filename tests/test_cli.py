@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import errno
-import io
 import json
 import os
 import re
@@ -14,10 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from mockserver.cli import is_broken_pipe, main, use_utf8
+from mockserver.cli import main
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.clauses import read, sentence_of
 from mockserver.version import VERSION
+from tests.harness.rows import each_row
 
 ROOT = Path(__file__).resolve().parents[1]
 DEADLINE_SECONDS = 60
@@ -59,20 +58,6 @@ def test_every_clause_is_listed_with_its_sentence(capsys: pytest.CaptureFixture[
     assert 0 == main(["clauses", "--json"])
     rows = json.loads(capsys.readouterr().out)
     assert [(clause.id, clause.is_quoted) for clause in read()] == [(row["id"], row["isQuoted"]) for row in rows]
-
-
-def test_choices_are_printed_alone_by_their_ids(capsys: pytest.CaptureFixture[str]) -> None:
-    assert 0 == main(["choices", "dual-status", "--json"])
-    assert ["dual-status"] == [row["id"] for row in json.loads(capsys.readouterr().out)]
-
-
-def test_clauses_are_printed_alone_by_their_ids(capsys: pytest.CaptureFixture[str]) -> None:
-    assert 0 == main(["clauses", "start.already", "base.input"])
-    assert ["start.already", "base.input"] == [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-
-    assert 2 == main(["clauses", "start.alredy"])
-    expected = "expected one that `mockserver clauses` lists; did you mean 'start.already'?"
-    assert f"mockserver: got the clause 'start.alredy'; {expected}\n" == capsys.readouterr().err
 
 
 def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -119,35 +104,6 @@ def test_a_reader_that_leaves_early_gets_no_traceback(command: tuple[str, ...]) 
     assert (0, b"") == run_without_reader(*command)
 
 
-def test_a_command_whose_reader_has_left_keeps_its_status() -> None:
-    client = "import os, urllib.request; urllib.request.urlopen(os.environ['MOCKSERVER_URL'] + '/v1/campaigns')"
-    options = ("--faults=drop-before", "--choices=none", "--failures-dir=off")
-
-    assert (1, b"") == run_without_reader("explore", *options, "--", sys.executable, "-c", client)
-
-
-@pytest.mark.parametrize(("platform", "encoding"), [("win32", "utf-8"), ("linux", "cp1252")])
-def test_output_for_programs_is_utf_8_on_windows_too(platform: str, encoding: str) -> None:
-    stream = io.TextIOWrapper(io.BytesIO(), encoding="cp1252")
-
-    use_utf8(stream, platform)
-
-    assert encoding == stream.encoding
-
-
-@pytest.mark.parametrize(
-    ("failure", "platform", "is_broken"),
-    [
-        (BrokenPipeError(), "linux", True),
-        (OSError(errno.EINVAL, "Invalid argument"), "win32", True),
-        (OSError(errno.EINVAL, "Invalid argument", "a?b"), "win32", False),
-        (OSError(errno.EINVAL, "Invalid argument"), "linux", False),
-    ],
-)
-def test_a_pipe_without_a_reader_is_detected_on_every_system(failure: OSError, platform: str, is_broken: bool) -> None:
-    assert is_broken == is_broken_pipe(failure, platform)
-
-
 def test_every_option_and_command_has_a_help_text_in_plain_words(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
@@ -163,18 +119,6 @@ def test_every_option_and_command_has_a_help_text_in_plain_words(capsys: pytest.
     assert [] == [
         option for text in texts for option in re.findall(r"^  (--[a-z-]+)(?: [A-Z|=]+)?$\n  -", text, re.MULTILINE)
     ]
-
-
-@pytest.mark.parametrize("columns", [60, 120])
-def test_help_is_as_wide_as_the_terminal(
-    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    with pytest.raises(SystemExit):
-        main(["serve", "--help"])
-
-    widest = max(map(len, capsys.readouterr().out.splitlines()))
-    assert columns - 12 <= widest < columns
 
 
 def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,7 +138,7 @@ def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str])
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "names"),
     [
         (["--scenario", "dem"], ["dem", "'demo'"]),
@@ -213,7 +157,6 @@ def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str])
         (["--journal-max-bytes", "-5"], ["got --journal-max-bytes -5; expected at least 1"]),
         (["--port", "99999"], ["99999"]),
     ],
-    ids=lambda value: " ".join(value) if value and value[0].startswith("--") else "",
 )
 def test_what_it_cannot_do_ends_it_with_2_and_the_nearest_name(
     capsys: pytest.CaptureFixture[str], arguments: list[str], names: list[str]
@@ -247,48 +190,6 @@ def test_a_wrong_profile_ends_it_with_2_and_the_nearest_name(
     output = capsys.readouterr()
     assert 2 == code
     assert [] == [name for name in names if name not in output.err]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "command", "named"),
-    [
-        (["sevre"], "mockserver", "got sevre; expected serve, play, "),
-        (["sevre"], "mockserver", "did you mean 'serve'?"),
-        (["serve", "--prot", "1"], "mockserver serve", "got --prot 1"),
-        (["serve", "--port", "one"], "mockserver serve", "argument --port: got 'one'; expected a whole number"),
-        (["serve", "extra"], "mockserver serve", "got extra"),
-        (["coverage"], "mockserver coverage", "FORM"),
-    ],
-)
-def test_a_wrong_command_line_ends_with_2_and_one_line_that_names_the_command(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], command: str, named: str
-) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(arguments)
-
-    (line,) = capsys.readouterr().err.splitlines()
-    assert 2 == end.value.code
-    assert line.startswith(f"{command}: ")
-    assert named in line
-    assert line.endswith(f" (see `{command} --help`)")
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("serve", "--prot", "1"), "got --prot 1; expected an option of `mockserver serve`; did you mean '--port'?"),
-        (("explore", "--runs", "few"), "argument --runs: got 'few'; expected a whole number"),
-        (("explore", "--timeout", "soon"), "argument --timeout: got 'soon'; expected a number"),
-    ],
-)  # fmt: skip
-def test_a_wrong_option_is_refused_in_one_line_with_what_is_expected(
-    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit) as end:
-        main(words)
-
-    assert 2 == end.value.code
-    assert f"mockserver {words[0]}: {message} (see `mockserver {words[0]} --help`)\n" == capsys.readouterr().err
 
 
 def test_a_skill_that_cannot_be_written_is_refused_with_what_is_expected(

@@ -15,6 +15,7 @@ from mockserver import MockServer
 from mockserver._settings import SERVER
 from mockserver.cli import build_parser, main
 from mockserver.scenario import documents
+from tests.harness.rows import each_row
 
 RECORDING = Path(__file__).parent / "recordings" / "clinic.har"
 COMMANDS = tuple(re.findall(r"^    ([a-z][a-z-]+) ", build_parser().format_help(), re.MULTILINE))
@@ -53,7 +54,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize("command", ALL)
+@each_row("command", ALL)
 def test_the_help_of_a_command_ends_with_one_or_two_examples_of_it(command: str) -> None:
     examples = examples_of(command)
 
@@ -63,7 +64,7 @@ def test_the_help_of_a_command_ends_with_one_or_two_examples_of_it(command: str)
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("example", [each for name in ALL if name not in PARSED for each in examples_of(name)])
+@each_row("example", [each for name in ALL if name not in PARSED for each in examples_of(name)])
 def test_an_example_runs_as_written(example: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert (0, "") == (main(shlex.split(example)[1:]), capsys.readouterr().err)
 
@@ -75,7 +76,7 @@ def test_an_example_that_calls_a_server_is_a_command_line(example: str) -> None:
     assert name == build_parser().parse_args(words[1:]).chosen.name
 
 
-@pytest.mark.parametrize("command", ALL)
+@each_row("command", ALL)
 def test_no_group_of_a_help_has_more_than_eight_options(command: str) -> None:
     groups = re.split(r"\n\n", help_of(command))
 
@@ -88,8 +89,8 @@ def test_each_setting_is_in_a_group_of_the_help_of_serve() -> None:
     assert [] == [row.name for row in SERVER if f"\n  --{row.name} " not in f"\n{groups}"]
 
 
-@pytest.mark.parametrize("columns", [80, 120])
-@pytest.mark.parametrize("command", ALL)
+@each_row("columns", [80, 120])
+@each_row("command", ALL)
 def test_a_help_fits_the_terminal(command: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
 

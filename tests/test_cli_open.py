@@ -85,19 +85,6 @@ def test_the_last_state_is_served_byte_for_byte(
     assert expected == opened(file).state()
 
 
-@pytest.mark.deep
-def test_the_state_after_each_call_is_served_byte_for_byte(tmp_path: Path, opened: Callable[..., Any]) -> None:
-    expected: list[Any] = []
-    with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
-        for _ in range(3):
-            sandbox.call("POST", "/v1/campaigns", json={"name": f"{len(expected)}", "platform": "chatapp", "templateId": "t", "cadence": 1})  # fmt: skip
-            expected.append(state_bytes(sandbox))
-            sandbox.advance("1m")
-        file = stored(sandbox, tmp_path)
-
-    assert expected == [opened(file, "--at", str(number)).state() for number in (1, 2, 3)]
-
-
 def test_what_is_served_can_go_back_to_each_of_the_last_calls(tmp_path: Path, opened: Callable[..., Any]) -> None:
     before = []
     with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
@@ -140,34 +127,6 @@ def test_a_document_of_a_failed_test_is_served_too(tmp_path: Path, opened: Calla
         file.write_text(documents.dump(sandbox.log.replay_document()), encoding="utf-8")
 
     assert expected == opened(file, "--at", "1").state()
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("form", ["html", "yaml"])
-def test_a_call_that_is_not_sent_again_has_its_number(tmp_path: Path, opened: Callable[..., Any], form: str) -> None:
-    with MockServer() as server, server.sandbox(now=NOW, given=GIVEN) as sandbox:
-        sandbox.call("POST", "/v1/messaging/media", body=b"x" * 200_000, headers={"content-type": "text/plain"})
-        campaigning(sandbox)
-        file = stored(sandbox, tmp_path)
-        (tmp_path / "trace.yaml").write_text(documents.dump(sandbox.log.replay_document()), encoding="utf-8")
-        second = sandbox.calls("*")[1]
-    served = opened(file.with_suffix(f".{form}"), "--at", "2")
-
-    assert f" after {second.method} {second.path}, its clock frozen" in served.lines[-1]
-
-
-@pytest.mark.deep
-def test_the_calls_of_a_trace_have_their_numbers_where_the_journal_has_dropped_some(
-    tmp_path: Path, opened: Callable[..., Any]
-) -> None:
-    with MockServer() as server, server.sandbox(now=NOW) as sandbox:
-        for path in ("/v1/campaigns", "/v1/campaigns", "/v1/message-templates", "/v1/campaigns"):
-            sandbox.call("GET", path)
-        sandbox._hosted.sandbox.journal.exchanges.popleft()
-        file = stored(sandbox, tmp_path)
-
-    assert " after GET /v1/message-templates, " in opened(file, "--at", "3").lines[-1]
-    assert "got call 5; expected one from 1 to 4" in refusal(str(file), "--at", "5")
 
 
 def refusal(*arguments: str) -> str:

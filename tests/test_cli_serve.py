@@ -18,12 +18,9 @@ from typing import Any
 import pytest
 import requests
 
-from mockserver._json import JSON
-from mockserver.cli import main
 from mockserver.cli.lifetime import remove_stale
 from mockserver.judge.coverage.coverage import Coverage
 from mockserver.version import VERSION
-from tests.harness.waiting import wait_until
 from tests.processes import OWN_GROUP, in_a_terminal, interrupt
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -129,17 +126,6 @@ def test_serve_prints_its_address_and_then_its_keys(serve: Serve) -> None:
     assert {"status": "ok", "version": VERSION} == served.ask("GET", "/_mock/health", key=None).json()
 
 
-@pytest.mark.deep
-def test_the_first_call_that_it_prints_works(serve: Serve) -> None:
-    served = serve()
-    printed = re.search(r"curl -H 'X-API-Key: (\S+)' (\S+)", served.greeting)
-    assert printed
-
-    answer = served.session.get(printed[2], headers={"X-API-Key": printed[1]}, timeout=DEADLINE_SECONDS)
-
-    assert 200 == answer.status_code
-
-
 @pytest.mark.parametrize(
     ("number", "connected"),
     [
@@ -179,26 +165,6 @@ def test_it_takes_a_scenario_file_choices_a_profile_a_seed_and_an_instant(serve:
     assert served.secret_key == serve("--scenario", str(scenario), "--seed", "9").secret_key != serve().secret_key
 
 
-@pytest.mark.deep
-def test_it_takes_a_profile_by_its_name(serve: Serve) -> None:
-    served = serve("--profile", "hostile", "--choose", "success-status=all-200")
-
-    choices = {row["id"]: row["value"] for row in served.ask("GET", "/_mock/choices", key=None).json()["choices"]}
-    assert ("guide", "all-200") == (choices["dual-status"], choices["success-status"])
-
-
-@pytest.mark.deep
-def test_without_an_instant_its_clock_follows_the_process(serve: Serve) -> None:
-    assert False is serve().ask("GET", "/_mock/clock", key=None).json()["frozen"]
-
-
-@pytest.mark.deep
-def test_a_choice_of_numbers_takes_json(serve: Serve) -> None:
-    served = serve("--choose", 'rate-limit-numbers={"requests": 1, "per": "1m"}')
-
-    assert [200, 429] == [served.ask("GET", "/v1/campaigns").status_code for _ in range(2)]
-
-
 def test_a_token_guards_only_the_control_plane(serve: Serve) -> None:
     served = serve("--token", "open-sesame")
 
@@ -230,85 +196,6 @@ def test_it_logs_one_line_per_call_and_no_whole_key(serve: Serve) -> None:
     assert [] == [line for line in log if key in line or "strangerstranger" in line]
 
 
-def test_a_client_of_an_https_address_is_named_in_the_log(serve: Serve) -> None:
-    served = serve()
-    with pytest.raises(requests.exceptions.SSLError):
-        served.session.get(served.url.replace("http:", "https:"), timeout=DEADLINE_SECONDS)
-
-    (line,) = served.log()
-
-    assert line.endswith(" 400 the request does not begin with a method; this server supports plain HTTP, not TLS")
-
-
-def test_a_command_that_gets_an_https_address_proposes_the_plain_one(
-    serve: Serve, capsys: pytest.CaptureFixture[str]
-) -> None:
-    plain = serve("--log-format", "off").url
-    secure = plain.replace("http:", "https:")
-    for command in (["report", secure], ["probe", secure, "--key", "sk_any_key_of_mine"]):
-        main(command)
-
-    assert [f"(no TLS there; did you mean {plain!r}?)"] * 2 == re.findall(r"\(no TLS.*?\?\)", capsys.readouterr().err)
-
-
-def test_the_first_line_ends_in_the_address(serve: Serve) -> None:
-    served = serve()
-
-    assert f"mockserver {VERSION} listens on {served.url}\n" == served.first_line
-
-
-def test_the_start_lines_are_a_single_write_so_that_their_reader_may_stop_after_the_first() -> None:
-    if sys.platform == "win32":
-        pytest.skip("a socket cannot be standard output there")
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)  # a datagram is one write
-    command = [sys.executable, "-u", "-m", "mockserver", "serve", "--port", "0", "--log-format", "off"]
-    with ours, subprocess.Popen(command, cwd=ROOT, stdout=theirs.fileno()) as process:
-        theirs.close()
-        ours.settimeout(DEADLINE_SECONDS)
-        lines = ours.recv(65_536).decode().splitlines()
-        process.kill()
-
-    assert lines[0].startswith(f"mockserver {VERSION} listens on http://")
-    assert "Stop it with Ctrl-C." == lines[-1]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="its shell closes no streams")
-@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-", "<&- >&- 2>&-"])
-def test_a_server_without_streams_serves(tmp_path: Path, closed: str) -> None:
-    ready, errors = tmp_path / "ready", tmp_path / "errors"
-    command = f'exec "$0" -W error -m mockserver serve --port 0 --ready-file {ready} 2>{errors} {closed}'
-    with subprocess.Popen(["sh", "-c", command, sys.executable], cwd=ROOT, stdout=subprocess.DEVNULL) as process:
-        wait_until(lambda: ready.exists() or process.poll() is not None)
-        assert ready.exists(), errors.read_text(encoding="utf-8")
-        made = json.loads(ready.read_text(encoding="utf-8"))
-        headers = {"X-API-Key": made["secretKey"]}
-        answer = requests.get(f"{made['url']}/v1/campaigns", headers=headers, timeout=DEADLINE_SECONDS)
-        process.terminate()
-
-    assert (200, 0) == (answer.status_code, process.returncode)
-    assert "Traceback" not in errors.read_text(encoding="utf-8")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="its shell closes no streams")
-def test_an_error_of_usage_without_standard_error_is_not_printed_to_the_output() -> None:
-    command = 'exec "$0" -m mockserver serve --port 0 --choose nonsense 2>&-'
-    done = subprocess.run(["sh", "-c", command, sys.executable], cwd=ROOT, capture_output=True, check=False)
-
-    assert (2, b"") == (done.returncode, done.stdout)
-
-
-def test_with_a_log_in_json_the_start_line_names_the_times_of_the_lines_that_are_virtual(serve: Serve) -> None:
-    served = serve("--log-format", "json", "--freeze", "2026-03-01T12:00:00Z")
-    ready = json.loads(served.first_line)
-    served.ask("GET", "/v1/campaigns", key=ready["secretKey"])
-    (line, *_) = map(json.loads, served.log())
-
-    assert {"now": "2026-03-01T12:00:00.000Z", "frozen": True} == ready["clock"]
-    assert {"at": "real", "clock": "virtual"} == ready["times"]
-    assert ready["clock"]["now"] == line["clock"]
-    assert not line["at"].startswith("2026-03-01T12:00:00")
-
-
 @pytest.mark.parametrize("token", [None, "let-me-in"])
 def test_with_a_log_in_json_the_start_line_is_the_object_of_the_ready_file(
     serve: Serve, tmp_path: Path, token: str | None
@@ -325,37 +212,6 @@ def test_with_a_log_in_json_the_start_line_is_the_object_of_the_ready_file(
     assert "" == served.process.stdout.read()
 
 
-@pytest.mark.deep
-def test_a_log_in_json_is_one_object_a_line(serve: Serve) -> None:
-    served = serve("--log-format", "json")
-    served.ask("GET", "/v1/campaigns", key=None)
-    served.ask("GET", "/v1/campaigns", key="sk_none")
-
-    assert [True, True] == [isinstance(json.loads(line), dict) for line in served.log()]
-
-
-@pytest.mark.deep
-def test_its_journal_has_the_configured_size(serve: Serve) -> None:
-    few, small = serve("--journal-max-entries", "2"), serve("--journal-max-bytes", "1")
-    for served in (few, small):
-        for _ in range(3):
-            served.ask("GET", "/v1/message-templates")
-
-    held = [
-        [each["n"] for each in served.ask("GET", "/_mock/journal", key=None).json()["exchanges"]]
-        for served in (few, small)
-    ]
-    assert [[2, 3], [3]] == held
-
-
-@pytest.mark.deep
-def test_a_log_that_is_off_prints_nothing(serve: Serve) -> None:
-    served = serve("--log-format", "off")
-    served.ask("GET", "/v1/campaigns", key=None)
-
-    assert [] == served.log()
-
-
 LONG = "/v1/campaigns?x=" + "y" * 4_000
 
 
@@ -365,29 +221,6 @@ def test_a_log_that_is_not_read_stops_no_call_and_no_end(serve: Serve, form: str
     served = serve("--log-format", form, errors=subprocess.PIPE)
     for _ in range(60):  # a pipe takes 64 KiB
         assert 200 == served.ask("GET", LONG).status_code
-
-    assert 0 == served.stop(signal.SIGTERM)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="closes a stream by a shell of POSIX")
-@pytest.mark.deep
-def test_a_closed_log_blocks_no_call_and_is_written_to_no_other_stream(serve: Serve) -> None:
-    served = serve(before=["sh", "-c", 'exec "$@" 2>&-', "sh"])
-    for _ in range(3):
-        assert 200 == served.ask("GET", "/v1/campaigns").status_code
-
-    assert 0 == served.stop(signal.SIGTERM)
-    assert served.process.stdout is not None
-    assert "" == served.process.stdout.read()
-
-
-@pytest.mark.deep
-def test_a_log_without_a_reader_blocks_no_call(serve: Serve) -> None:
-    served = serve(errors=subprocess.PIPE)
-    assert served.process.stderr is not None
-    served.process.stderr.close()
-    for _ in range(3):
-        assert 200 == served.ask("GET", "/v1/campaigns").status_code
 
     assert 0 == served.stop(signal.SIGTERM)
 
@@ -411,52 +244,6 @@ def test_an_event_leaves_by_itself_and_only_for_hosts_that_were_allowed(serve: S
         with wire:  # which is never answered
             assert wire.recv(100).startswith(b"POST /hook HTTP/1.1\r\n")
             code = served.stop(signal.SIGTERM)
-
-    assert 0 == code
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize(
-    ("options", "status"), [((), 400), (("--allow-webhook-host", "localhost"), 201)], ids=["default", "allowed"]
-)
-def test_a_server_that_others_reach_sends_to_its_own_machine_only_if_it_is_allowed(
-    serve: Serve, options: tuple[str, ...], status: int
-) -> None:
-    served = serve("--behind-proxy", "--token", "a-token-of-the-test", *options)
-    headers = {"Authorization": "Bearer a-token-of-the-test"}
-
-    reply = served.ask("POST", "/_mock/webhooks", json={"url": "http://127.0.0.1:1/"}, headers=headers)
-
-    assert status == reply.status_code
-    if status == 400:
-        assert "--allow-webhook-host localhost" in reply.text
-
-
-SILENT = {
-    "a receiver that never answers": {"url": "http://127.0.0.1:{port}/"},
-    "a host that completes no handshake": {"url": "https://localhost:{port}/"},
-}
-FORGED = [{"on": "delivery", "do": {"deliver": {"forge": "wrong-secret", "duplicate": 3}}}]
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("script", [[], FORGED], ids=["plain", "forged"])
-@pytest.mark.parametrize("webhook", SILENT.values(), ids=SILENT)
-def test_deliveries_to_a_silent_host_do_not_delay_its_exit(serve: Serve, webhook: JSON, script: list[Any]) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        listener.settimeout(DEADLINE_SECONDS)
-        served = serve()
-        url = webhook["url"].format(port=listener.getsockname()[1])
-        document = {"given": {"webhooks": [{"url": url}, {"url": url}]}, "script": script}
-        assert 201 == served.ask("POST", "/_mock/scenarios", json=document).status_code
-        for _ in range(3):
-            session_id = served.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
-            served.ask("POST", f"/_mock/sessions/{session_id}/fail", json={"reason": "phone_in_use"})
-        wires = [listener.accept()[0] for _ in range(2)]
-
-        code = served.stop(signal.SIGTERM)
-        for wire in wires:
-            wire.close()
 
     assert 0 == code
 
@@ -485,22 +272,6 @@ def test_beyond_loopback_no_key_link_or_form_secret_is_known_beforehand(serve: S
 
     assert set() == (at_home & first) | (at_home & second) | (first & second)
     assert 6 == len(first) == len(second)
-
-
-@pytest.mark.deep
-def test_beyond_loopback_a_given_seed_is_used(serve: Serve) -> None:
-    assert keys_of(serve("--seed", "7")) == keys_of(serve("--host", "0.0.0.0", "--seed", "7"))
-
-
-@pytest.mark.deep
-def test_the_lines_at_the_start_show_keys_that_open_the_api_also_beyond_loopback(serve: Serve) -> None:
-    served = serve("--host", "0.0.0.0")
-
-    assert 200 == served.ask("GET", "/v1/campaigns").status_code
-    assert f"X-API-Key: {served.secret_key}" in served.greeting
-    _, *others = served.greeting.splitlines()
-    assert [] == [line for line in others if "0.0.0.0" in line]
-    assert f"  health       http://127.0.0.1:{served.url.rpartition(':')[2]}/_mock/health" in others
 
 
 def test_the_ready_file_has_the_address_and_the_keys_while_the_server_listens(serve: Serve, tmp_path: Path) -> None:
@@ -558,27 +329,6 @@ def test_the_end_of_its_terminal_ends_a_server_in_order(serve: Serve, tmp_path: 
     assert [] == list(tmp_path.iterdir())
 
 
-def test_a_server_under_nohup_outlives_its_terminal(serve: Serve, tmp_path: Path) -> None:
-    if sys.platform == "win32":
-        pytest.skip("Windows has no SIGHUP")
-    served = serve("--ready-file", str(tmp_path / "ready.json"), before=["nohup"])
-    served.process.send_signal(signal.SIGHUP)
-
-    assert 200 == served.ask("GET", "/_mock/health", key=None).status_code
-    assert 0 == served.stop(signal.SIGTERM)
-
-
-def test_a_ready_file_that_another_server_has_replaced_stays(serve: Serve, tmp_path: Path) -> None:
-    file = tmp_path / "ready.json"
-    served = serve("--ready-file", str(file))
-    served.ask("GET", "/_mock/health", key=None)
-    file.write_text("{}", encoding="utf-8")
-
-    served.stop(signal.SIGTERM)
-
-    assert "{}" == file.read_text(encoding="utf-8")
-
-
 def test_a_ready_file_that_cannot_be_written_is_an_error_of_one_line(serve: Serve, tmp_path: Path) -> None:
     served = serve("--ready-file", str(tmp_path / "none" / "ready.json"))
 
@@ -602,16 +352,6 @@ def test_the_folder_of_failures_gets_the_files_of_a_failed_sandbox(serve: Serve,
     assert names == sorted(file.name for file in folder.iterdir())
 
 
-def test_a_file_in_place_of_the_folder_of_failures_is_an_error_of_one_line(serve: Serve, tmp_path: Path) -> None:
-    file = tmp_path / "failures"
-    file.write_text("", encoding="utf-8")
-    served = serve("--failures-dir", str(file))
-
-    assert 2 == served.process.wait(DEADLINE_SECONDS)
-    expected = "which is a file; expected a folder, which is made if it does not exist"
-    assert [f"mockserver: got --failures-dir {file}, {expected}"] == served.log()
-
-
 def test_one_file_has_the_coverage_of_all_sandboxes_after_the_end(serve: Serve, tmp_path: Path) -> None:
     file = tmp_path / "suite" / "coverage.json"
     served = serve("--coverage", str(file))
@@ -626,24 +366,6 @@ def test_one_file_has_the_coverage_of_all_sandboxes_after_the_end(serve: Serve, 
     assert 0 == served.stop(signal.SIGTERM)
 
     assert {"listCampaigns", "listTemplates", "readCampaign"} == {*Coverage.load(file).covered("operations")}
-
-
-def test_each_of_several_servers_has_a_file_of_its_own(serve: Serve, tmp_path: Path) -> None:
-    served = serve("--coverage", str(tmp_path / "coverage.json"), "--shard", "1/2")
-    served.ask("GET", "/_mock/health", key=None)
-
-    assert ["coverage.1.json"] == [file.name for file in tmp_path.iterdir()]
-
-
-def test_a_file_of_coverage_that_cannot_be_written_is_an_error_of_one_line(serve: Serve, tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    served = serve("--coverage", str(tmp_path / "file" / "coverage.json"))
-
-    assert 2 == served.process.wait(DEADLINE_SECONDS)
-    (line,) = served.log()
-    assert "" == served.greeting
-    assert "got --coverage " in line
-    assert "expected a file that this user may write" in line
 
 
 def test_a_server_ends_with_the_process_that_started_it() -> None:
@@ -665,59 +387,6 @@ def test_a_server_ends_with_the_process_that_started_it() -> None:
 
     with pytest.raises(requests.ConnectionError):
         requests.get(f"{url}/_mock/health", timeout=DEADLINE_SECONDS)
-
-
-def test_a_server_keeps_and_prints_what_the_process_that_started_it_left_behind(tmp_path: Path) -> None:
-    options = ["--port", "0", "--exit-with-parent", "--log-format", "off", "--failures-dir", str(tmp_path)]
-    starter = (
-        "import subprocess, sys;"
-        f"subprocess.Popen([sys.executable, '-m', 'mockserver', 'serve', *{options!r}], stderr=subprocess.STDOUT);"
-        "sys.stdin.readline()"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", starter], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
-    ) as parent:
-        assert parent.stdin is not None
-        assert parent.stdout is not None
-        url = re.findall(r"http://\S+", parent.stdout.readline())[0]
-        made = [requests.post(f"{url}/_mock/sandboxes", json={}, timeout=DEADLINE_SECONDS).json() for _ in range(3)]
-        for sandbox in made:
-            headers = {"X-API-Key": sandbox["secretKey"]}
-            requests.get(f"{sandbox['baseUrl']}/v1/campaigns/none", headers=headers, timeout=DEADLINE_SECONDS)
-        left, ended, reported = made
-        requests.delete(f"{url}/_mock/sandboxes/{ended['sandboxId']}", timeout=DEADLINE_SECONDS)
-        requests.post(f"{reported['baseUrl']}/_mock/report?name=TestReads&failure=x", timeout=DEADLINE_SECONDS)
-        parent.stdin.close()
-
-        printed = parent.stdout.read()
-
-    assert {"TestReads.txt", f"{left['sandboxId']}.txt"} == {file.name for file in tmp_path.glob("*.txt")}
-    report = (tmp_path / f"{left['sandboxId']}.txt").read_text("utf-8")
-    assert "the test failed: the program of the tests ended before this sandbox did\nreadCampaign got" in report
-    assert report in printed
-    assert 1 == printed.count("the test failed:")
-
-
-def test_pages_of_this_machine_send_requests_with_the_option(serve: Serve) -> None:
-    page = {"Origin": "http://localhost:5173"}
-
-    assert (
-        page["Origin"]
-        == serve("--cors").ask("GET", "/v1/campaigns", headers=page).headers["Access-Control-Allow-Origin"]
-    )
-    assert "Access-Control-Allow-Origin" not in serve().ask("GET", "/v1/campaigns", headers=page).headers
-
-
-def test_a_sandbox_that_a_client_creates_is_frozen_with_the_server(serve: Serve) -> None:
-    served = serve("--freeze", "2026-03-01T12:00:00Z")
-
-    created = served.ask("POST", "/_mock/sandboxes", key=None, json={}).json()
-
-    prefix = created["baseUrl"].removeprefix(served.url)
-    assert {"now": "2026-03-01T12:00:00.000Z", "frozen": True} == served.ask(
-        "GET", f"{prefix}/_mock/clock", key=None
-    ).json()
-    assert 401 == served.ask("GET", "/v1/campaigns", key=created["secretKey"]).status_code
 
 
 def test_a_token_of_a_file_guards_the_control_plane_and_is_not_printed(serve: Serve, tmp_path: Path) -> None:
@@ -758,31 +427,32 @@ def test_two_names_lead_to_the_server_and_each_gets_its_own_in_answers(serve: Se
         assert "another name is allowed by --allow-host" in refused.json()["message"]
 
 
-def test_a_server_behind_a_proxy_answers_under_any_name(serve: Serve) -> None:
-    served = serve("--behind-proxy", "--token", "let-me-in")
+def test_a_server_keeps_and_prints_what_the_process_that_started_it_left_behind(tmp_path: Path) -> None:
+    options = ["--port", "0", "--exit-with-parent", "--log-format", "off", "--failures-dir", str(tmp_path)]
+    starter = (
+        "import subprocess, sys;"
+        f"subprocess.Popen([sys.executable, '-m', 'mockserver', 'serve', *{options!r}], stderr=subprocess.STDOUT);"
+        "sys.stdin.readline()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", starter], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
+    ) as parent:
+        assert parent.stdin is not None
+        assert parent.stdout is not None
+        url = re.findall(r"http://\S+", parent.stdout.readline())[0]
+        made = [requests.post(f"{url}/_mock/sandboxes", json={}, timeout=DEADLINE_SECONDS).json() for _ in range(3)]
+        for sandbox in made:
+            headers = {"X-API-Key": sandbox["secretKey"]}
+            requests.get(f"{sandbox['baseUrl']}/v1/campaigns/none", headers=headers, timeout=DEADLINE_SECONDS)
+        left, ended, reported = made
+        requests.delete(f"{url}/_mock/sandboxes/{ended['sandboxId']}", timeout=DEADLINE_SECONDS)
+        requests.post(f"{reported['baseUrl']}/_mock/report?name=TestReads&failure=x", timeout=DEADLINE_SECONDS)
+        parent.stdin.close()
 
-    assert 200 == served.ask("GET", "/v1/campaigns", headers={"Host": "other.example"}).status_code
+        printed = parent.stdout.read()
 
-
-def test_limits_of_the_environment_hold(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MOCKSERVER_MAX_SANDBOXES", "1")
-    served = serve()
-
-    statuses = [served.ask("POST", "/_mock/sandboxes", key=None, json={}).status_code for _ in range(3)]
-
-    assert [201, 429, 429] == statuses
-    assert 200 == served.ask("GET", "/v1/campaigns").status_code
-
-
-@pytest.mark.deep
-def test_a_running_server_ends_what_is_idle_and_measures_its_loop(serve: Serve) -> None:
-    served = serve("--idle", "1s")
-    created = served.ask("POST", "/_mock/sandboxes", key=None, json={}).json()
-    path = created["baseUrl"].removeprefix(served.url) + "/v1/campaigns"
-
-    metrics = ""
-    while 'mockserver_evictions_total{limit="idle"} 1.0' not in metrics:
-        metrics = served.ask("GET", "/_mock/metrics", key=None).text
-
-    assert (410, "idle") == ((late := served.ask("GET", path)).status_code, late.json()["limit"])
-    assert 0 < float(re.findall(r"^mockserver_loop_lag_seconds (.*)$", metrics, re.MULTILINE)[0]) < DEADLINE_SECONDS
+    assert {"TestReads.txt", f"{left['sandboxId']}.txt"} == {file.name for file in tmp_path.glob("*.txt")}
+    report = (tmp_path / f"{left['sandboxId']}.txt").read_text("utf-8")
+    assert "the test failed: the program of the tests ended before this sandbox did\nreadCampaign got" in report
+    assert report in printed
+    assert 1 == printed.count("the test failed:")

@@ -54,12 +54,6 @@ def test_a_list_fits_the_terminal_with_the_words_of_a_pipe(
     assert piped.split() == shown.split()
 
 
-def test_json_is_not_wrapped_at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    piped = printed(monkeypatch, io.StringIO(), "clauses", "--json")
-
-    assert piped == printed(monkeypatch, Terminal(), "clauses", "--json")
-
-
 @pytest.mark.parametrize(
     ("line", "fitted"),
     [
@@ -92,12 +86,3 @@ def test_progress_is_one_line_of_a_terminal_that_is_cleared(monkeypatch: pytest.
         show("2 of 2")
 
     assert "\r\x1b[K1 of 2\r\x1b[K2 of 2\r\x1b[K" == stderr.getvalue()
-
-
-def test_progress_is_not_written_to_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    stderr = io.StringIO()
-    monkeypatch.setattr(sys, "stderr", stderr)
-    with progress() as show:
-        show("1 of 2")
-
-    assert "" == stderr.getvalue()

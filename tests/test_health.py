@@ -10,9 +10,6 @@ import pytest
 from mockserver import MockServer
 from mockserver.cli import build_parser, main
 from mockserver.cli.health import check
-from mockserver.server.http1.messages import Response
-from mockserver.server.http1.request import RequestHead
-from mockserver.server.http1.server import Server
 from mockserver.version import VERSION
 
 
@@ -53,27 +50,6 @@ def test_a_server_with_a_token_is_healthy_for_those_who_have_it_and_if_it_has_ge
     assert (0, "ok\n") == health("--port", port(running))
     assert (1, "") == health("--port", port(running), TOKEN="another-one")
     assert "got status 401" in capsys.readouterr().err
-
-
-def test_another_program_at_the_port_is_unhealthy(capsys: pytest.CaptureFixture[str]) -> None:
-    class Other:
-        def body_max_bytes(self, head: RequestHead) -> int:
-            return 0
-
-        def respond(self, incoming: object) -> Response:
-            return Response(200, (), b"hello", False, None, None)
-
-    with Server(Other()) as other:
-        assert (1, "") == health("--port", str(other.port))
-
-
-def test_its_help_describes_the_server_that_it_calls(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        main(["health", "--help"])
-
-    words = " ".join(capsys.readouterr().out.split())
-    assert "--port PORT port on which the server listens (default: 5055)" in words
-    assert "MOCKSERVER_PORT is --port" in words
 
 
 def test_it_is_a_command_that_refuses_what_the_server_refuses(capsys: pytest.CaptureFixture[str]) -> None:

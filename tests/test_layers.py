@@ -12,8 +12,6 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
 PACKAGE = Path(__file__).resolve().parents[1] / "mockserver"
 # Packages in levels: a module may import from its own package, and from packages of an earlier level.
 TOP = (
@@ -189,87 +187,6 @@ NAMES = frozenset(module.name for module in ALL)
 def graph() -> dict[str, set[str]]:
     """The modules that each module imports; read by the tests that use it, since every worker imports this file."""
     return {module.name: imported_modules(module, NAMES) for module in ALL}
-
-
-KNOWN = ("__init__", "server.__init__", "server.app", "core.__init__", "core.ids", "cli.__init__", "testing.sandbox")
-
-
-@pytest.mark.parametrize(
-    ("source", "modules"),
-    [
-        pytest.param("import mockserver.server.app", {"server.app"}, id="import"),
-        pytest.param("from mockserver.server import app", {"server.app"}, id="from a package"),
-        pytest.param("from mockserver.server.app import build", {"server.app"}, id="a name of a module"),
-        pytest.param("from mockserver import server", {"server.__init__"}, id="a package"),
-        pytest.param("from mockserver import MockServer", {"__init__"}, id="the public names"),
-        pytest.param("from ..server import app", {"server.app"}, id="relative"),
-        pytest.param("from . import ids", {"core.ids"}, id="relative, own package"),
-        pytest.param("def f():\n    from mockserver.cli import main", {"cli.__init__"}, id="inside a function"),
-        pytest.param(
-            "if TYPE_CHECKING:\n    from mockserver.testing.sandbox import Sandbox", {"testing.sandbox"}, id="for types"
-        ),
-        pytest.param("import mockserver_other", set(), id="another package"),
-    ],
-)
-def test_an_import_is_detected_in_every_form(source: str, modules: set[str]) -> None:
-    assert modules == imported_modules(Module("core.example", source), KNOWN)
-
-
-@pytest.mark.parametrize(
-    ("importer", "imported_name", "is_upward"),
-    [
-        ("server.app", "core.ids", False),
-        ("core.ids", "server.app", True),
-        ("core.state.records", "core.ids", False),
-        ("core.state.records", "core.operations.media", True),
-        ("judge.client.rules", "scenario.apply", False),
-        ("judge.client.rules", "server.app", True),
-        ("cli.probe", "probe.run", False),
-        ("probe.run", "trace.exchanges", False),
-        ("probe.run", "core.ids", True),
-    ],
-)
-def test_an_import_that_points_up_is_detected(importer: str, imported_name: str, is_upward: bool) -> None:
-    assert is_upward == upward(importer, imported_name)
-
-
-def test_a_cycle_is_detected() -> None:
-    assert [["a", "b", "c"]] == cycles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()})
-
-
-@pytest.mark.parametrize(
-    ("source", "seen"),
-    [
-        ("import time as clock", {"time"}),
-        ("from os import path", {"os"}),
-        ("import werkzeug.http", {"werkzeug"}),
-        ("from datetime import datetime, UTC", set()),
-    ],
-)
-def test_an_impure_import_is_detected_in_every_form(source: str, seen: set[str]) -> None:
-    assert seen == worldly_imports(Module("core.example", source))
-
-
-@pytest.mark.parametrize("source", ["datetime.now(UTC)", "datetime.datetime.utcnow()", "date.today()", "now()"])
-def test_a_read_of_the_clock_is_detected(source: str) -> None:
-    assert [1] == clock_reads(Module("core.example", source))
-
-
-def test_the_clock_of_a_sandbox_is_not_a_read_of_the_process_clock() -> None:
-    assert [] == clock_reads(Module("core.example", "later = sandbox.now + LIFETIME"))
-
-
-@pytest.mark.parametrize(
-    ("source", "names"),
-    [
-        ("STORE = {}", ["STORE"]),
-        ("SEEN: set[str] = set() or {1}\nKNOWN: list[int] = [1]", ["KNOWN"]),
-        ("_STORE = {}\nTABLE: Final = {1: 2}\nROWS: Final[list[int]] = [1]\nPAIR = (1, 2)", []),
-        ("def f():\n    local = []", []),
-    ],
-)
-def test_a_mutable_collection_is_detected(source: str, names: list[str]) -> None:
-    assert names == mutable_collections(Module("core.example", source))
 
 
 def test_every_package_has_its_level() -> None:

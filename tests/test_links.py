@@ -50,20 +50,5 @@ def broken(page: Path, text: str) -> Iterator[str]:
             yield f"{page.relative_to(ROOT)}: no heading {target}"
 
 
-def test_a_broken_link_is_detected() -> None:
-    text = "# A b\n[x](#a-b) [y](#gone) [z](gone.md) [w](README.md) [v](README.md#gone) [u](https://x.example/#y)\n"
-    text += "`[c](gone.md)`\n```\n[d](gone.md)\n```\n"
-
-    assert ["no heading #gone", "no file gone.md", "no heading README.md#gone"] == [
-        line.partition(": ")[2] for line in broken(ROOT / "page.md", text)
-    ]
-
-
-def test_an_anchor_is_formed_as_git_hosts_form_it() -> None:
-    text = "## `mockserver serve`, and more\n## The end\n## The end\n```\n# no heading\n```\n"
-
-    assert {"mockserver-serve-and-more", "the-end", "the-end-1"} == anchors(text)
-
-
 def test_every_relative_link_and_anchor_leads_somewhere() -> None:
     assert [] == [line for page in PAGES if page.is_file() for line in broken(page, page.read_text(encoding="utf-8"))]

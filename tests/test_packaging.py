@@ -59,22 +59,10 @@ def test_the_wheel_contains_the_data_read_at_run_time(built: Built, file: str) -
 
 
 @pytest.mark.deep
-def test_the_wheel_contains_no_tests(built: Built) -> None:
-    assert [] == [name for name in built.wheel_files if "conftest" in name or "tests" in name.split("/")]
-
-
-@pytest.mark.deep
 def test_the_sdist_builds_again_and_tests_itself(built: Built) -> None:
     wanted = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "conftest.py", "PKG-INFO"}
 
     assert set() == (wanted | built.checkout) - built.sdist_files
-
-
-@pytest.mark.deep
-def test_nothing_of_a_run_is_packed(built: Built) -> None:
-    litter = ("__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".ruff_cache", ".benchmarks", ".git")
-
-    assert [] == [name for name in built.wheel_files | built.sdist_files if set(litter) & set(name.split("/"))]
 
 
 @pytest.mark.deep
@@ -102,31 +90,6 @@ def test_the_version_is_one_and_the_requirements_have_lower_bounds_only(built: B
     assert [] == [
         each for each in metadata.get_all("Requires-Dist", []) if "<" in each or "==" in each.partition(";")[0]
     ]
-
-
-@pytest.mark.deep
-def test_an_installed_copy_finds_its_own_data(installed: Path) -> None:
-    code = "import mockserver; from mockserver._data import data_dir; print(mockserver.__file__, data_dir('schemas'))"
-
-    done = run(sys.executable, "-c", code, PYTHONPATH=str(installed))
-
-    assert [str(installed / "mockserver" / each) for each in ("__init__.py", "schemas")] == done.stdout.split()
-
-
-@pytest.mark.deep
-def test_an_installed_copy_lists_its_scenarios(installed: Path) -> None:
-    done = run(sys.executable, "-m", "mockserver", "scenarios", PYTHONPATH=str(installed))
-
-    names = {line.split()[0] for line in done.stdout.splitlines()}
-    assert {path.stem for path in (ROOT / "scenarios").glob("*.yaml")} == names
-    assert "" == done.stderr
-
-
-@pytest.mark.deep
-def test_an_installed_copy_lists_its_clauses(installed: Path) -> None:
-    done = run(sys.executable, "-m", "mockserver", "clauses", PYTHONPATH=str(installed))
-
-    assert 129 == len(done.stdout.splitlines())
 
 
 @pytest.mark.deep
@@ -160,23 +123,6 @@ def test_an_installed_copy_provides_the_fixture_to_pytest(installed: Path, tmp_p
     done = run(*pytest_, cwd=tmp_path, PYTHONPATH=str(installed))
 
     assert "1 passed" in done.stdout
-
-
-@pytest.mark.deep
-def test_pytest_rewrites_no_module_of_an_installed_copy_but_the_plugin(installed: Path, tmp_path: Path) -> None:
-    """All other modules are loaded as compiled: rewriting takes longer than everything else at the start."""
-    (tmp_path / "test_mine.py").write_text(
-        "import sys\n\n\ndef test_loaders(mockserver):\n"
-        "    ours = {name: each for name, each in sys.modules.items() if name.partition('.')[0] == 'mockserver'}\n"
-        "    rewritten = {name for name in ours if type(ours[name].__loader__).__name__ != 'SourceFileLoader'}\n"
-        "    print(len(ours) > 100, sorted(rewritten - {'mockserver', 'mockserver.version'}))\n",
-        encoding="utf-8",
-    )
-    pytest_ = (sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "-p", "no:schemathesis")
-
-    done = run(*pytest_, cwd=tmp_path, PYTHONPATH=str(installed))
-
-    assert done.stdout.startswith("True ['mockserver.pytest_plugin', 'mockserver.pytest_plugin.assert_rewrite']")
 
 
 @pytest.mark.parametrize("module", ["mockserver", "mockserver.pytest_plugin", "mockserver.cli"])

@@ -69,13 +69,14 @@ def test_the_list_has_each_kind_of_name() -> None:
     assert sorted(KINDS) == sorted({line.split()[0] for line in names.lines()})
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_removed_name_of_each_kind_is_detected(kind: str) -> None:
-    removed = KINDS[kind]
+def test_a_removed_name_of_each_kind_is_detected() -> None:
     current = baseline.current()
-    without = current._replace(names=tuple(line for line in current.names if line != removed))
+    found = {}
+    for name in KINDS.values():
+        without = current._replace(names=tuple(line for line in current.names if line != name))
+        found[name] = breaks(current, without)
 
-    assert [f"got no `{removed}`"] == breaks(current, without)
+    assert {name: [f"got no `{name}`"] for name in KINDS.values()} == found
 
 
 @pytest.mark.parametrize(

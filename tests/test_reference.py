@@ -22,6 +22,7 @@ from mockserver.contract.effects import EFFECTS
 from mockserver.contract.errors import ERRORS
 from mockserver.server.control.routes import ROUTES
 from mockserver.testing import machine, strategies
+from tests.harness.rows import each_row
 from tests.public_interface.python_names import documented
 from tests.wheels import run
 
@@ -60,31 +61,6 @@ def environment_reads(source: str) -> set[str]:
         elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "os.environ":
             keys.append(node.slice)
     return {str(key.value) if isinstance(key, ast.Constant) else constants[ast.unparse(key)] for key in keys}
-
-
-def test_the_pages_are_as_the_command_writes_them() -> None:
-    assert [] == [page.name for page, text in reference.written() if text != page.read_text(encoding="utf-8")], (
-        "write them: python -m docs.reference"
-    )
-
-
-class Undocumented:
-    """An example."""
-
-    def documented(self) -> None:
-        """Have a docstring."""
-
-    def silent(self) -> None: ...
-
-    @property
-    def value(self) -> int:
-        return 1
-
-
-def test_a_member_without_a_docstring_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "PACKAGES", (__name__,))
-
-    assert ["Undocumented.silent", "Undocumented.value"] == list(without_docstring({"Undocumented": Undocumented}))
 
 
 def test_every_documented_object_and_its_public_members_have_a_docstring() -> None:
@@ -149,7 +125,7 @@ def test_the_reference_has_every_fixture() -> None:
     assert [] == [name for name, (_, doc) in tables.fixtures().items() if not doc or f"`{name}`" not in page("pytest")]
 
 
-@pytest.mark.parametrize("command", sorted(tables.commands()))
+@each_row("command", sorted(tables.commands()))
 def test_the_reference_has_every_option_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         cli.main([*command.split(), "--help"])
@@ -160,12 +136,6 @@ def test_the_reference_has_every_option_of_a_command(command: str, capsys: pytes
     assert "" != section
 
 
-def test_a_read_of_the_environment_is_detected() -> None:
-    source = "KEY = 'A'\nos.environ.get(KEY, '')\nos.environ['B']\nos.getenv('C')\n"
-
-    assert {"A", "B", "C"} == environment_reads(source)
-
-
 @pytest.mark.deep
 def test_the_reference_has_every_environment_variable_that_the_package_reads() -> None:
     files = (ROOT / "mockserver").rglob("*.py")
@@ -174,3 +144,9 @@ def test_the_reference_has_every_environment_variable_that_the_package_reads() -
 
     assert read == tables.ENVIRONMENT.keys()
     assert [] == [name for name in read if f"| `{name}` |" not in page("command-line")]
+
+
+def test_the_pages_are_as_the_command_writes_them() -> None:
+    assert [] == [page.name for page, text in reference.written() if text != page.read_text(encoding="utf-8")], (
+        "write them: python -m docs.reference"
+    )

@@ -20,8 +20,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from mockserver.cli import main
-from mockserver.version import VERSION
-from tests import wheels
+from tests.harness.rows import each_row
 from tests.wheels import ROOT, Built
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -77,29 +76,16 @@ def test_a_tag_is_released_if_it_is_the_version_and_in_the_changelog(
     assert problem == names["problem"](tag, "1.2.3", changelog)
 
 
-def test_the_changelog_has_a_section_for_the_version() -> None:
-    sections = re.findall(r"^## (\d+\.\d+\.\d+) - (?:unreleased|\d{4}-\d\d-\d\d)$", CHANGELOG, re.MULTILINE)
-
-    assert VERSION in sections
-
-
 def test_no_line_of_the_changelog_has_more_than_200_characters() -> None:
     assert [] == [line for line in CHANGELOG.splitlines() if len(line) > 200]
 
 
-@pytest.mark.parametrize("name", sorted(set(re.findall(r"`mockserver ([^\s`]+)", CHANGELOG))))
+@each_row("name", sorted(set(re.findall(r"`mockserver ([^\s`]+)", CHANGELOG))))
 def test_a_command_that_the_changelog_names_exists(name: str) -> None:
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])
 
     assert 0 == ended.value.code
-
-
-@pytest.mark.deep
-def test_two_builds_are_equal_byte_for_byte(built: Built, tmp_path: Path) -> None:
-    again = wheels.build(tmp_path)
-
-    assert built.wheel.read_bytes() == again.wheel.read_bytes()
 
 
 @pytest.fixture

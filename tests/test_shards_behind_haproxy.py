@@ -18,13 +18,10 @@ import pytest
 import requests
 from ruamel.yaml import YAML
 
-from mockserver import Sandbox
-from mockserver._settings import SERVER
 from mockserver.testing.remote import RemoteServer
 from mockserver.testing.rules.builder import ActiveRule, RuleBuilder
 from tests.harness.waiting import wait_until
 from tests.processes import interrupt
-from tests.server.test_stream import Reader, session
 from tests.test_cli_serve import Served
 from tests.wheels import ROOT
 
@@ -123,18 +120,6 @@ def test_every_call_reaches_the_shard_of_its_sandbox_by_path_and_by_host(running
         assert 410 == running.list_campaigns(each).status_code
 
 
-@needs_haproxy
-def test_what_names_no_shard_is_for_the_first_one_and_a_name_addresses_each(running: Shards) -> None:
-    key = {"X-API-Key": running.shards[0].secret_key}
-
-    assert 200 == running.ask("GET", "/v1/campaigns", headers=key).status_code
-    assert {0} == {running.ask("GET", "/_mock/health").json()["shard"] for _ in range(SHARDS + 1)}
-    assert [0, 1, 2] == [
-        running.ask("GET", f"/sandboxes/shard_{number}/_mock/health").json()["shard"] for number in range(SHARDS)
-    ]
-    assert 404 == running.ask("GET", "/sandboxes/sandbox_12_1_0123456789ab/v1/campaigns").status_code
-
-
 def raw_call(url: str, path: str, key: str) -> list[bytes]:
     """The pieces of a response as they arrive, until the connection ends in order."""
     address = urlsplit(url)
@@ -165,39 +150,6 @@ def test_a_fault_on_the_wire_passes_and_no_call_is_sent_twice(running: Shards, n
 
         assert expected == b"".join(pieces).partition(b"\r\n\r\n")[2]
         assert 1 == len(sandbox.log.journal["exchanges"])
-
-
-@needs_haproxy
-def test_each_event_of_a_stream_arrives_before_the_next_call(running: Shards) -> None:
-    server = RemoteServer(running.url, token=TOKEN)
-    sandboxes: list[Sandbox] = [server.sandbox() for _ in range(SHARDS)]
-
-    for sandbox in sandboxes:
-        with Reader(sandbox, **BEARER) as reader:
-            assert "clock" == reader.event().name
-            for _ in range(2):
-                session(sandbox)
-                assert ["call", "change"] == [event.name for event in reader.until("change") if event.name != "clock"]
-            sandbox.close()
-            with pytest.raises(EOFError):
-                list(reader.events())
-
-
-@needs_haproxy
-def test_every_link_of_a_page_has_the_prefix_of_its_sandbox_also_by_host(running: Shards) -> None:
-    made = running.create()
-    prefix = urlsplit(made["baseUrl"]).path
-
-    by_path = running.ask("GET", f"{prefix}/_mock/", headers={"Accept": "text/html"})
-    by_host = running.ask(
-        "GET", "/_mock/", headers={"Accept": "text/html", "Host": f"{made['sandboxId']}.mock.example"}
-    )
-
-    for page in (by_path, by_host):
-        links = re.findall(r'(?:href|src)="(/[^"]*)"', page.text)
-        assert 200 == page.status_code
-        assert links
-        assert [] == [link for link in links if not link.startswith(f"{prefix}/_mock/")]
 
 
 @needs_haproxy
@@ -236,26 +188,6 @@ def test_creations_go_to_the_shards_that_do_not_drain_until_all_do(tmp_path: Pat
     assert [200, 200, 200] == answers
 
 
-@needs_haproxy
-def test_a_creation_may_be_larger_than_what_the_proxy_holds(running: Shards) -> None:
-    made = running.ask("POST", "/_mock/sandboxes", data=b"{" + b" " * 500_000 + b"}")
-
-    assert 201 == made.status_code, made.text
-
-
-@needs_haproxy
-def test_a_head_that_is_not_whole_in_time_is_ended(tmp_path: Path) -> None:
-    bound = "timeout http-request 10s\n"
-    assert 1 == CONFIGURATION.count(bound)
-    with shards_behind_haproxy(tmp_path, CONFIGURATION.replace(bound, "timeout http-request 10ms\n")) as running:
-        address = urlsplit(running.url)
-        with socket.create_connection((address.hostname, address.port), timeout=DEADLINE_SECONDS) as wire:
-            wire.sendall(b"GET /v1/campaigns HTTP/1.1\r\nHost: ")
-            answer = b"".join(iter(lambda: wire.recv(65536), b""))
-
-    assert answer.startswith(b"HTTP/1.1 408 ")
-
-
 def manifests() -> dict[str, Any]:
     """The manifests, by kind and name."""
     rows = YAML(typ="safe", pure=True).load_all((FOLDER / "shards.yaml").read_text(encoding="utf-8"))
@@ -271,25 +203,6 @@ def test_the_manifests_are_valid_for_kubernetes() -> None:
     rows["StatefulSet mockserver"]["spec"]["replicas"] = "three"
     with pytest.raises(validate.ValidationError):
         validate.validate(rows["StatefulSet mockserver"], validate.latest_version(), strict=True)
-
-
-@pytest.mark.parametrize("name", ["StatefulSet mockserver", "Deployment mockserver-proxy"])
-def test_a_pod_runs_as_a_numeric_user_that_is_not_root(name: str) -> None:
-    context = manifests()[name]["spec"]["template"]["spec"]["securityContext"]
-
-    assert context["runAsNonRoot"]
-    assert 0 < context["runAsUser"]
-
-
-def test_the_ordinal_of_a_pod_is_its_shard() -> None:
-    pods = manifests()["StatefulSet mockserver"]["spec"]
-    (container,) = pods["template"]["spec"]["containers"]
-    variables = {row["name"]: row.get("value", row.get("valueFrom")) for row in container["env"]}
-
-    assert SHARDS == pods["replicas"]
-    assert f"$(ORDINAL)/{SHARDS}" == variables["MOCKSERVER_SHARD"]
-    assert "metadata.labels['apps.kubernetes.io/pod-index']" == variables.pop("ORDINAL")["fieldRef"]["fieldPath"]
-    assert variables.keys() <= {setting.variable for setting in SERVER}
 
 
 def test_the_proxy_in_the_manifests_routes_as_the_file_does_to_the_pods_by_name() -> None:

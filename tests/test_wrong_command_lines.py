@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from mockserver.cli import main
+from tests.harness.rows import each_row
 
 FORM = re.compile(r"\bgot .+; expected [^;]+(; did you mean '.+'\?)?")
 FILES = {
@@ -91,7 +92,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("line", "refused", "proposed"), WRONG, ids=[line for line, _, _ in WRONG])
+@each_row(("line", "refused", "proposed"), WRONG)
 def test_a_wrong_command_line_is_refused_with_what_is_expected(
     line: str,
     refused: str,

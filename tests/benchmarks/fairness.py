@@ -34,14 +34,24 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import count
 from statistics import median
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tests.benchmarks.serving import NOON, ROOT, TEMPLATE, Client, Served, p99, serving
-from tests.benchmarks.worlds import FILTERS, given
 
 RATE = 200
 ALLOWED_MS = 5.0
 MIB = 1 << 20
+FILTERS = [
+    {
+        "combinator": "and",
+        "statements": [
+            {"field": "chat.platform", "operator": "equals", "value": "chatapp"},
+            {"field": "chat.monetization", "operator": "greater-than", "value": 100},
+            {"field": "chat.tagIds", "operator": "has-any", "value": ["tag_a", "tag_b"]},
+            {"field": "chat.virtual.dm-participant.contact", "operator": "starts-with", "value": "+55"},
+        ],
+    }
+]
 _CHOICES = {
     "size-limit-values": {"chatapp": None},
     "throughput-ceilings": {"chatapp": None},
@@ -57,6 +67,22 @@ class Result(NamedTuple):
     p99_ms: float
     max_ms: float
     aside_p99_ms: float
+
+
+def given(chats: int) -> dict[str, Any]:
+    """Seed data: a template and chats whose fields cycle through a few values."""
+    return {
+        "templates": [{"id": "template_one", "items": [{"type": "text", "text": "Olá {{1}}"}]}],
+        "chats": {
+            "count": chats,
+            "each": {"contact": "+5511999990000", "lastMessageAt": "2026-02-01T00:00:00Z"},
+            "vary": {
+                "monetization": [0, 50, 150, 250.5, 1000],
+                "tagIds": [["tag_a"], ["tag_b", "tag_c"], ["tag_c"], []],
+                "status": ["open", "closed", "open"],
+            },
+        },
+    }
 
 
 # The loads: each runs in a process of its own until it is ended, except the upload.

@@ -1,8 +1,8 @@
 """
 Servers that others use for the same purpose, each with a GET that answers like this mock's GET of a campaign.
 
-Those in Python come with the extra `bench`. With `--peers` a benchmark also gets WireMock, json-server and Prism by npm, into
-a cache folder of the user; WireMock needs java too. A peer that cannot be had is skipped with the reason.
+Those in Python come with the extra `bench`. With `--peers` a benchmark also gets WireMock by npm, into a cache folder of the
+user; it needs java too. A peer that cannot be had is skipped with the reason.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "mockserver-peers"
-PACKAGES = ("wiremock@3.13.2", "json-server@0.17.4", "@stoplight/prism-cli@5.14.2")
+PACKAGES = ("wiremock@3.13.2",)
 _START_SECONDS = 30.0
 _PATH = "/campaigns/one"
 
@@ -34,12 +34,6 @@ from pytest_httpserver import HTTPServer
 server = HTTPServer(port=int(sys.argv[1]))
 server.expect_request("/campaigns/one").respond_with_data(open(sys.argv[2]).read(), content_type="application/json")
 server.start()
-threading.Event().wait()
-"""
-_MOTO = """
-import sys, threading
-from moto.server import ThreadedMotoServer
-ThreadedMotoServer(port=int(sys.argv[1]), verbose=False).start()
 threading.Event().wait()
 """
 
@@ -104,7 +98,7 @@ def serving(name: str, command: Callable[[int, Path], list[str]], folder: Path) 
 
 
 def _write(folder: Path, body: bytes) -> None:
-    """The same answer as each peer reads it: a body, a mapping, a database and a description."""
+    """The same answer as each peer reads it: a body and a mapping."""
     answer = json.loads(body)
     (folder / "body.json").write_bytes(body)
     (folder / "mappings").mkdir()
@@ -113,11 +107,6 @@ def _write(folder: Path, body: bytes) -> None:
         "response": {"status": 200, "jsonBody": answer, "headers": {"Content-Type": "application/json"}},
     }
     (folder / "mappings" / "one.json").write_text(json.dumps(mapping), encoding="utf-8")
-    (folder / "db.json").write_text(json.dumps({"campaigns": [{**answer, "id": "one"}]}), encoding="utf-8")
-    content = {"application/json": {"schema": {"type": "object"}, "example": answer}}
-    operation = {"responses": {"200": {"description": "a campaign", "content": content}}}
-    description = {"openapi": "3.0.3", "info": {"title": "one", "version": "1"}, "paths": {_PATH: {"get": operation}}}
-    (folder / "openapi.json").write_text(json.dumps(description), encoding="utf-8")
 
 
 def _free_port() -> int:
@@ -155,13 +144,6 @@ def _python(module: str, *arguments: str) -> list[str]:
     return [sys.executable, *arguments]
 
 
-def _node(package: str, *arguments: str) -> list[str]:
-    script = CACHE / "node_modules" / ".bin" / package
-    if not script.exists():
-        raise Unavailable("it is not in the cache folder; --peers gets it")
-    return [str(script), *arguments]
-
-
 def wiremock(port: int, folder: Path) -> list[str]:
     """Return the command of WireMock on a port, with the mappings of a folder."""
     java = shutil.which("java")
@@ -175,19 +157,6 @@ def _canned(url: str) -> Target:
     return Target(url + _PATH, {})
 
 
-def _customer(url: str) -> Target:
-    headers = {"Authorization": "Bearer sk_test_12345"}
-    form = {"Content-Type": "application/x-www-form-urlencoded"}
-    made = json.loads(_request(url, "POST", "/v1/customers", b"name=One", **headers, **form))
-    return Target(f"{url}/v1/customers/{made['id']}", headers)
-
-
-def _object(url: str) -> Target:
-    _request(url, "PUT", "/hello")
-    _request(url, "PUT", "/hello/one", b'{"id":"one"}', **{"x-amz-acl": "public-read"})
-    return Target(f"{url}/hello/one", {})
-
-
 PEERS = (
     Peer("WireMock", wiremock, _canned),
     Peer(
@@ -195,24 +164,4 @@ PEERS = (
         lambda port, folder: _python("pytest_httpserver", "-c", _HTTPSERVER, str(port), str(folder / "body.json")),
         _canned,
     ),
-    Peer(
-        "json-server",
-        lambda port, folder: _node(
-            "json-server", "--quiet", "--host", "127.0.0.1", "--port", str(port), str(folder / "db.json")
-        ),
-        _canned,
-    ),
-    Peer(
-        "Prism",
-        lambda port, folder: _node(
-            "prism", "mock", "--verboseLevel", "silent", "--port", str(port), str(folder / "openapi.json")
-        ),
-        _canned,
-    ),
-    Peer(
-        "localstripe",
-        lambda port, folder: _python("localstripe", "-m", "localstripe", "--port", str(port), "--from-scratch"),
-        _customer,
-    ),
-    Peer("moto's server", lambda port, folder: _python("moto", "-c", _MOTO, str(port)), _object),
 )

@@ -15,21 +15,24 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
+from http.client import HTTPConnection
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from tests.benchmarks import canned
 from tests.benchmarks.peers import PEERS, Peer, Target, Unavailable, download, serving_peer
 from tests.benchmarks.serving import NOON, ROOT, Client, Served, processor_seconds, running_campaign, serving
-from tests.benchmarks.socket import body_of, wrk
 
 CAMPAIGNS = 400
 CONNECTIONS = (16, 64)
@@ -37,6 +40,7 @@ JOURNAL_ENTRIES = 10_000  # `serve --journal-max-entries`
 WARM_CALLS = 40_000
 BASE = "canned"
 _IDLE_SECONDS = 0.2  # without processor time: a hundredth of a second is the least that the system counts
+_MS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0}
 _CREATED = {"platform": "chatapp", "templateId": "template_semana_clareamento", "cadence": 60}
 
 _IN_TURN = """
@@ -72,6 +76,64 @@ class Cost(NamedTuple):
     @property
     def whole_us(self) -> float:
         return self.user_us + self.kernel_us
+
+
+class Run(NamedTuple):
+    """The figures of one run of wrk, and the share of a core that wrk itself took."""
+
+    per_second: float
+    p50_ms: float
+    p99_ms: float
+    wrk_cores: float
+    errors: int
+    requests: int
+
+
+def wrk(target: Target, connections: int, seconds: float, script: Path | None = None) -> Run:
+    """Run wrk with one thread; the script is Lua."""
+    if sys.platform == "win32":
+        raise SystemExit("expected a POSIX system")
+    headers = [part for name, value in target.headers.items() for part in ("-H", f"{name}: {value}")]
+    command = ["wrk", "-t1", f"-c{connections}", f"-d{max(1, round(seconds))}s", "--latency", *headers]
+    if script is not None:
+        command += ["-s", str(script)]
+    began = time.perf_counter()
+    process = subprocess.Popen([*command, target.url], stdout=subprocess.PIPE, encoding="utf-8")
+    assert process.stdout is not None
+    text = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = status
+    took = time.perf_counter() - began
+    process.stdout.close()
+    refused = re.search(r"Non-2xx or 3xx responses: (\d+)", text)
+    if refused:
+        raise SystemExit(f"{target.url}: {refused[0]}")
+    lost = re.search(r"connect (\d+), read (\d+), write (\d+), timeout (\d+)", text)
+    found, sent = re.search(r"Requests/sec:\s*([\d.]+)", text), re.search(r"(\d+) requests in", text)
+    assert found and sent, text
+    return Run(
+        float(found[1]),
+        _milliseconds("50%", text),
+        _milliseconds("99%", text),
+        (usage.ru_utime + usage.ru_stime) / took,
+        sum(int(number) for number in lost.groups()) if lost else 0,
+        int(sent[1]),
+    )
+
+
+def _milliseconds(percentile: str, text: str) -> float:
+    found = re.search(rf"{percentile}\s+([\d.]+)(us|ms|s|m)", text)
+    assert found, text
+    return float(found[1]) * _MS[found[2]]
+
+
+def body_of(target: Target) -> bytes:
+    parts = urlsplit(target.url)
+    connection = HTTPConnection(parts.netloc)
+    connection.request("GET", parts.path, headers=dict(target.headers))
+    body = connection.getresponse().read()
+    connection.close()
+    return body
 
 
 def cost(process: Process, connections: int, seconds: float) -> Cost:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
@@ -21,14 +20,6 @@ _STOP_SECONDS = 5.0
 _CAMPAIGN = {"name": "Running", "platform": "chatapp", "templateId": "template_semana_clareamento", "cadence": 60}
 
 
-class Figures(NamedTuple):
-    """What the process of a server holds."""
-
-    resident_mb: float
-    threads: int
-    descriptors: int
-
-
 class Served(NamedTuple):
     """A running server with the demo's data."""
 
@@ -40,17 +31,6 @@ class Served(NamedTuple):
     def address(self) -> tuple[str, int]:
         parts = urlsplit(self.url)
         return parts.hostname or "", parts.port or 0
-
-    def figures(self) -> Figures:
-        folder = Path(f"/proc/{self.pid}")
-        status = (folder / "status").read_text(encoding="utf-8").splitlines()
-        resident = next(line for line in status if line.startswith("VmRSS"))
-        threads, descriptors = (len(list((folder / name).iterdir())) for name in ("task", "fd"))
-        return Figures(int(resident.split()[1]) / 1024, threads, descriptors)
-
-    def cpu_seconds(self) -> float:
-        """The processor time of the process so far."""
-        return sum(processor_seconds(self.pid))
 
 
 def processor_seconds(pid: int) -> tuple[float, float]:
@@ -114,13 +94,6 @@ def running_campaign(served: Served) -> str:
     client.send("POST", f"{path}/start", {"commonVariables": {"var2": "hoje"}})
     client.close()
     return path
-
-
-def timed(call: Callable[[], object]) -> float:
-    """The milliseconds of the call."""
-    began = time.perf_counter()
-    call()
-    return (time.perf_counter() - began) * 1000
 
 
 def p99(times: list[float]) -> float:

@@ -186,43 +186,6 @@ def test_every_view_is_without_a_violation_and_fits(
     assert [] == [url for url in own.requested if not url.startswith(own.base.rpartition("/sandboxes/")[0])]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width_px", [390, 820, 1440])
-def test_the_pages_without_a_sandbox_and_of_a_refusal_are_without_a_violation_and_fit(
-    server: MockServer, sandbox: Sandbox, tab: Callable[..., Tab], width_px: int, scheme: str
-) -> None:
-    labels = {"test": f"checkout::test_{'of_a_long_name_' * 6}"}
-    created = requests.post(f"{server.url}/_mock/sandboxes", json={"labels": labels}, timeout=60).json()
-    requests.delete(f"{server.url}/_mock/sandboxes/{created['sandboxId']}", timeout=60)
-    pages = [
-        f"{created['baseUrl']}/_mock/",
-        f"{server.url}/sandboxes/sandbox_99/_mock/",
-        f"{sandbox.base_url}/_mock/calls/9",
-    ]
-    own = tab(color_scheme=scheme, viewport={"width": width_px, "height": 844})
-    broken = {}
-    for url in pages:
-        own.page.goto(url)
-        wide = own.page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        broken[url] = [*violations(own.page), *([f"{wide} px too wide"] if wide > 0 else [])]
-
-    assert {} == {url: lines for url, lines in broken.items() if lines}
-
-
-def test_the_newest_axe_core_of_npm_finds_no_violation_either(
-    sandbox: Sandbox, tab: Callable[..., Tab], axe_of_npm: str
-) -> None:
-    pages = played(sandbox)
-    own = tab()
-    broken = {}
-    for path in (*VIEWS, *pages.values(), "nonsense", "docs"):
-        page = own.open(path, is_live=path not in ("nonsense", "docs"))
-        page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-        broken[path] = violations(page, axe_of_npm)
-
-    assert {} == {path: lines for path, lines in broken.items() if lines}
-
-
 FIRST_SCREENS = {f"{width}x{height}": {"width": width, "height": height} for width, height in ((320, 640), (390, 844), (768, 1024), (1280, 800))}  # fmt: skip
 
 
@@ -252,43 +215,6 @@ def test_the_first_screen_of_now_shows_what_failed_and_what_happens_next(
     assert [] == [
         line.inner_text() for line in lines if line.bounding_box()["y"] + line.bounding_box()["height"] > size["height"]
     ]
-
-
-def test_on_a_phone_the_content_begins_in_the_first_third_and_what_is_new_stays_in_sight(
-    sandbox: Sandbox, tab: Callable[..., Tab]
-) -> None:
-    played(sandbox)
-    own = tab(viewport=NARROW_PX)
-    page = own.open("calls")
-    begin = page.evaluate("document.querySelector('h1').getBoundingClientRect().top")
-    page.evaluate("scrollTo(0, document.documentElement.scrollHeight)")
-    sandbox.call("GET", "/v1/campaigns")
-    own.wait_for_new(1)
-
-    assert begin < NARROW_PX["height"] / 3
-    assert page.evaluate("document.getElementById('fresh').getBoundingClientRect().bottom") <= NARROW_PX["height"]
-
-
-def test_the_number_of_a_call_is_on_one_line(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
-    for _ in range(12):
-        sandbox.call("GET", "/v1/campaigns/a-campaign-whose-name-is-as-long-as-the-id-of-a-campaign")
-    page = tab().open("calls")
-
-    assert 1 == page.evaluate("document.getElementById('call-12').getClientRects().length")
-
-
-def test_forced_colours_keep_an_edge_on_each_button_and_badge(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
-    pages = played(sandbox)
-    own = tab(forced_colors="active", reduced_motion="reduce", viewport=TABLET_PX)
-    bare = """[...document.querySelectorAll("button:not([hidden]), .badge")].filter((node) =>
-        node.offsetParent && parseFloat(getComputedStyle(node).borderTopWidth) === 0).length"""
-    broken = {}
-    for path in (*VIEWS, *pages.values()):
-        page = own.open(path)
-        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-        broken[path] = (page.evaluate(bare), max(0, wide), violations(page))
-
-    assert {} == {path: found for path, found in broken.items() if found != (0, 0, [])}
 
 
 @pytest.mark.parametrize(
@@ -400,94 +326,6 @@ def test_a_pause_and_a_lost_stream_leave_no_gap(server: MockServer, sandbox: San
     own.wait_for_new(10)
 
 
-@pytest.mark.parametrize("query", ["refused=1", "text=campaign_none&operation=readCampaign", "code=CAMPAIGN_NOT_FOUND"])
-def test_with_a_filter_the_calls_that_match_it_are_counted_as_new(
-    sandbox: Sandbox, tab: Callable[..., Tab], query: str
-) -> None:
-    own = tab()
-    page = own.open(f"calls?{query}")
-    with Traffic(sandbox) as traffic:
-        for sent in range(1, 4):
-            sandbox.call("GET", "/v1/campaigns/campaign_none")
-            own.wait_for_new(sent)
-    assert traffic.sent > 3
-    page.get_by_role("button", name="Pause").click()
-    sandbox.call("GET", "/v1/campaigns/campaign_none")
-    page.get_by_role("button", name="Pause").click()
-    own.wait_for_new(4)
-    page.locator("#fresh").click()
-    page.locator("#fresh").wait_for(state="hidden")
-
-    assert 4 == page.locator("table.list tbody tr").count()
-
-
-def test_four_pages_under_traffic_count_right_and_none_stops(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
-    pages = [tab() for _ in range(4)]
-    for own, path in zip(pages, ("", "timeline", "calls", "calls?refused=1"), strict=True):
-        own.open(path)
-    with Traffic(sandbox) as traffic:
-        pages[2].page.locator("#fresh", has_text=re.compile("[1-9][0-9][0-9][0-9] new|[0-9],[0-9]+ new")).wait_for(
-            timeout=300_000
-        )
-    sandbox.call("GET", "/v1/campaigns/campaign_none")
-    for own, new in zip(pages, (traffic.sent + 1, None, traffic.sent + 1, 1), strict=True):
-        if new is not None:
-            own.wait_for_new(new)
-
-    assert ["live"] * 4 == [own.page.locator("#link").inner_text() for own in pages]
-    assert [[]] * 4 == [own.messages for own in pages]
-
-
-def test_what_is_shown_on_request_has_the_number_of_failing_endpoints(
-    sandbox: Sandbox, tab: Callable[..., Tab]
-) -> None:
-    sandbox.receive_webhooks(lambda request: 503)
-    own = tab()
-    page = own.open("calls")
-    sandbox.complete_session(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
-    own.wait_for_new(1)
-    page.locator("#fresh").click()
-    page.locator("#call-1").wait_for()
-
-    assert "Events 1" == page.locator("nav a", has_text="Events").inner_text().splitlines()[0]
-    assert page.title().startswith("(1) Calls")
-
-
-def test_the_clock_is_shown_live(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
-    page = tab().open()
-    sandbox.advance(minutes=7)
-
-    page.locator("#now", has_text="12:07:00").wait_for()
-
-
-def test_a_state_that_is_restored_by_another_client_is_announced(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
-    page = tab().open("calls")
-    sandbox.call("POST", "/_mock/reset")
-
-    page.locator("#fresh", has_text="The state was restored").wait_for()
-
-
-def test_two_sandboxes_open_side_by_side_never_mix(
-    server: MockServer, sandbox: Sandbox, tab: Callable[..., Tab]
-) -> None:
-    other = server.sandbox(scenario="demo", now=NOON)
-    one, two = tab(), tab(other)
-    one.open("calls")
-    two.open("calls")
-    for _ in range(3):
-        sandbox.call("GET", "/v1/campaigns")
-    other.call("GET", "/v1/campaigns")
-    one.wait_for_new(3)
-    two.wait_for_new(1)
-    one.press("Go")
-
-    assert ["2026-03-01T12:20:00+00:00", "2026-03-01T12:00:00+00:00"] == [
-        sandbox.now.isoformat(),
-        other.now.isoformat(),
-    ]
-    assert {one.base, two.base} == {url.partition("/_mock/")[0] for each in (one, two) for url in each.requested}
-
-
 ACTIONS = {
     "advance by": ("", "Go"),
     "advance to the next due": ("", "To next due"),
@@ -540,16 +378,6 @@ def test_undo_of_an_action_restores_equal_bytes_of_the_state(
     assert before != after
     assert before == sandbox.call("GET", "/_mock/state").body
     assert [] == own.messages
-
-
-def test_an_advance_lists_by_name_what_it_caused(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
-    created = sandbox.call("POST", "/v1/campaigns", json=CAMPAIGN).json()["campaignId"]
-    sandbox.call("POST", f"/v1/campaigns/{created}/start", json={})
-    own = tab()
-    own.open("calls")
-    own.press("Go")
-
-    assert "Advance by 20m: the last message of Março." == own.page.locator("#status").inner_text()
 
 
 FOCUSED = """(() => {
@@ -612,43 +440,6 @@ def test_keys_and_links_choose_the_problem_that_is_shown_in_place(sandbox: Sandb
     assert [] == own.messages
 
 
-def test_without_javascript_a_link_chooses_the_problem(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
-    refuse(sandbox)
-    page = tab(java_script_enabled=False).open(is_live=False)
-    page.locator("#problem-2").click()
-
-    assert page.locator("#problem-2[aria-current]").inner_text().startswith(page.locator("#chosen").inner_text())
-
-
-def test_a_key_copies_the_curl_of_the_first_call(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
-    refuse(sandbox)
-    own = tab(permissions=["clipboard-read", "clipboard-write"])
-    page = own.open()
-    page.keyboard.press("c")
-    assert "Copied." == own.done()
-
-    copied = page.evaluate("navigator.clipboard.readText()")
-    assert f"{sandbox.base_url}/v1/campaigns" in copied
-    assert f"X-API-Key: {sandbox.secret_key}" in copied
-
-
-def test_a_key_leads_to_the_latest_undo_but_not_while_a_field_is_typed_into(
-    sandbox: Sandbox, tab: Callable[..., Tab]
-) -> None:
-    own = tab()
-    page = own.open()
-    own.press("Go")
-    page.locator("#by").press("u")
-    assert "by" == page.evaluate("document.activeElement.id")
-    page.locator("#content").focus()
-    page.keyboard.press("u")
-    assert "undo-1" == page.evaluate("document.activeElement.id")
-    page.keyboard.press("Enter")
-    page.locator("#status", has_text="Undo").wait_for()
-
-    assert NOON == f"{sandbox.now:%Y-%m-%dT%H:%M:%SZ}"
-
-
 def test_on_a_phone_the_bar_is_the_clock_next_and_undo_and_a_problem_opens_in_place(
     sandbox: Sandbox, tab: Callable[..., Tab]
 ) -> None:
@@ -662,38 +453,6 @@ def test_on_a_phone_the_bar_is_the_clock_next_and_undo_and_a_problem_opens_in_pl
 
     assert ["To next due", "More", "Undo"] == buttons
     assert bottoms[0] < body < bottoms[1]
-
-
-def test_paper_has_no_button_and_what_is_folded(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
-    refuse(sandbox)
-    page = tab().open("calls/1")
-    page.emulate_media(media="print")
-
-    assert 0 == page.locator("button:visible").count()
-    assert page.get_by_text("def test_create_campaign").is_visible()
-
-
-def test_escape_closes_what_is_open_and_what_is_new_leads_to_the_content(
-    sandbox: Sandbox, tab: Callable[..., Tab]
-) -> None:
-    own = tab()
-    page = own.open()
-    page.locator("#more--title").focus()
-    page.keyboard.press("Enter")
-    inside = walked(page, 1)
-    page.keyboard.press("Escape")
-    back = page.evaluate(FOCUSED)
-    page.keyboard.press("Shift+Tab")
-    before = page.evaluate(FOCUSED)
-    sandbox.call("GET", "/v1/campaigns")
-    own.wait_for_new(1)
-    page.locator("#more--title").focus()
-    assert ["1 new"] == walked(page, 1)
-    page.keyboard.press("Enter")
-    page.locator(".story a").first.wait_for()
-
-    assert (["Advance to"], "More", "Until idle") == (inside, back, before)
-    assert "content" == page.evaluate("document.activeElement.id")
 
 
 def test_a_clock_that_runs_is_frozen_and_undone(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
@@ -720,47 +479,6 @@ def test_a_refused_action_shows_why_and_changes_nothing(sandbox: Sandbox, tab: C
     assert "Not done: by: got 'soon'" in page.locator("#status").inner_text()
     assert before == sandbox.call("GET", "/_mock/state").body
     assert "by--go" == page.evaluate("document.activeElement.id")
-
-
-def test_an_action_that_removes_what_its_page_shows_can_be_undone_there(
-    sandbox: Sandbox, tab: Callable[..., Tab]
-) -> None:
-    campaign = sandbox.call("POST", "/v1/campaigns", json=CAMPAIGN).json()["campaignId"]
-    own = tab()
-    page = own.open(f"objects/{campaign}")
-    page.locator("#more--title").click()
-    own.press("Reset the sandbox")
-    refused = page.locator("h1").inner_text()
-    page.locator("#undo--title").click()
-    page.locator("#undo-1").click()
-    page.locator("#status", has_text="Undo").wait_for()
-
-    assert f"Refused: GET /_mock/objects/{campaign}" == refused
-    assert "Refused" not in page.locator("h1").inner_text()
-
-
-def test_an_action_on_a_closed_sandbox_ends_at_the_page_that_names_its_end(
-    sandbox: Sandbox, tab: Callable[..., Tab]
-) -> None:
-    page = tab().open()
-    sandbox.close()
-    page.get_by_role("button", name="Go").first.click()
-    page.locator("h1", has_text=f"{sandbox.id} was closed on").wait_for()
-
-    assert "Its test or another client has closed it." in page.locator("main").inner_text()
-
-
-def test_a_resend_is_seen_to_arrive(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
-    received: list[Any] = []
-    sandbox.receive_webhooks(lambda request: received.append(request) or 204)
-    sandbox.complete_session(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
-    own = tab()
-    own.open("events")
-    own.press("Resend")
-
-    assert 2 == len(received)
-    assert "delivered (answer 204)" in own.page.locator("#status").inner_text()
-    assert own.page.get_by_text("2 attempts, answer 204").is_visible()
 
 
 def test_a_fault_that_the_page_arms_happens_to_the_next_call(sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
@@ -830,18 +548,6 @@ def test_a_frame_shows_nothing_of_the_page(
     own.page.goto(shop(f"<iframe src='{own.base}/_mock/' width=300 height=300></iframe>"))
 
     assert "chrome-error://chromewebdata/" == own.page.frames[1].url
-
-
-def test_a_form_of_another_site_changes_nothing(
-    sandbox: Sandbox, tab: Callable[..., Tab], shop: Callable[[str], str]
-) -> None:
-    before = sandbox.call("POST", "/_mock/clock/advance", json={"by": "1m"}).json()["now"]
-    own = tab()
-    own.page.goto(shop(f"<form method=post action='{own.base}/_mock/reset'><button>Win</button></form>"))
-    own.page.get_by_role("button").click()
-    own.page.get_by_text("MOCK_").first.wait_for()
-
-    assert before == sandbox.call("GET", "/_mock/clock").json()["now"]
 
 
 def test_beyond_loopback_the_token_is_typed_once_and_is_in_no_page(

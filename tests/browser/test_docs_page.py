@@ -87,24 +87,6 @@ def test_a_call_is_sent_with_the_key_of_the_sandbox_or_the_typed_one_and_its_ans
 
 
 @pytest.mark.mockserver(scenario="demo")
-def test_the_key_is_in_its_field_alone(mockserver: Sandbox, tab: Callable[..., Tab]) -> None:
-    own = tab()
-    assert mockserver.secret_key == own.page.get_by_label("API key").input_value()
-    own.page.get_by_label("API key").fill(mockserver.public_key)
-    own.send("listTemplates", 401)
-
-    stored = (
-        "[JSON.stringify(localStorage), JSON.stringify(sessionStorage), document.cookie, location.href, history.length]"
-    )
-    assert ["{}", "{}", "", own.page.url] == own.page.evaluate(stored)[:4]
-    assert 1 == own.page.content().count(mockserver.secret_key)
-    assert mockserver.public_key not in own.page.content()
-    assert [] == [url for url in own.requested if mockserver.secret_key in url or mockserver.public_key in url]
-    own.page.reload()
-    assert mockserver.secret_key == own.page.get_by_label("API key").input_value()
-
-
-@pytest.mark.mockserver(scenario="demo")
 def test_a_body_parameters_and_files_are_sent(mockserver: Sandbox, tab: Callable[..., Tab]) -> None:
     own = tab()
     own.send("createCampaign", 201)
@@ -123,18 +105,6 @@ def test_a_body_parameters_and_files_are_sent(mockserver: Sandbox, tab: Callable
     ]
 
 
-def test_a_required_parameter_is_asked_for_before_anything_is_sent(
-    mockserver: Sandbox, tab: Callable[..., Tab]
-) -> None:
-    own = tab()
-    own.button("readCampaign").click()
-    own.page.locator("#readCampaign").get_by_label("id in path").fill("..")
-    own.button("readCampaign").click()
-
-    own.page.get_by_text("a browser cannot send .. as a part of a path").wait_for()
-    assert [] == mockserver.log.journal["exchanges"]
-
-
 def test_operations_are_closed_until_a_link_or_a_click_opens_one(tab: Callable[..., Tab]) -> None:
     own = tab("#startCampaign")
     opened = "[...document.querySelectorAll('.whole[open]')].map((each) => each.parentElement.id)"
@@ -145,24 +115,6 @@ def test_operations_are_closed_until_a_link_or_a_click_opens_one(tab: Callable[.
 
     assert ["startCampaign"] == by_address
     assert ["listCampaigns", "readCampaign", "startCampaign"] == sorted(own.page.evaluate(opened))
-
-
-def test_the_search_leaves_what_has_each_word(tab: Callable[..., Tab]) -> None:
-    own = tab("?plane=control")
-    everything = own.page.locator("main article").count()
-    field = own.page.get_by_label("Search this page")
-    field.fill("advance clock")
-    shown = own.page.locator("main article:visible")
-    ids = [each.get_attribute("id") for each in shown.all()]
-    links = [each.get_attribute("href") for each in own.page.locator("nav ul ul a:visible").all()]
-
-    assert "advanceClock" in ids
-    assert "listRules" not in ids
-    assert f"{len(ids)} of {everything} entries" == own.page.locator("#found").inner_text()
-    assert links == [f"#{id}" for id in ids if not str(id).startswith("schema-")]
-    assert [] == violations(own.page)
-    field.fill("")
-    assert everything == shown.count()
 
 
 def test_a_command_of_the_control_plane_is_sent(mockserver: Sandbox, tab: Callable[..., Tab]) -> None:
@@ -203,24 +155,6 @@ def test_beyond_loopback_the_token_is_typed_once_and_the_cookie_goes_to_the_cont
     assert [] == [url for url in own.requested if "let-me-in" in url]
 
 
-def test_hostile_text_of_an_answer_is_shown_as_text(mockserver: Sandbox, tab: Callable[..., Tab]) -> None:
-    mockserver.on("listCampaigns").reply(200, {"<img src=x onerror=alert(1)>": "<script>alert(1)</script>"})
-    own = tab()
-    shown = own.send("listCampaigns", 200)
-
-    assert "<img src=x onerror=alert(1)>" in shown
-    assert 0 == own.page.locator(".result img, .result script").count()
-    assert [] == own.messages
-
-
-def test_a_call_without_an_answer_is_reported(mockserver: Sandbox, tab: Callable[..., Tab]) -> None:
-    mockserver.on("listCampaigns").drop("before")
-    own = tab()
-    own.button("listCampaigns").click()
-
-    own.page.locator("#listCampaigns .problem", has_text="No answer").wait_for()
-
-
 @pytest.mark.parametrize("query", ["", "?plane=control"], ids=["public", "control"])
 @pytest.mark.parametrize("size", [NARROW_PX, PHONE_PX, DESKTOP_PX], ids=["320", "390", "1280"])
 def test_the_page_is_never_wider_than_the_screen(tab: Callable[..., Tab], query: str, size: int) -> None:
@@ -235,18 +169,6 @@ def test_the_page_is_never_wider_than_the_screen(tab: Callable[..., Tab], query:
     )
     assert 0 == own.page.evaluate(outside)
     assert [] == own.messages
-
-
-def test_on_paper_what_is_folded_is_open_and_nothing_can_be_pressed(tab: Callable[..., Tab]) -> None:
-    own = tab()
-    folded = own.page.locator("#listCampaigns > details > h4").first
-    pressed = own.page.locator("button, input, .contents")
-    assert (False, True) == (folded.is_visible(), pressed.first.is_visible())
-    own.page.emulate_media(media="print")
-
-    assert folded.is_visible()
-    assert own.page.locator("#listCampaigns .answer > :not(summary)").first.is_visible()
-    assert [] == [each for each in pressed.all() if each.is_visible()]
 
 
 # Each scheme and each width once a plane: axe reads a page for ten seconds.
@@ -301,12 +223,4 @@ def test_without_javascript_the_page_is_complete_and_has_no_form(browser: Browse
     assert not page.locator("#key").is_visible()
     assert 0 == page.locator("form:visible").count()
     assert page.get_by_text("Without JavaScript this page is complete").is_visible()
-    own.context.close()
-
-
-def test_a_frame_shows_nothing_of_the_page(browser: Browser, mockserver: Sandbox, shop: Callable[[str], str]) -> None:
-    own = Tab(browser, mockserver)
-    own.page.goto(shop(f"<iframe src='{mockserver.base_url}/_mock/docs' width=300 height=300></iframe>"))
-
-    assert "chrome-error://chromewebdata/" == own.page.frames[1].url
     own.context.close()

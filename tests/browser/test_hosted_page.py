@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -12,11 +11,11 @@ import pytest
 from mockserver import Sandbox
 from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
-from tests.operations.session_calls import FUNNELS, PHONE, create, read
+from tests.operations.session_calls import PHONE, read
 from tests.server.page_calls import visits
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, BrowserContext, FloatRect, Locator, Page, ViewportSize
+    from playwright.sync_api import BrowserContext, FloatRect, Locator, Page, ViewportSize
 
 pytestmark = pytest.mark.deep
 
@@ -96,84 +95,6 @@ def test_success_leads_back_to_the_return_url(mockserver: Sandbox, context: Brow
     }
 
 
-def test_success_without_a_return_url_ends_on_a_page(
-    mockserver: Sandbox, context: BrowserContext, session: JSON
-) -> None:
-    page = context.new_page()
-
-    complete_flow(page, session["url"])
-
-    assert ("Número conectado", "completed") == (heading(page), page.url.rpartition("/")[2])
-    assert "Você já pode fechar esta janela." in page.locator("main").inner_text()
-    assert "completed" == read(mockserver, session["sessionId"])["status"]
-
-
-def test_cancelling_ends_the_session(mockserver: Sandbox, context: BrowserContext, session: JSON) -> None:
-    page = context.new_page()
-    page.goto(session["url"])
-    go(page)
-
-    page.get_by_text("Cancelar", exact=True).click()
-    press(page, page.get_by_role("button", name="Sim, cancelar a conexão"))
-
-    assert "Conexão cancelada" == heading(page)
-    assert "token_exchange_failed" == read(mockserver, session["sessionId"])["reason"]
-
-
-def test_a_number_in_use_is_reported(mockserver: Sandbox, context: BrowserContext, session: JSON) -> None:
-    mockserver.end_user(create(mockserver)).connect(PHONE)
-    page = context.new_page()
-
-    complete_flow(page, session["url"], number="5511999990000")
-
-    assert "O número +55 11 99999-0000 já está vinculado" in page.locator("main").inner_text()
-    assert "phone_in_use" == read(mockserver, session["sessionId"])["reason"]
-
-
-@pytest.mark.mockserver(given=FUNNELS)
-def test_a_funnel_removed_meanwhile_is_reported(mockserver: Sandbox, context: BrowserContext) -> None:
-    session = create_at_socket(mockserver, {"funnelStepId": "funnel_step_new", "returnUrl": BACK})
-    page = context.new_page()
-    complete_flow(page, session["url"], steps=3)
-
-    mockserver._hosted.tenant.funnels.clear()
-    go(page)
-
-    assert "O funil ou a etapa que receberia as conversas não existe mais" in page.locator("main").inner_text()
-    assert "funnel_not_found" == read(mockserver, session["sessionId"])["reason"]
-
-
-def test_a_session_that_expires_while_the_page_is_open_is_reported(
-    mockserver: Sandbox, context: BrowserContext, session: JSON
-) -> None:
-    page = context.new_page()
-    complete_flow(page, session["url"], steps=3)
-
-    mockserver.advance("20m")
-    go(page)
-
-    assert "O link de conexão expirou antes da conclusão." in page.locator("main").inner_text()
-    assert "expired" == read(mockserver, session["sessionId"])["status"]
-
-
-@pytest.mark.clause("session.url")
-def test_a_link_used_by_one_leads_the_other_nowhere(
-    mockserver: Sandbox, context: BrowserContext, browser: Browser, session: JSON
-) -> None:
-    page, stranger = context.new_page(), browser.new_context()
-    late = stranger.new_page()
-    page.goto(session["url"])
-    late.goto(session["url"])
-    go(page)
-
-    go(late)
-    assert "Link indisponível" == heading(late)
-    assert 410 == status_of(late, session["url"])
-    go(page)
-    assert "Escolha o número" == heading(page)
-    stranger.close()
-
-
 def test_back_and_reload_show_the_page_of_their_url_and_send_no_form_again(
     mockserver: Sandbox, context: BrowserContext, session: JSON
 ) -> None:
@@ -194,43 +115,6 @@ def test_back_and_reload_show_the_page_of_their_url_and_send_no_form_again(
     assert (before, {"GET"}) == (mockserver.state(), set(sent))
     go(page)
     assert authorise == heading(page)
-
-
-def test_back_to_the_used_link_leads_forward_to_the_flow(
-    mockserver: Sandbox, context: BrowserContext, session: JSON
-) -> None:
-    page = context.new_page()
-    page.goto(session["url"])
-    go(page)
-
-    page.go_back()
-
-    assert "Link indisponível" == heading(page)
-    assert "use o botão Avançar do navegador para continuar" in page.locator("main").inner_text()
-    page.go_forward()
-    assert "Escolha a conta comercial" == heading(page)
-
-
-def test_a_second_tab_and_the_first_one_reach_the_same_end(
-    mockserver: Sandbox, context: BrowserContext, session: JSON
-) -> None:
-    page = context.new_page()
-    complete_flow(page, session["url"], steps=2)
-    tab = context.new_page()
-    tab.goto(page.url)
-    for each in (tab, page):
-        go(each)
-        assert "Revise e autorize" == heading(each)
-    press(page, page.get_by_role("button", name="Voltar"))
-    assert "Escolha o número" == heading(page)
-    go(page)
-    go(page)
-    go(tab)
-
-    assert ("Número conectado", "Número conectado") == (heading(page), heading(tab))
-    page.go_back()
-    assert "Número conectado" == heading(page)
-    assert 1 == len(mockserver.events)
 
 
 def test_an_error_is_in_the_title_and_has_the_focus_until_the_form_is_accepted(
@@ -274,21 +158,6 @@ def test_a_cancellation_is_confirmed_first(mockserver: Sandbox, context: Browser
     assert size_px(back)["width"] > 2 * size_px(cancel)["width"]
 
 
-def test_coexistence_pairs_with_the_phone_app(mockserver: Sandbox, context: BrowserContext) -> None:
-    session = create_at_socket(mockserver, {"coexistence": True, "returnUrl": BACK})
-    page = context.new_page()
-    complete_flow(page, session["url"], steps=2)
-
-    code = page.get_by_role("img", name="QR Code de pareamento")
-    assert "Confirme no aplicativo" == heading(page)
-    assert 150 < size_px(code)["width"] == pytest.approx(size_px(code)["height"])
-    assert re.search(r"código [A-Z2-7]{4}-[A-Z2-7]{4}", page.locator("figcaption").inner_text())
-    for _ in range(3):
-        go(page)
-    page.wait_for_url(BACK)
-    assert read(mockserver, session["sessionId"])["entrypoint"]["isCoexistence"] is True
-
-
 @pytest.mark.clause("session.url")
 def test_a_frame_shows_nothing_of_the_page(
     mockserver: Sandbox, context: BrowserContext, session: JSON, shop: Callable[[str], str]
@@ -300,21 +169,6 @@ def test_a_frame_shows_nothing_of_the_page(
     frame = page.frames[1]
     assert ("chrome-error://chromewebdata/", 0) == (frame.url, frame.locator("form").count())
     assert ["iframe"] == [visit.sec_fetch_dest for visit in visits(mockserver)]
-    assert 200 == status_of(page, session["url"])
-
-
-def test_a_form_of_another_site_is_refused(
-    mockserver: Sandbox, context: BrowserContext, session: JSON, shop: Callable[[str], str]
-) -> None:
-    """Even one that has the link, and the secret of its form."""
-    secret = mockserver.end_user(session).open().forms[0].values["secret"]
-    page = context.new_page()
-    fields = f"<input name=secret value={secret}><input name=step value=intro><button name=press value=continue>"
-    page.goto(shop(f"<form method=post action='{session['url']}'>{fields}</form>"))
-
-    press(page, page.locator("button"))
-
-    assert "Envio recusado" == heading(page)
     assert 200 == status_of(page, session["url"])
 
 

@@ -15,6 +15,7 @@ import requests
 
 from mockserver import Sandbox, sample_file
 from tests.conduct.findings import change, severe
+from tests.harness.rows import each_row
 
 ON_CHATAPP = [
     {"combinator": "and", "statements": [{"field": "chat.platform", "operator": "equals", "value": "chatapp"}]}
@@ -258,15 +259,6 @@ def test_a_cadence_beyond_the_ceiling_means_as_fast_as_possible(mockserver: Sand
     assert [] == severe(mockserver)
 
 
-def test_a_cadence_of_one_is_slow_on_purpose(mockserver: Sandbox) -> None:
-    mockserver.apply(given={**GIVEN, "chats": {"count": 1500}})
-    app = App(mockserver)
-    campaign = app.create(cadence=1)
-    assert app.start(campaign).ok
-
-    assert [] == severe(mockserver)
-
-
 def test_a_segment_that_was_compared_with_everyone_restricts_nothing(mockserver: Sandbox) -> None:
     mockserver.apply(given={"templates": [{"id": "template_hello"}], "chats": {"count": 30}})
     app = App(mockserver)
@@ -285,16 +277,6 @@ def test_a_preview_of_another_program_restricts_nothing(mockserver: Sandbox) -> 
     ana("POST", "/campaigns/audience-preview", {"filters": ANSWERED})
     campaign = bob.create(TO_EVERYONE)
     assert bob.start(campaign).ok
-
-    assert [] == severe(mockserver)
-
-
-@pytest.mark.parametrize("name", ["sk_newsletter_march", "sk_SK-Velka-noc"])
-def test_a_name_that_begins_like_a_key_is_none(mockserver: Sandbox, name: str) -> None:
-    mockserver.apply(given=GIVEN)
-    app = App(mockserver)
-    campaign = app.create(name=name)
-    assert app.start(campaign).ok
 
     assert [] == severe(mockserver)
 
@@ -414,36 +396,6 @@ def test_a_person_who_has_seen_enough_reads_no_more_pages(mockserver: Sandbox) -
     assert [] == severe(mockserver)
 
 
-def test_three_users_open_the_second_page_of_a_cached_first_one(mockserver: Sandbox) -> None:
-    give_chat(mockserver, 120)
-    app = App(mockserver)
-    cursor = app.page()  # cached for a minute, for all users
-    for _ in range(3):
-        app.page(cursor)  # each user presses "older" once
-
-    assert [] == severe(mockserver)
-
-
-def test_a_page_that_is_larger_than_the_journal_keeps_has_returned_its_cursor(mockserver: Sandbox) -> None:
-    give_chat(mockserver, 60, "x" * 40_000)
-    app = App(mockserver)
-    cursor = app.page()
-    while cursor:
-        cursor = app.page(cursor)
-
-    assert [] == severe(mockserver)
-
-
-def test_a_back_end_that_names_itself_like_a_crawler_is_no_browser(mockserver: Sandbox) -> None:
-    """Node's fetch sends sec-fetch-mode; a back end that names itself `Mozilla/5.0 (compatible; ...)` is no browser."""
-    mockserver.apply(given=GIVEN)
-    app = App(mockserver, "Mozilla/5.0 (compatible; AcmeSync/2.1; +https://acme.example)")
-    app.http.headers["Sec-Fetch-Mode"] = "cors"
-    assert app("GET", "/campaigns").ok
-
-    assert [] == severe(mockserver)
-
-
 def test_an_execution_that_still_reads_as_processing_is_canceled_again(mockserver: Sandbox) -> None:
     mockserver.apply(given=GIVEN, choices={"execution-status-lag": "campaign-first", "repeat-cancel": "no-op"})
     app = App(mockserver)
@@ -538,45 +490,7 @@ def test_a_start_of_another_user_is_no_repetition_of_one_that_was_limited(mockse
     assert [] == severe(mockserver)
 
 
-def templates_at(mockserver: Sandbox, *seconds: int) -> None:
-    """Call an operation at these seconds, of each of two users once."""
-    ana, bob = App(mockserver), App(mockserver)
-    begin = mockserver.now
-    for second in seconds:
-        for app, later in ((ana, 0), (bob, 1)):
-            mockserver.sleep(second + later - (mockserver.now - begin).total_seconds())
-            app("GET", "/message-templates")
-
-
-def test_users_may_each_give_up_after_three_tries_that_were_limited(mockserver: Sandbox) -> None:
-    mockserver.on("listTemplates").error("RATE_LIMIT_EXCEEDED", retry_after=5)
-    templates_at(mockserver, 0, 5, 15)
-
-    assert [] == severe(mockserver)
-
-
-def test_users_who_have_given_up_may_try_anew_later(mockserver: Sandbox) -> None:
-    mockserver.on("listTemplates").times(6).error("RATE_LIMIT_EXCEEDED", retry_after=5)
-    templates_at(mockserver, 0, 5, 15, 600)
-
-    assert [] == severe(mockserver)
-
-
-def test_who_gives_up_after_two_tries_while_another_call_is_sent_has_not_waited(mockserver: Sandbox) -> None:
-    mockserver.on("listTemplates").error("RATE_LIMIT_EXCEEDED", retry_after=5)
-    templates_at(mockserver, 0, 5)
-
-    assert ["ignore-retry-after"] == [finding.rule for finding in mockserver.conduct.findings]
-
-
-def test_users_may_give_up_while_another_one_gets_through(mockserver: Sandbox) -> None:
-    mockserver.on("listTemplates").times(5).error("RATE_LIMIT_EXCEEDED", retry_after=5)
-    templates_at(mockserver, 0, 5, 15)
-
-    assert [] == severe(mockserver)
-
-
-@pytest.mark.parametrize(
+@each_row(
     ("limited", "retry_after", "by_user"),
     [
         (3, 5, ((2.5, 7.5, 12.5), (16.9,))),
@@ -601,23 +515,6 @@ def test_users_who_each_wait_or_give_up_are_no_careless_client(
         app("GET", "/message-templates")
 
     assert [] == severe(mockserver)
-
-
-@pytest.mark.parametrize("is_limited_for_ever", [True, False])
-@pytest.mark.parametrize(("every", "retry_after"), [(2, 5), (1, 10), (0.3, 1), (0.25, 5), (3, 5), (5, 10)])
-def test_a_loop_that_does_not_wait_is_no_group_of_users(
-    mockserver: Sandbox, every: float, retry_after: int, is_limited_for_ever: bool
-) -> None:
-    limited = mockserver.on("listTemplates")
-    if not is_limited_for_ever:
-        limited = limited.times(20)
-    limited.error("RATE_LIMIT_EXCEEDED", retry_after=retry_after)
-    app = App(mockserver)
-    for _ in range(21):
-        app("GET", "/message-templates")
-        mockserver.sleep(every)
-
-    assert {"ignore-retry-after"} == {finding.rule for finding in mockserver.conduct.findings}
 
 
 def test_campaigns_with_other_values_are_no_clones(mockserver: Sandbox) -> None:
@@ -646,23 +543,6 @@ def test_a_read_that_was_sent_before_a_delayed_start_had_arrived_is_one_after_it
     mockserver.advance(seconds=2)
     app.start(campaign)
     change(mockserver, 3, given_up=None)
-
-    assert [] == severe(mockserver)
-
-
-def test_a_slow_read_next_to_an_equal_one_of_another_user_was_received(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN)
-    app = App(mockserver)
-    campaign = app.create()
-    mockserver.on("startCampaign").nth(1).drop("before")
-    with pytest.raises(requests.ConnectionError):
-        app.start(campaign)
-    assert app.status(campaign) == "draft"
-    mockserver.on("readCampaign").nth(1).error("INTERNAL_ERROR")
-    app("GET", f"/campaigns/{campaign}")
-    assert app.start(campaign).ok
-    change(mockserver, 3, monotonic_us=0, left=2_000_000)
-    change(mockserver, 4, monotonic_us=1_000_000)
 
     assert [] == severe(mockserver)
 

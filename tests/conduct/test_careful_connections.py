@@ -122,32 +122,6 @@ def test_an_event_that_comes_again_is_not_missed_yet(mockserver: Sandbox) -> Non
     assert [] == severe(mockserver)
 
 
-def test_an_event_of_a_session_whose_create_was_lost_is_refused_with_404(mockserver: Sandbox) -> None:
-    app = App(mockserver)
-    app.receive()
-    mockserver.on("createConnectionSession").nth(1).drop("after")
-    with pytest.raises(requests.ConnectionError):
-        app.create()
-    session = app.create()
-    mockserver.sleep(30)
-    mockserver.complete_session(session["sessionId"])  # this one is accepted
-    mockserver.advance(minutes=20)  # the other one expires: its id never reached the app
-    assert len(app.events) == 1
-
-    assert [] == severe(mockserver)
-
-
-def test_an_event_of_a_session_whose_create_was_lost_is_refused_with_410(mockserver: Sandbox) -> None:
-    app = App(mockserver, unknown=410)
-    app.receive()
-    mockserver.on("createConnectionSession").nth(1).drop("after")
-    with pytest.raises(requests.ConnectionError):
-        app.create()
-    mockserver.advance(minutes=21)
-
-    assert [] == severe(mockserver)
-
-
 def test_an_event_of_another_application_of_the_tenant_is_refused(mockserver: Sandbox) -> None:
     app, other = App(mockserver, "web/1"), App(mockserver, "partner/1")
     app.receive()
@@ -178,19 +152,6 @@ def test_pages_that_show_an_entrypoint_provision_nothing(mockserver: Sandbox) ->
     assert [] == severe(mockserver)
 
 
-def test_a_browser_restores_its_tabs(mockserver: Sandbox) -> None:
-    app = App(mockserver)
-    app.receive()
-    session = app.create()
-    user = mockserver.end_user(session)
-    user.connect(phone="+5511999990000")
-    assert len(app.events) == 1
-    mockserver.advance(minutes=3)
-    mockserver.end_user(session).open()  # the browser restores its tabs: the link again
-
-    assert [] == severe(mockserver)
-
-
 def test_a_user_who_never_opens_the_page_has_no_blocked_popup(mockserver: Sandbox) -> None:
     app = App(mockserver)
     app.receive()
@@ -200,19 +161,6 @@ def test_a_user_who_never_opens_the_page_has_no_blocked_popup(mockserver: Sandbo
     mockserver.end_user(bob).connect(phone="+5511999990000")
     mockserver.advance(minutes=21)
     assert len(app.events) == 2
-
-    assert [] == severe(mockserver)
-
-
-def test_a_user_clicks_a_link_that_has_expired(mockserver: Sandbox) -> None:
-    app = App(mockserver)
-    session = app.create()  # the CLI prints the url, and polls
-    mockserver.sleep(2)
-    while (status := app.read(session)["status"]) == "pending":
-        mockserver.sleep(5)
-    assert status == "expired"  # "the link has expired, run me again"
-    mockserver.sleep(60)
-    assert mockserver.end_user(session).open().status == 410  # the user clicks the printed link all the same
 
     assert [] == severe(mockserver)
 
@@ -336,18 +284,6 @@ def test_a_create_that_was_sent_before_a_failure_arrives_after_its_event(mockser
     assert [] == severe(mockserver)
 
 
-def test_three_people_open_the_page_of_a_failed_session(mockserver: Sandbox) -> None:
-    app = App(mockserver)
-    session = app.create()
-    mockserver.sleep(30)
-    mockserver.fail_session(session["sessionId"], reason="phone_in_use")
-    for _ in range(3):  # three people open the page, which reads once
-        assert app.read(session)["status"] == "failed"
-        mockserver.sleep(30)
-
-    assert [] == severe(mockserver)
-
-
 def test_a_read_after_an_event_waits_for_its_retry_after(mockserver: Sandbox) -> None:
     app = App(mockserver)
     app.receive()
@@ -387,19 +323,6 @@ def test_a_client_that_is_refused_at_one_session_reads_none(mockserver: Sandbox)
     assert app.read(one)["statusCode"] == 403
     mockserver.complete_session(other["sessionId"])
     mockserver.advance(minutes=3)
-
-    assert [] == severe(mockserver)
-
-
-def test_a_receiver_restarts_when_a_failure_comes(mockserver: Sandbox) -> None:
-    app, answers = App(mockserver), iter([204, 503, 503])
-    mockserver.receive_webhooks(lambda request: next(answers))
-    one, other = app.create(), app.create()
-    mockserver.sleep(10)
-    mockserver.complete_session(one["sessionId"])
-    mockserver.fail_session(other["sessionId"], reason="phone_in_use")
-    mockserver.advance(seconds=20)
-    assert app.read(other)["status"] == "failed"
 
     assert [] == severe(mockserver)
 

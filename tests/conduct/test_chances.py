@@ -11,7 +11,6 @@ from mockserver.judge.client.rules import RULES
 from mockserver.testing.sandbox import Sandbox
 from mockserver.trace.of_sandbox import trace_of
 from mockserver.trace.trace import Trace
-from tests.clients.driven import Client
 from tests.conduct import provocations_of_campaigns, provocations_of_receivers, provocations_of_sessions
 from tests.conduct.provocation import GIVEN, NOON, Provocation
 from tests.conduct.records import Watched
@@ -56,19 +55,6 @@ def test_a_rule_that_a_careful_client_did_not_break_at_the_same_task_had_a_chanc
 
 def test_a_sandbox_without_a_call_gives_no_rule_a_chance(mockserver: Sandbox) -> None:
     assert set() == of(mockserver)
-
-
-def test_one_read_gives_a_chance_to_the_rules_of_every_call_alone(mockserver: Sandbox) -> None:
-    mockserver.call("GET", "/v1/message-templates")
-
-    assert {"key-in-wrong-place", "secret-in-browser"} == of(mockserver)
-
-
-def test_a_create_and_a_start_give_a_chance_to_the_rules_of_writes_alone(mockserver: Sandbox) -> None:
-    Client(mockserver).launch()
-
-    writes = {"cadence-units", "lost-filters", "only-200-is-ok", "platform-used-as-audience"}
-    assert {"key-in-wrong-place", "secret-in-browser", "wrong-variable-keys", *writes} == of(mockserver)
 
 
 def test_only_the_chances_of_rules_that_are_asked_for_are_returned(mockserver: Sandbox) -> None:

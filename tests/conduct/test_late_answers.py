@@ -75,15 +75,6 @@ class TestAHeldAnswer:
 
         assert rules == [rule for rule, _ in found(mockserver)]
 
-    def test_a_cancel_repeated_before_its_response_is_not_a_misread_204(self, mockserver: Sandbox) -> None:
-        client = Client(mockserver)
-        campaign = client.create()
-        client.cancel(campaign)
-        client.cancel(campaign)
-        change(mockserver, 2, is_held=True)
-
-        assert [] == found(mockserver)
-
     def test_a_client_that_waits_for_it_has_received_it(self, mockserver: Sandbox) -> None:
         campaign = Client(mockserver).create()
         mockserver.on("startCampaign").nth(1).delay_after("20ms")
@@ -91,15 +82,6 @@ class TestAHeldAnswer:
         with connection(mockserver) as over:
             assert 202 == send(mockserver, over, f"{CREATE}/{campaign}/start")
             assert 422 == send(mockserver, over, f"{CREATE}/{campaign}/start")
-        assert [("only-200-is-ok", (2, 3))] == found(mockserver)
-
-    def test_a_slow_body_that_its_client_waits_for_has_been_received(self, mockserver: Sandbox) -> None:
-        client = Client(mockserver)
-        campaign = client.create()
-        mockserver.on("startCampaign").nth(1).do({"dribble": {"chunks": 3, "over": "20s"}})
-        client.start(campaign)
-        client.start(campaign)
-
         assert [("only-200-is-ok", (2, 3))] == found(mockserver)
 
     def test_a_slow_body_is_not_received_by_a_client_that_disconnects(self, mockserver: Sandbox) -> None:
@@ -151,24 +133,6 @@ class TestWhatATransportRepeats:
 
         assert [] == found(mockserver)
 
-    def test_a_create_is_excused_too(self, mockserver: Sandbox) -> None:
-        mockserver.on("createCampaign").nth(1).drop("before")
-        client = Client(mockserver)
-        client.create()
-        client.create()
-        change(mockserver, 1, is_reused=True)
-        with_agent(mockserver, CURL, 1, 2)
-
-        assert [] == found(mockserver)
-
-    @pytest.mark.parametrize("agent", [CURL, "Mozilla/5.0 (X11)", "GuzzleHttp/7", "Java/17.0.10", "PycURL/7.45"])
-    def test_it_is_known_by_its_user_agent_however_slow_the_machine_is(self, mockserver: Sandbox, agent: str) -> None:
-        repeat_start(mockserver, agent=agent)
-        change(mockserver, 2, monotonic_us=0)
-        change(mockserver, 3, monotonic_us=3_600_000_000)
-
-        assert [] == found(mockserver)
-
     @pytest.mark.parametrize(
         "agent",
         [
@@ -192,14 +156,6 @@ class TestWhatATransportRepeats:
     def test_a_repetition_after_a_new_connection_is_a_retry_of_the_clients_own(self, mockserver: Sandbox) -> None:
         repeat_start(mockserver)
         change(mockserver, 2, is_reused=False)
-
-        assert [("duplicate-start", (2, 3))] == found(mockserver)
-        assert BELOW not in mockserver.conduct.findings[0].message
-
-    def test_one_with_other_headers_is_too(self, mockserver: Sandbox) -> None:
-        repeat_start(mockserver)
-        call = mockserver._hosted.sandbox.journal.exchanges[2].call
-        change(mockserver, 3, call=call._replace(headers={**call.headers, "x-attempt": "2"}))
 
         assert [("duplicate-start", (2, 3))] == found(mockserver)
         assert BELOW not in mockserver.conduct.findings[0].message
@@ -247,15 +203,6 @@ class TestWhatATransportRepeats:
         client.ask("POST", f"{CREATE}/{campaign}/start")
 
         assert [("duplicate-start", (2, 3))] == found(mockserver)
-
-    def test_a_socket_marks_the_calls_that_reuse_its_connection(self, mockserver: Sandbox) -> None:
-        mockserver.on("listCampaigns").times(3).delay("1ms")
-        with connection(mockserver) as one, connection(mockserver) as other:
-            for over in (one, one, other):
-                send(mockserver, over, CREATE, "GET")
-
-        exchanges = mockserver._hosted.sandbox.journal.exchanges
-        assert [False, True, False] == [each.is_reused for each in exchanges]
 
     @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
     @pytest.mark.parametrize("ends", ["drop", "reset"])

@@ -10,6 +10,7 @@ import requests
 from mockserver import MockServer
 from tests.clients.calls import Refused
 from tests.clients.naive import Failed, NeverEnds
+from tests.harness.rows import each_row
 from tests.scenario.scenario_runs import played
 from tests.scenario.test_campaigns_played import ENDS, VALUES
 
@@ -23,7 +24,7 @@ TAUGHT = {
 }
 
 
-@pytest.mark.parametrize("name", ENDS)
+@each_row("name", ENDS)
 def test_a_careful_client_has_no_finding(mockserver_server: MockServer, name: str) -> None:
     with played(mockserver_server, name) as run:
         client = run.careful()

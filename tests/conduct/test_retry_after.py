@@ -12,6 +12,7 @@ from mockserver import MockServer, Sandbox
 from mockserver.core.instants import SECOND
 from mockserver.judge.client import retry_after as judge
 from tests.conduct.findings import change, severe
+from tests.harness.rows import each_row
 
 Answer = tuple[float, int | str]  # the second of a call, and the Retry-After of its 429, or another answer
 OK, FAILED = "ok", "failed"
@@ -58,8 +59,8 @@ def server() -> Iterator[MockServer]:
         yield server
 
 
-@pytest.mark.parametrize("is_over", [True, False], ids=["the limit ends", "every call is limited"])
-@pytest.mark.parametrize("seed", range(5))
+@each_row("is_over", [True, False])
+@each_row("seed", range(5))
 def test_no_group_of_careful_workers_is_accused(server: MockServer, seed: int, is_over: bool) -> None:
     draw = random.Random(seed)
     for _ in range(GROUPS):

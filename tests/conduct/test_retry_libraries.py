@@ -209,7 +209,3 @@ def test_the_behaviour_of_a_retry_library_gets_the_right_findings(
         LIBRARIES[library](ask, situation.policy)  # what its last attempt raises does not matter here
 
     assert situation.by_library.get(library, situation.found) == {each.rule for each in mockserver.conduct}
-
-
-def test_the_table_has_thirty_two_cases() -> None:
-    assert 32 == len(CASES)

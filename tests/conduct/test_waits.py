@@ -46,14 +46,6 @@ class TestADate:
         assert ([], None) == (found(mockserver), why_not(mockserver))
 
     @pytest.mark.parametrize("ahead", BEHIND)
-    def test_a_client_whose_clock_has_whole_seconds_obeys_it(self, mockserver: Sandbox, ahead: timedelta) -> None:
-        date = parsedate_to_datetime(limited(mockserver, NOW + ahead).headers["retry-after"])
-        mockserver.sleep(int((date - (NOW + ahead)).total_seconds()))
-        Client(mockserver).ask("GET", TEMPLATES)
-
-        assert [] == found(mockserver)
-
-    @pytest.mark.parametrize("ahead", BEHIND)
     def test_a_client_that_subtracts_the_date_of_the_response_obeys_it(
         self, mockserver: Sandbox, ahead: timedelta
     ) -> None:

@@ -2,12 +2,10 @@
 
 import ast
 import re
-import types
 from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -131,11 +129,6 @@ def test_an_id_has_one_row() -> None:
     assert len(set(rows)) == len(rows)
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_a_row_names_the_family_of_its_module(family: types.ModuleType) -> None:
-    assert {family.__name__.rpartition(".")[2]} == {row.family for row in (*family.CHOICES, *family.FIXED)}
-
-
 def test_a_choice_is_a_question_with_distinct_options_and_a_reason() -> None:
     rows = CHOICES.values()
 
@@ -183,17 +176,8 @@ def test_an_unknown_id_is_refused_with_the_closest_match() -> None:
     assert {id: f"got the choice '{id}x'; expected the id of one; did you mean {id!r}?" for id in CHOICES} == refusals
 
 
-def test_an_id_like_no_other_is_refused_without_a_guess() -> None:
-    assert problem("zzz", "any") == "got the choice 'zzz'; expected the id of one"
-
-
 def test_a_fixed_point_is_not_a_choice_and_the_refusal_contains_its_value() -> None:
     assert problem("public-key-prefix", "pub_") == "'public-key-prefix' is not a choice: it is fixed as 'pk_'"
-
-
-@pytest.mark.parametrize("value", [None, 3, True, ["catalog"], {"catalog": 1}])
-def test_an_option_is_a_text(value: Any) -> None:
-    assert "expected one of catalog, guide" in (problem("dual-status", value) or "")
 
 
 def test_the_option_called_null_is_a_word_in_quotes() -> None:
@@ -255,20 +239,6 @@ def _is_claim(called: ast.expr) -> bool:
 @cache
 def claimed() -> dict[tuple[str, str], Path]:
     return {pair: path for path in TESTS.rglob("*.py") for pair in claims(path.read_text(encoding="utf-8"))}
-
-
-@pytest.mark.parametrize(
-    "source",
-    [
-        "@pytest.mark.option('a', 'b')\ndef test(): ...",
-        "pytestmark = [mark.option('a', 'b')]",
-        "CASES = [pytest.param(1, marks=pytest.mark.option('a', 'b'))]",
-        "CASES = [option_case('a', 'b', 422)]",
-        "CASES = [cases.option_case('a', 'b')]",
-    ],
-)
-def test_a_claim_is_read_in_every_position(source: str) -> None:
-    assert list(claims(source)) == [("a", "b")]
 
 
 def test_a_test_claims_only_options_that_there_are() -> None:

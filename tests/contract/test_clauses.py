@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
 from ruamel.yaml import YAML
 
 from mockserver.contract.clauses import Clause, read, sentence_of
-from tests.document_diff.sentences import read_index, sentences
+from tests.contract.sentences import read_index, sentences
 
 TESTS = Path(__file__).parents[1]
 QUOTE_MAX_CHARS = 240
@@ -117,20 +116,6 @@ def test_what_is_word_for_word_in_the_document_is_a_quote() -> None:
     assert [] == [row.id for row in ours if any(part.digest in digests for part in sentences(row.text))]
 
 
-@pytest.mark.parametrize(
-    ("text", "where"),
-    [
-        pytest.param("Campaign not in `draft`: `CAMPAIGN_NOT_STARTED`.", "L296", id="another word"),
-        pytest.param("Campaign not in `draft`", "L296", id="a part of a sentence"),
-        pytest.param("Campaign not in `draft`: `CAMPAIGN_NOT_DRAFT`.", "L208, L296", id="another line first"),
-        pytest.param("Failure rules: Campaign not in `draft`: `CAMPAIGN_NOT_DRAFT`.", "L296", id="two sentences"),
-    ],
-)
-def test_a_text_that_is_no_sentence_of_its_line_is_no_quote(text: str, where: str) -> None:
-    assert [] == misquoted([clause("Campaign not in `draft`: `CAMPAIGN_NOT_DRAFT`.", "L296, L208")])
-    assert ["a.b"] == misquoted([clause(text, where)])
-
-
 def test_a_quote_is_shown_with_its_line_and_our_words_with_all_of_theirs() -> None:
     quoted, ours = sentence_of("start.not-draft"), sentence_of("send.counts")
 
@@ -146,10 +131,6 @@ def test_only_the_macro_of_a_sentence_makes_a_quotation() -> None:
     templates = (TESTS.parent / "mockserver").rglob("*.html")
 
     assert ["problem.html"] == [file.name for file in templates if "<blockquote" in file.read_text(encoding="utf-8")]
-
-
-def test_reading_twice_returns_the_same_list() -> None:
-    assert read() is read()
 
 
 def test_every_open_point_of_a_clause_is_a_choice_or_a_recorded_decision() -> None:
@@ -173,27 +154,3 @@ def test_every_mark_names_a_clause() -> None:
     clauses = {clause.id for clause in read()}
 
     assert {} == {id: files for id, files in marks_of_the_suite().items() if id not in clauses}
-
-
-def test_marks_are_read_in_every_position_that_pytest_accepts() -> None:
-    source = """
-pytestmark = [pytest.mark.slow, pytest.mark.clause("in.list")]
-
-@pytest.mark.clause("on.class")
-class TestSomething:
-    @pytest.mark.clause("on.method", "second.argument")
-    @pytest.mark.parametrize("x", [pytest.param(1, marks=pytest.mark.clause("on.param"))])
-    def test_it(self, x): ...
-
-@mark.clause("from.import")
-async def test_other(): ...
-"""
-
-    assert {"in.list", "on.class", "on.method", "second.argument", "on.param", "from.import"} == set(
-        marked(ast.parse(source))
-    )
-
-
-def test_a_mark_without_literal_arguments_is_refused() -> None:
-    with pytest.raises(AssertionError, match="line 1: write the clause as a string"):
-        list(marked(ast.parse("pytest.mark.clause(name)")))

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver.core.instants import format_http_date, from_datetime, parse, to_datetime
+from tests.harness.rows import each_row
 
 NOON = from_datetime(datetime(2026, 3, 1, 12, tzinfo=UTC))  # a Sunday, in week 9, the 60th day
 
@@ -85,19 +86,19 @@ NO_DATE_TIMES = [
 ]
 
 
-@pytest.mark.parametrize("text", AT_NOON)
+@each_row("text", AT_NOON)
 def test_every_form_of_a_date_time_is_its_instant(text: str) -> None:
     instant, has_offset = parse(text) or (None, None)
 
     assert (NOON if ",9999" not in text else NOON - 1, True) == (instant, has_offset)
 
 
-@pytest.mark.parametrize("text", NO_DATE_TIMES, ids=ascii)
+@each_row("text", NO_DATE_TIMES)
 def test_a_text_that_is_not_a_date_time_is_not_an_instant(text: str) -> None:
     assert parse(text) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "seconds"),
     [
         ("2026-03-01T12,5Z", 1800),

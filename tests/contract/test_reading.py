@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mockserver.contract.text import brief, http_date, json_value, whole_number
+from tests.harness.rows import each_row
 
 NO_NUMBERS = [
     "",
@@ -35,7 +36,7 @@ def test_ascii_digits_are_a_whole_number(text: str, number: int) -> None:
     assert number == whole_number(text)
 
 
-@pytest.mark.parametrize("text", NO_NUMBERS, ids=lambda text: text[:20])
+@each_row("text", NO_NUMBERS)
 def test_any_other_text_is_none(text: str) -> None:
     assert whole_number(text) is None
 

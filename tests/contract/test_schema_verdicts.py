@@ -2,7 +2,6 @@
 
 import json
 import sys
-from decimal import Decimal
 from pathlib import Path
 from subprocess import run
 from typing import Any
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from mockserver import _data
 from mockserver.contract import schemas
 from tests.depth import at_depth
+from tests.harness.rows import each_row
 
 EXAMPLES: dict[str, list[Any]] = json.loads(Path(__file__).with_name("documented_examples.json").read_text("utf-8"))
 REQUESTS = [
@@ -27,32 +27,20 @@ CAMPAIGN = EXAMPLES["createCampaign.request"][0]
 STATEMENT = {"field": "chat.status", "operator": "equals", "value": "open"}
 ABOVE = 2**53
 
-# What is sent in place of one property, and whether the schema takes it.
-# fmt: off
-CADENCES = [
-    (1, True), (60, True), (60.0, True), (ABOVE - 1, True),
-    (0, False), (-1, False), (60.5, False), (ABOVE, False), (float(ABOVE), False), (1e308, False), (2**64, False), (10**400, False),
-    ("60", False), (True, False), (None, False), ([60], False), (Decimal(60), False), (Decimal("9007199254740991.4"), False),
-    (float("inf"), False), (float("nan"), False),
-]
-NAMES = [
-    ("a", True), ("   ", True), ("a" * 100, True), ("😀" * 100, True), ("\ud800" * 100, True),
-    ("", False), ("a" * 101, False), ("😀" * 101, False), ("\ud800" * 101, False), (1, False), (None, False),
-]
-DESCRIPTIONS = [("", True), ("😀" * 2000, True), ("😀" * 2001, False), (None, False)]
 FILTERS: list[tuple[Any, bool]] = [
-    ([], True), ([{"combinator": "and", "statements": [STATEMENT]}], True),
+    ([], True),
+    ([{"combinator": "and", "statements": [STATEMENT]}], True),
     ([{"combinator": "or", "statements": [{"field": "no.such", "operator": "near", "value": {"any": [None]}}]}], True),
-    ({}, False), (None, False), ([[]], False), ([{"combinator": "and", "statements": []}], False), ([{"statements": [STATEMENT]}], False),
-    ([{"combinator": "AND", "statements": [STATEMENT]}], False), ([{"combinator": "and"}], False),
+    ({}, False),
+    (None, False),
+    ([[]], False),
+    ([{"combinator": "and", "statements": []}], False),
+    ([{"statements": [STATEMENT]}], False),
+    ([{"combinator": "AND", "statements": [STATEMENT]}], False),
+    ([{"combinator": "and"}], False),
     ([{"combinator": "and", "statements": [{"operator": "exists"}]}], False),
     ([{"combinator": "and", "statements": [{"field": 1, "operator": "exists"}]}], False),
     ([{"combinator": "and", "statements": [{"combinator": "and", "statements": [STATEMENT]}]}], False),
-]
-SESSIONS = [
-    ({}, True), ({"funnelStepId": "s"}, True), ({"funnelStepId": "s", "funnelId": "f"}, True), ({"coexistence": True}, True),
-    ({"funnelId": "f"}, False), ({"funnelStepId": ""}, False), ({"funnelStepId": "s", "funnelId": ""}, False),
-    ({"coexistence": "true"}, False), ({"coexistence": 1}, False), ({"coexistence": None}, False), ([], False),
 ]
 # fmt: on
 
@@ -73,51 +61,14 @@ JOINED: list[tuple[str, int, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.clause("campaigns.cadence")
-@pytest.mark.parametrize(("cadence", "fits"), CADENCES)
-def test_a_cadence_is_an_integer_from_1_to_2_to_the_53_minus_1(cadence: object, fits: bool) -> None:
-    assert schemas.is_valid("createCampaign.request", {**CAMPAIGN, "cadence": cadence}) == fits
-
-
-@pytest.mark.clause("campaigns.name")
-@pytest.mark.parametrize(("name", "fits"), NAMES)
-def test_a_campaign_name_has_1_to_100_code_points(name: object, fits: bool) -> None:
-    assert schemas.is_valid("createCampaign.request", {**CAMPAIGN, "name": name}) == fits
-
-
-@pytest.mark.clause("campaigns.description")
-@pytest.mark.parametrize(("description", "fits"), DESCRIPTIONS)
-def test_a_campaign_description_has_at_most_2000_code_points(description: object, fits: bool) -> None:
-    assert schemas.is_valid("createCampaign.request", {**CAMPAIGN, "description": description}) == fits
-
-
 @pytest.mark.clause("audience.same-filters", "filters.combinator")
-@pytest.mark.parametrize(("filters", "fits"), FILTERS)
+@each_row(("filters", "fits"), FILTERS)
 def test_preview_and_creation_take_the_same_structure_of_filters(filters: object, fits: bool) -> None:
     assert schemas.is_valid("previewAudience.request", {"filters": filters}) == fits
     assert schemas.is_valid("createCampaign.request", {**CAMPAIGN, "filters": filters}) == fits
 
 
-@pytest.mark.clause("session.funnel-pair", "session.coexistence")
-@pytest.mark.parametrize(("body", "fits"), SESSIONS)
-def test_a_session_body_takes_a_funnel_only_with_its_step(body: object, fits: bool) -> None:
-    assert schemas.is_valid("createConnectionSession.request", body) == fits
-
-
-@pytest.mark.clause("session.return-url")
-@pytest.mark.parametrize(("length", "fits"), [(0, False), (1, True), (2000, True), (2001, False)])
-def test_a_return_url_has_1_to_2000_characters(length: int, fits: bool) -> None:
-    assert schemas.is_valid("createConnectionSession.request", {"returnUrl": "x" * length}) == fits
-
-
-@pytest.mark.clause("session.no-extra")
-def test_only_the_session_body_refuses_an_unknown_property() -> None:
-    refusing = [name for name in REQUESTS if not schemas.is_valid(name, {**EXAMPLES[name][-1], "unheardOf": 1})]
-
-    assert refusing == ["createConnectionSession.request"]
-
-
-@pytest.mark.parametrize(("name", "number", "put_in", "pointer"), JOINED)
+@each_row(("name", "number", "put_in", "pointer"), JOINED)
 def test_a_schema_refuses_fields_that_contradict_each_other(
     name: str, number: int, put_in: dict[str, Any], pointer: str
 ) -> None:
@@ -162,7 +113,7 @@ some_property = st.fixed_dictionaries(
 
 
 @given(name=st.sampled_from(REQUESTS), put_in=some_property, keep=st.booleans(), data=st.data())
-@settings(deadline=None, max_examples=at_depth(60, 1000))
+@settings(deadline=None, max_examples=at_depth(5, 1000))
 def test_the_two_engines_have_one_verdict(name: str, put_in: dict[str, Any], keep: bool, data: st.DataObject) -> None:
     example = data.draw(st.sampled_from(EXAMPLES[name])) if keep else {}
     known = schemas.load(name)["properties"].keys() | ({"unheardOf"} if keep else set())

@@ -12,7 +12,6 @@ import pytest
 from mockserver import Coverage, MockServer
 from mockserver.cli import main
 from mockserver.contract import clauses
-from mockserver.contract.endpoints import OPERATIONS
 from mockserver.judge.coverage.dimensions import DIMENSIONS, universe
 from mockserver.report import coverage_page as page
 from mockserver.report import coverage_text as render
@@ -82,18 +81,6 @@ def test_a_report_has_the_items_of_the_operations_that_were_called_or_are_named(
     }
 
 
-def test_a_report_without_a_call_has_everything(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    Coverage().save(tmp_path / "none.json")
-
-    assert render.table(Coverage(), None) == printed(capsys, "report", tmp_path / "none.json").splitlines()[:11]
-
-
-def test_the_lines_of_a_table_fit_a_terminal_of_80_columns() -> None:
-    tables = [render.table(Coverage(), operations) for operations in (None, *((name,) for name in OPERATIONS))]
-
-    assert 80 >= max(len(line) for table in tables for line in table)
-
-
 def test_an_operation_that_does_not_exist_is_refused_with_the_nearest(
     capsys: pytest.CaptureFixture[str], file: Path
 ) -> None:
@@ -110,15 +97,6 @@ def test_a_threshold_of_a_report_decides_its_status(capsys: pytest.CaptureFixtur
     assert "coverage of operations: got 12 % (2 of 16); expected at least 50 %" in capsys.readouterr().out
     assert 0 == main(["coverage", "report", str(file), "--fail-under", "operations=12"])
     assert 2 == main(["coverage", "report", str(file), "--fail-under", "operation=12"])
-
-
-def test_a_url_is_read_as_a_file_is(capsys: pytest.CaptureFixture[str]) -> None:
-    with MockServer() as server, server.sandbox() as sandbox:
-        sandbox.call("GET", "/v1/campaigns")
-        document = json.loads(printed(capsys, "report", "--json", sandbox.base_url))
-
-    assert ["listCampaigns"] == document["dimensions"]["operations"]["covered"]
-    assert [] == document["dimensions"]["choices"]["covered"]  # they are not tracked
 
 
 def test_a_client_of_another_language_has_choices_counted_once_they_are_tracked(
@@ -158,12 +136,6 @@ def test_a_bad_file_is_refused_in_one_line_and_nothing_is_written(
     assert not (tmp_path / "all.json").exists()
 
 
-def test_a_missing_file_is_refused_with_the_way_to_make_one(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert 2 == main(["coverage", "report", str(tmp_path / "none.json")])
-    expected = "none.json, which does not exist; expected a file that `pytest --mockserver-cov` has written"
-    assert expected in capsys.readouterr().err
-
-
 class Reader(HTMLParser):
     """The elements of a page: balanced, with their attributes."""
 
@@ -196,24 +168,6 @@ def parsed(html: str) -> Reader:
     return reader
 
 
-def test_the_page_is_one_file_without_script_address_or_inline_style(file: Path) -> None:
-    html = page.render(Coverage.load(file))
-    reader = parsed(html)
-
-    assert set() == {tag for tag, _, _ in reader.attributes} & {"script", "link", "img", "iframe", "object", "base"}
-    assert [] == [row for row in reader.attributes if row[1] in ("style", "src") or row[1].startswith("on")]
-    ids = {"#" + str(value) for _, name, value in reader.attributes if name == "id"}
-    assert (
-        {"#" + name for name in DIMENSIONS} < {value for _, name, value in reader.attributes if name == "href"} == ids
-    )
-    assert (
-        "url(" not in html
-        and "@import" not in html
-        and "http://" not in html
-        and "https://" not in html.replace("https://example", "")
-    )
-
-
 def test_the_policy_of_the_page_allows_its_own_style_alone(file: Path) -> None:
     from base64 import b64encode
     from hashlib import sha256
@@ -242,32 +196,6 @@ def test_the_page_shows_every_item_once_and_the_sentence_of_each_missing_clause(
         assert (sentence.text if sentence.is_quoted else ours) in texts
 
 
-def test_the_page_begins_with_the_operations_that_were_called(file: Path) -> None:
-    texts = parsed(page.render(Coverage.load(file))).texts
-
-    assert texts.index("The operations that were called") < texts.index("listCampaigns drop before")
-    assert texts.index("listCampaigns drop before") < texts.index("Everything") < texts.index("listTemplates")
-
-
-def test_the_page_is_readable_by_assistive_tools(file: Path) -> None:
-    reader = parsed(page.render(Coverage.load(file)))
-    attributes = reader.attributes
-
-    assert ("html", "lang", "en") in attributes
-    assert 1 == sum(tag == "h1" for tag, _, _ in attributes)
-    assert {*DIMENSIONS} == {value for tag, name, value in attributes if (tag, name) == ("meter", "aria-label")}
-    assert {"row", "col"} == {value for tag, name, value in attributes if (tag, name) == ("th", "scope")}
-    assert [] == [tag for tag, name, _ in attributes if tag == "th" and name == ""]
-    assert "color-scheme: light dark" in reader.style and "prefers-color-scheme: dark" in reader.style
-
-
-def test_the_page_of_everything_has_no_gap() -> None:
-    reader = parsed(page.render(whole()))
-
-    assert f"{TOTAL} of {TOTAL} items of everything (100 %), by mockserver" in " ".join(reader.texts)
-    assert [] == [text for text in reader.texts if text.endswith("not covered")]
-
-
 def test_markdown_is_a_table_with_the_first_gaps_and_fits_a_summary(
     capsys: pytest.CaptureFixture[str], file: Path
 ) -> None:
@@ -285,11 +213,3 @@ def test_a_share_is_rounded_down_so_that_100_percent_is_everything() -> None:
     almost._covered["filters"].discard("chat.platform equals")
 
     assert ("100 %", "99 %") == (whole().count().text, almost.count().text)
-
-
-def test_forms_are_written_to_a_file_and_print_nothing(
-    capsys: pytest.CaptureFixture[str], file: Path, tmp_path: Path
-) -> None:
-    for form in ("report", "html", "markdown"):
-        assert "" == printed(capsys, form, file, "-o", tmp_path / "out" / form)
-        assert (tmp_path / "out" / form).read_text(encoding="utf-8")

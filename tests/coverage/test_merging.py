@@ -61,13 +61,6 @@ def test_a_document_is_read_as_it_was_written(coverage: Coverage) -> None:
     assert coverage == Coverage.from_json(json.loads(json.dumps(coverage.as_json())))
 
 
-def test_a_merge_leaves_its_parts_as_they_are() -> None:
-    one, two = _of([("operations", "createCampaign")]), _of([("operations", "startCampaign")])
-    combine([one, two])
-
-    assert (("createCampaign",), ("startCampaign",)) == (one.covered("operations"), two.covered("operations"))
-
-
 def test_a_file_has_each_item_once_in_the_order_of_the_tables(tmp_path: Path) -> None:
     _of([("operations", "startCampaign"), ("operations", "listTemplates")]).save(tmp_path / "new" / "coverage.json")
     document = json.loads((tmp_path / "new" / "coverage.json").read_text(encoding="utf-8"))
@@ -133,11 +126,3 @@ def test_another_document_is_refused_with_the_reason(change: Callable[[Any], Non
 def test_what_is_no_document_is_refused(document: Any) -> None:
     with pytest.raises(CoverageError, match="without dimensions; expected a file that --mockserver-cov wrote"):
         Coverage.from_json(document)
-
-
-@pytest.mark.parametrize("text", ["", "{", "[" * 100_000])
-def test_a_file_that_is_not_json_is_refused(tmp_path: Path, text: str) -> None:
-    (tmp_path / "coverage.json").write_text(text, encoding="utf-8")
-
-    with pytest.raises(CoverageError, match=r"coverage\.json: got a file that is not JSON"):
-        Coverage.load(tmp_path / "coverage.json")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -91,17 +90,6 @@ def test_a_session_without_the_option_writes_and_imports_nothing(pytester: pytes
     assert not (pytester.path / FILE).exists()
 
 
-def test_the_ini_file_asks_for_it_too(pytester: pytest.Pytester) -> None:
-    pytester.makeini(
-        "[pytest]\nmockserver_cov = true\nmockserver_cov_file = out/cov.json\nmockserver_cov_fail_under = 99"
-    )
-    pytester.makepyfile(SUITE)
-    result = run_in_process(pytester)
-
-    assert pytest.ExitCode.TESTS_FAILED == result.ret
-    assert OPERATIONS == Coverage.load(pytester.path / "out" / "cov.json").covered("operations")
-
-
 @pytest.mark.deep
 def test_workers_cover_together_what_one_process_covers(pytester: pytest.Pytester) -> None:
     alone = in_one_process(pytester)
@@ -140,14 +128,6 @@ def test_a_failing_session_has_covered_what_it_called(pytester: pytest.Pytester,
 
     assert pytest.ExitCode.TESTS_FAILED == result.ret
     assert ("listTemplates", "listCampaigns") == loaded(pytester).covered("operations")
-
-
-def test_a_session_without_a_test_covers_nothing_and_ends_as_always(pytester: pytest.Pytester) -> None:
-    result = run_in_process(pytester, "--mockserver-cov", "--mockserver-cov-fail-under=1")
-
-    assert pytest.ExitCode.NO_TESTS_COLLECTED == result.ret
-    result.stdout.fnmatch_lines([HEADING, "everything * 0 *"])
-    assert Coverage() == loaded(pytester)
 
 
 @pytest.mark.parametrize(
@@ -194,35 +174,6 @@ def test_a_session_adds_to_the_file_of_an_earlier_one_if_it_is_asked_to(pytester
     run_in_process(pytester, "--mockserver-cov", "-k", "test_several")
 
     assert (("listCampaigns", *OPERATIONS[3:]), OPERATIONS[3:]) == (both, loaded(pytester).covered("operations"))
-
-
-def test_a_file_of_another_version_is_not_added_to(pytester: pytest.Pytester) -> None:
-    in_one_process(pytester)
-    document = json.loads((pytester.path / FILE).read_text(encoding="utf-8"))
-    (pytester.path / FILE).write_text(json.dumps({**document, "version": "0.0.1"}), encoding="utf-8")
-    result = run_in_process(pytester, "--mockserver-cov", "--mockserver-cov-append")
-
-    assert pytest.ExitCode.USAGE_ERROR == result.ret
-    result.stderr.fnmatch_lines(["*--mockserver-cov-append: *got version '0.0.1' of mockserver; expected *"])
-
-
-def test_a_server_that_the_suite_makes_and_a_unittest_case_are_gathered_too(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        from mockserver import MockServer, SandboxTestCase
-
-        def test_own_server(mockserver_coverage):
-            with MockServer(coverage=mockserver_coverage) as server:
-                server.sandbox().call("GET", "/v1/campaigns")
-
-        class TestList(SandboxTestCase):
-            def test_list(self):
-                self.mockserver.call("GET", "/v1/message-templates")
-        """
-    )
-    run_in_process(pytester, "--mockserver-cov").assert_outcomes(passed=2)
-    assert ("listTemplates", "listCampaigns") == loaded(pytester).covered("operations")
-    run_in_process(pytester).assert_outcomes(passed=2)
 
 
 @pytest.mark.deep

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -102,31 +102,6 @@ def test_a_call_closes_each_gap_of_operations_and_successes() -> None:
 
     others = {"readEntrypoint", "uploadMedia", "listMessages", "readFormPolicy"}  # by words, or of other records
     assert {f"{operation} success" for operation in {*ENDPOINTS} - others} <= {*coverage.covered("answers")}
-
-
-def test_a_preview_closes_each_gap_of_filters() -> None:
-    coverage = Coverage()
-    with MockServer(coverage=coverage) as server, server.sandbox(given=GIVEN) as sandbox:
-        for item in universe()["filters"]:
-            close("filters", item, mockserver=sandbox)
-
-    assert tuple(universe()["filters"]) == coverage.covered("filters")
-
-
-def test_a_mark_with_an_option_is_valid_for_each_choice() -> None:
-    class Mark:
-        @staticmethod
-        def mockserver(choices: Mapping[str, object]) -> Mapping[str, object]:
-            return choices
-
-    class Pytest:
-        mark = Mark
-
-    with MockServer() as server:
-        for item in universe()["choices"]:
-            found = remedy("choices", item)
-            if found.is_code:
-                server.sandbox(choices=run_line(found.line.removeprefix("@"), pytest=Pytest)).close()
 
 
 def test_the_lines_close_the_gaps_of_steps_and_deliveries() -> None:

@@ -17,7 +17,6 @@ from mockserver.server.control.routes import ROUTES
 
 JSON = dict[str, Any]
 BASE_URL = "http://127.0.0.1:5055"
-METHODS = ("get", "post", "put", "patch", "delete")
 
 
 class DocumentedOperation(NamedTuple):

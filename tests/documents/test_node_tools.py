@@ -11,9 +11,7 @@ import base64
 import json
 import os
 import shutil
-import socket
 import subprocess
-import urllib.request
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -286,50 +284,3 @@ def test_the_fixture_of_the_page_for_playwright_attaches_the_report_of_a_failing
     ((_, body),) = attached["reads a campaign"]
     assert "readCampaign got the campaign id" in base64.b64decode(body).decode()
     assert [] == left
-
-
-TYPOS = (
-    ("cadence: 60", "cadense: 60"),
-    ('platform: "chatapp"', 'platform: "pigeon"'),
-    ('operator: "equals", value: "open"', 'operator: "equals", value: { text: "open" }'),
-    ('operator: "equals", value: "open"', 'operator: "greater-than", value: "open"'),
-    ('session.status === "completed" ? session.entrypoint.displayPhone : null', "session.entrypoint.displayPhone"),
-    ('"CAMPAIGN_ALREADY_PROCESSING"', '"CAMPAIGN_ALREADY_PROCESING"'),
-    ('drop: "after"', 'drop: "afterwards"'),
-    ("state.clock.now", "state.clock.time"),
-)
-
-
-def test_a_client_with_a_typo_does_not_compile(types: Tools) -> None:
-    source = (SOURCE / "client.ts").read_text("utf-8")
-    assert [] == [right for right, _ in TYPOS if right not in source]
-    names = [f"typo_{number}.ts" for number in range(len(TYPOS))]
-    for name, (right, wrong) in zip(names, TYPOS, strict=True):
-        (types.folder / name).write_text(source.replace(right, wrong), encoding="utf-8")
-    done = types.run(*TSC, *names)
-
-    assert 0 != done.status
-    assert names == [name for name in names if name in done.output]
-
-
-def test_prism_serves_the_document(tools: Tools) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    name = tools.write("api.json", of_profile("literal"))
-    prism = str(tools.folder / "node_modules" / ".bin" / "prism")
-    command = [prism, "mock", "--port", str(port), "--host", "127.0.0.1", name]
-    with subprocess.Popen(
-        command, cwd=tools.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
-    ) as server:
-        assert server.stdout is not None
-        try:
-            started = any("Prism is listening" in line for line in server.stdout)
-            request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/campaigns", headers={"X-API-Key": "sk_any"})
-            with urllib.request.urlopen(request, timeout=MINUTES) as answer:
-                campaigns = json.load(answer)["campaigns"]
-        finally:
-            server.terminate()
-
-    assert started
-    assert ["Sem filtros", "Atualização de cadastro"] == [row["name"] for row in campaigns]

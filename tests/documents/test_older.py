@@ -7,9 +7,7 @@ import json
 import pytest
 from openapi_schema_validator import OAS30Validator
 from openapi_spec_validator import OpenAPIV30SpecValidator
-from ruamel.yaml import YAML
 
-from mockserver import Sandbox
 from mockserver.cli import main
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.openapi.older import as_3_0
@@ -127,16 +125,6 @@ def test_values_that_two_enumerations_share_have_names_of_their_own() -> None:
         ]
 
         assert sorted(set(names)) == sorted(names)
-
-
-@pytest.mark.parametrize("plane", ["public", pytest.param("control", marks=pytest.mark.deep)])
-def test_a_server_serves_it_as_json_and_as_yaml(mockserver: Sandbox, plane: str) -> None:
-    newer = mockserver.call("GET", f"/_mock/openapi.json?plane={plane}").json()
-    as_json = mockserver.call("GET", f"/_mock/openapi.json?plane={plane}&openapi=3.0").json()
-    as_yaml = mockserver.call("GET", f"/_mock/openapi.yaml?plane={plane}&openapi=3.0").body
-
-    assert as_3_0(newer) == as_json == YAML(typ="safe").load(as_yaml)
-    assert ("3.1.0", "3.0.3") == (newer["openapi"], as_json["openapi"])
 
 
 def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hmac
-import json
 import re
 from typing import Any
 
@@ -19,19 +18,17 @@ from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, HEAD_ERROR, 
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.filters import FIELDS, OPERATORS
 from mockserver.contract.lifecycles import SESSION
-from mockserver.server.control.openapi import documents
 from tests.documents.reading import (
     JSON,
     chosen,
     of_profile,
     operations,
     public,
-    texts,
     unfit_examples,
     validator,
 )
+from tests.harness.rows import each_row
 
-CHOICES_AS_JSON = json.dumps(dict(DEFAULTS))
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 KEY = re.compile(r"\b(?:sk|pk|whsec)_[A-Za-z0-9+/=]{8,}")
 
@@ -129,8 +126,8 @@ def test_the_webhooks_are_the_events_of_a_session() -> None:
     assert ends == examples
 
 
-@pytest.mark.parametrize("signature", CHOICES["wh-signature"].options)
-@pytest.mark.parametrize("repetition", CHOICES["wh-idempotency"].options)
+@each_row("signature", CHOICES["wh-signature"].options)
+@each_row("repetition", CHOICES["wh-idempotency"].options)
 def test_a_webhook_has_the_headers_of_a_delivery_and_describes_its_signature(
     mockserver: Sandbox, signature: str, repetition: str
 ) -> None:
@@ -264,38 +261,6 @@ def test_a_return_url_of_this_machine_may_be_plain_http_by_choice(
     assert expected == {url: reply.status < 400 for url, reply in replies.items()}
 
 
-@pytest.mark.parametrize("additive", CHOICES["additive-fields"].options)
-def test_filters_with_an_unknown_key_are_refused_though_answers_have_more_fields(
-    mockserver_server: MockServer, additive: str
-) -> None:
-    choices = {"additive-fields": additive, "unknown-body-keys": "reject", "detail-fields": "full"}
-    statement = {"field": "chat.status", "operator": "equals", "value": "open"}
-    known = [{"combinator": "and", "statements": [statement]}]
-    unknown = [[{**known[0], "note": ""}], [{**known[0], "statements": [{**statement, "note": ""}]}]]
-    document = public(**choices)
-    body, detail = (
-        document["components"]["schemas"][f"{name}"] for name in ("CreateCampaignRequest", "ReadCampaignResponse")
-    )
-    draft = {"name": "Oi", "platform": "chatapp", "templateId": "template_a", "cadence": 60}
-
-    with mockserver_server.sandbox(choices=choices, given={"templates": [{"id": "template_a"}]}) as sandbox:
-        replies = [sandbox.call("POST", "/v1/campaigns", json={**draft, "filters": each}) for each in (*unknown, known)]
-        shown = sandbox.call("GET", f"/v1/campaigns/{replies[-1].json()['campaignId']}").json()
-
-    assert [400, 400, 201] == [reply.status for reply in replies]
-    check = validator(document, body)
-    assert [False, False, True] == [check.is_valid({**draft, "filters": each}) for each in (*unknown, known)]
-    assert validator(document, detail).is_valid(shown)
-
-
-def test_an_operand_that_is_a_date_names_the_decision_on_its_format() -> None:
-    statement = of_profile("literal")["components"]["schemas"]["ChatVirtualLastMessageAtStatement"]
-
-    value = statement["oneOf"][0]["properties"]["value"]
-    assert "date-time" == value["format"]
-    assert "date-format" in value["description"]
-
-
 def test_every_filter_field_has_a_statement_with_its_operators() -> None:
     schemas = of_profile("literal")["components"]["schemas"]
     references = [each["$ref"].rpartition("/")[2] for each in schemas["FilterStatement"]["oneOf"]]
@@ -306,26 +271,3 @@ def test_every_filter_field_has_a_statement_with_its_operators() -> None:
             shown.setdefault(properties["field"]["const"], set()).update(properties["operator"]["enum"])
 
     assert {field.name: set(OPERATORS[field.type]) for field in FIELDS.values()} == shown
-
-
-@pytest.mark.deep
-def test_the_same_choices_give_the_same_bytes() -> None:
-    for form in ("json", "yaml"):
-        first, second = (documents._text.__wrapped__("public", CHOICES_AS_JSON, (), form) for _ in range(2))
-
-        assert first == second
-
-
-@pytest.mark.parametrize("profile", PROFILES)
-def test_the_document_holds_no_key(profile: str) -> None:
-    text = texts(of_profile(profile))
-
-    assert [] == KEY.findall(text)
-
-
-def test_the_links_of_the_samples_open_no_session_of_a_server() -> None:
-    (url,) = re.findall(r"/connect/(\w+)", texts(of_profile("literal")))[:1]
-    with MockServer() as server, server.sandbox("demo") as sandbox:
-        session = sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
-
-        assert url not in session["url"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,18 +11,12 @@ from ruamel.yaml import YAML
 
 from mockserver import MockServer, Sandbox
 from mockserver.cli import main
-from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.server import front_controller
 from mockserver.server.control.openapi import documents
-from mockserver.server.control.routes import ROUTES
-from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import SandboxHost
-from mockserver.wire.request import HttpRequest
-from mockserver.wire.response import HttpResponse
 from tests.documents.control_calls import Controls
 from tests.documents.reading import control, of_profile, operations
 from tests.documents.test_public_document import KEY
+from tests.harness.rows import each_row
 
 
 def read(sandbox: Sandbox, path: str, **headers: str) -> Any:
@@ -60,11 +53,6 @@ def test_the_address_in_a_text_is_that_by_which_the_client_has_addressed_the_ser
     assert f"http://localhost:{port}/sandboxes/{example['sandboxId']}" == example["baseUrl"]
 
 
-def test_the_public_plane_is_the_default_one(mockserver: Sandbox) -> None:
-    assert operations(of_profile("literal")).keys() == operations(read(mockserver, "openapi.json").json()).keys()
-    assert operations(control()).keys() == operations(read(mockserver, "openapi.json?plane=control").json()).keys()
-
-
 def test_the_document_follows_the_choices_of_the_sandbox(mockserver: Sandbox) -> None:
     mockserver.choose({"success-status": "all-200"})
 
@@ -85,21 +73,6 @@ def test_reading_a_document_changes_nothing_and_uses_no_choice(mockserver: Sandb
     assert [] == mockserver.call("GET", "/_mock/choices/watch").json()["read"]
 
 
-@pytest.mark.parametrize("command", ["openapi.json", "openapi.yaml", "docs", "report"])
-def test_every_answer_that_depends_on_accept_varies_with_it(mockserver: Sandbox, command: str) -> None:
-    answers = [
-        read(mockserver, command),
-        read(mockserver, command, Accept="image/png"),
-        read(mockserver, f"{command}?x=1"),
-    ]
-    if command == "report":
-        answers.append(read(mockserver, command, Accept="application/json"))
-
-    assert [200, 406, 400, 200][: len(answers)] == [answer.status for answer in answers]
-    assert {"Accept"} == {answer.headers["vary"] for answer in answers}
-    assert "vary" not in read(mockserver, "clock").headers
-
-
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("plane", ["public", "control"])
 @pytest.mark.parametrize("form", ["openapi.json", pytest.param("openapi.yaml", marks=pytest.mark.deep), "docs"])
@@ -118,48 +91,64 @@ def test_no_document_holds_a_key_outside_of_the_field_of_its_page(
     assert [] == KEY.findall(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "query", "accept", "message"),
     [
-        ("MOCK_BAD_PLANE", "?plane=contrl", "*/*", "plane: got 'contrl'; expected public, control; did you mean 'control'?"),
-        ("MOCK_BAD_PROFILE", "?profile=gide", "*/*", "profile: got 'gide'; expected literal, guide, hostile; did you mean 'guide'?"),
+        (
+            "MOCK_BAD_PLANE",
+            "?plane=contrl",
+            "*/*",
+            "plane: got 'contrl'; expected public, control; did you mean 'control'?",
+        ),
+        (
+            "MOCK_BAD_PROFILE",
+            "?profile=gide",
+            "*/*",
+            "profile: got 'gide'; expected literal, guide, hostile; did you mean 'guide'?",
+        ),
         ("MOCK_BAD_PROFILE", "?profile=a.yaml", "*/*", "profile: got 'a.yaml'; expected literal, guide, hostile"),
         ("MOCK_BAD_OPENAPI", "?openapi=30", "*/*", "openapi: got '30'; expected 3.1, 3.0; did you mean '3.0'?"),
         ("MOCK_BAD_OPENAPI", "?openapi=2", "*/*", "openapi: got '2'; expected 3.1, 3.0"),
-        ("MOCK_BAD_QUERY", "?plan=control", "*/*", "query: got 'plan'; expected some of plane, profile, openapi; did you mean 'plane'?"),
-        ("MOCK_NOT_ACCEPTABLE", "", "aplication/json", "Accept: got 'aplication/json'; expected application/json; did you mean 'application/json'?"),
+        (
+            "MOCK_BAD_QUERY",
+            "?plan=control",
+            "*/*",
+            "query: got 'plan'; expected some of plane, profile, openapi; did you mean 'plane'?",
+        ),
+        (
+            "MOCK_NOT_ACCEPTABLE",
+            "",
+            "aplication/json",
+            "Accept: got 'aplication/json'; expected application/json; did you mean 'application/json'?",
+        ),
         ("MOCK_NOT_ACCEPTABLE", "", "text/html", "Accept: got 'text/html'; expected application/json"),
-        ("MOCK_NOT_ACCEPTABLE", "", "application/json;q=0", "Accept: got 'application/json;q=0'; expected application/json; did you mean 'application/json'?"),
-        ("MOCK_BAD_PLANE", "?plane=CONTROL", "*/*", "plane: got 'CONTROL'; expected public, control; did you mean 'control'?"),
+        (
+            "MOCK_NOT_ACCEPTABLE",
+            "",
+            "application/json;q=0",
+            "Accept: got 'application/json;q=0'; expected application/json; did you mean 'application/json'?",
+        ),
+        (
+            "MOCK_BAD_PLANE",
+            "?plane=CONTROL",
+            "*/*",
+            "plane: got 'CONTROL'; expected public, control; did you mean 'control'?",
+        ),
         ("MOCK_BAD_PLANE", "?plane=", "*/*", "plane: got ''; expected public, control"),
         ("MOCK_BAD_PROFILE", "?profile", "*/*", "profile: got ''; expected literal, guide, hostile"),
-        ("MOCK_BAD_QUERY", "?Profile=guide", "*/*", "query: got 'Profile'; expected some of plane, profile, openapi; did you mean 'profile'?"),
+        (
+            "MOCK_BAD_QUERY",
+            "?Profile=guide",
+            "*/*",
+            "query: got 'Profile'; expected some of plane, profile, openapi; did you mean 'profile'?",
+        ),
         ("MOCK_BAD_QUERY", "?plane=public&plane=control", "*/*", "query: got 'plane' twice; expected it once"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_plane_profile_or_accept_is_refused_with_the_nearest_name(
     code: str, query: str, accept: str, message: str
 ) -> None:
     assert message == Controls().refuse("readOpenapi", code, query=query, headers={"accept": accept})
-
-
-@pytest.mark.parametrize(
-    "accept",
-    [
-        "",
-        "*/*",
-        "application/*",
-        "text/html, application/json;q=0.5",
-        "application/openapi+json",
-        "text/html,*/*;q=0.1",
-        "APPLICATION/JSON",
-        "text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2",
-        "application/json; charset=utf-8",
-        "application/json;charset=UTF-8;q=0.1",
-    ],
-)
-def test_a_client_that_accepts_json_gets_it(accept: str) -> None:
-    assert "3.1.0" == Controls().run("readOpenapi", headers={"accept": accept})["openapi"]
 
 
 @pytest.mark.deep
@@ -175,25 +164,9 @@ def test_the_command_prints_either_document_in_either_format(capsys: pytest.Capt
     assert control() == printed["--control", "--json"] == printed["--control", "--yaml"] == printed["--control",]
 
 
-def test_the_command_takes_a_profile_by_name_or_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text("choices: {success-status: all-200}\n", encoding="utf-8")
-
-    assert 0 == main(["openapi", "--json", "--profile", str(file)])
-    mine = json.loads(capsys.readouterr().out)
-    assert 0 == main(["openapi", "--json", "--profile", "hostile"])
-    hostile = json.loads(capsys.readouterr().out)
-
-    assert "200" in operations(mine)["createCampaign"].raw["responses"]
-    assert of_profile("hostile") == hostile
-
-
 def test_a_wrong_profile_is_one_error_with_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert 2 == main(["openapi", "--profile", "gide"])
     assert "did you mean 'guide'?" in capsys.readouterr().err
-
-
-FORMS = ("/_mock/openapi.json", "/_mock/openapi.yaml", "/_mock/docs")
 
 
 @pytest.fixture
@@ -204,43 +177,3 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(documents, "document", lambda plane, *rest: made.append(plane) or document(plane, *rest))
     documents._text.cache_clear()
     return made
-
-
-def ask(path: str, name: str) -> bytes:
-    """A document of the sandbox `own`, for a client that names the server so."""
-    host = SandboxHost()
-    host.token = "let-me-in"
-    host.create(SandboxConfig(), id="sandbox_1")
-    headers = {"host": name, "authorization": "Bearer let-me-in"}
-    request = HttpRequest("GET", f"/sandboxes/sandbox_1{path}", headers, b"", f"http://{name}")
-    response, _ = front_controller.handle_request(host, request)
-    assert isinstance(response, HttpResponse)
-    assert 200 == response.status
-    return response.body
-
-
-@pytest.mark.parametrize("plane", ["public", "control"])
-@pytest.mark.parametrize("path", FORMS)
-def test_a_document_is_made_once_for_all_addresses_and_sandboxes(made: list[str], path: str, plane: str) -> None:
-    seen = [ask(f"{path}?plane={plane}", f"host-{number}.example:80") for number in range(40)]
-
-    assert [plane] == made
-    assert [True] * 40 == [f"http://host-{number}.example:80".encode() in body for number, body in enumerate(seen)]
-    assert [] == [body for body in seen if b"address.mockserver.test" in body]
-
-
-@pytest.mark.parametrize("plane", ["public", "control"])
-@pytest.mark.parametrize("name", ["127.0.0.1:5055", "[::1]:80", "a&b'c(d)%25.example", "address.mockserver.test"])
-def test_a_document_has_the_address_as_if_it_had_been_made_with_it(plane: Any, name: str) -> None:
-    url = f"http://{name}/sandboxes/sandbox_1"
-    expected = json.loads(json.dumps(documents.document(plane, DEFAULTS, url, ROUTES)))
-
-    assert expected == json.loads(ask(f"/_mock/openapi.json?plane={plane}", name))
-
-
-@pytest.mark.parametrize("plane", ["public", pytest.param("control", marks=pytest.mark.deep)])
-def test_a_document_in_yaml_has_the_address_too(plane: Any) -> None:
-    name = "a&b'c(d)%25.example"
-    expected = json.loads(json.dumps(documents.document(plane, DEFAULTS, f"http://{name}/sandboxes/sandbox_1", ROUTES)))
-
-    assert expected == YAML(typ="safe").load(ask(f"/_mock/openapi.yaml?plane={plane}", name).decode())

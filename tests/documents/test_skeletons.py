@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import re
 from collections import defaultdict
 from copy import deepcopy
@@ -18,10 +17,10 @@ from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.openapi import skeleton
 from mockserver.contract.openapi.parts import schema_files
-from mockserver.server.control.openapi import control, documents
+from mockserver.server.control.openapi import control
 from mockserver.server.control.routes import ROUTES
-from tests.documents.reading import BASE_URL, chosen, unfit_examples
-from tests.documents.skeletons import NAMES, Name, changes, difference, recorded, written
+from tests.documents.reading import chosen
+from tests.documents.skeletons import NAMES, Name, changes, recorded, written
 
 WRITE = "python -m tests.documents.skeletons"
 # An estimate of memory, which differs between releases of Python.
@@ -89,49 +88,11 @@ def test_a_skeleton_has_the_options_of_the_choices_that_it_names() -> None:
     }
 
 
-def test_what_changes_the_document_is_an_option_of_its_row() -> None:
-    changing = {(row.id, option) for row in CHOICES.values() for option in row.document}
-
-    assert ("error-extra-keys", "details") in changing
-    assert set() == {(choice, option) for choice, option in changing if option not in CHOICES[choice].options}
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_skeleton_is_as_the_command_writes_it(name: Name) -> None:
     text = (data_dir("schemas") / "openapi" / f"{name}.json").read_text(encoding="utf-8")
 
     assert written(skeleton.read(name)) + "\n" == text, WRITE
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ({"a": 1, "b": [1, 2]}, {"a": 1, "b": [1, 3]}),
-        ({"a": 1, "b": 2}, {"b": 2}),
-        ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
-        ({"a/b": {"~": 1}}, {"a/b": {"~": None}}),
-        ({"a": [1]}, {"a": [1, 2]}),
-        ({"a": 1}, {"a": True}),
-    ],
-)
-def test_a_difference_makes_the_new_of_the_old_with_its_order(old: Any, new: Any) -> None:
-    shown = {"examples": old}
-    skeleton.apply(shown, difference({"examples": json.loads(json.dumps(old))}, {"examples": new}))
-
-    assert json.dumps(new) == json.dumps(shown["examples"])
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("seed", range(40))
-def test_the_examples_fit_under_options_drawn_at_random(seed: int) -> None:
-    drawn = random.Random(seed)
-    choices = chosen(PROFILES["hostile"] if seed % 2 else {})
-    for row in drawn.sample(list(CHOICES.values()), drawn.choice((1, 2, 10, 40))):
-        if row.options:
-            choices[row.id] = drawn.choice(row.options)
-
-    for plane in ("public", "control"):
-        assert [] == unfit_examples(documents.document(plane, choices, BASE_URL, ROUTES))
 
 
 def test_a_server_that_is_asked_for_no_document_reads_no_skeleton(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
-from mockserver._json import JSON
-from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, Operation
+from mockserver.contract.endpoints import ENDPOINTS, Operation
 from mockserver.testing.strategies import GIVEN, bodies, invalid_bodies
 from mockserver.testing.transports.in_process import Response
 from tests.machine.steady import STEADY, find, generate_one
@@ -92,54 +90,6 @@ def test_files_are_taken(world: Sandbox, files: list[tuple[str, tuple[str, bytes
 )
 def test_every_refusal_of_a_body_can_be_generated(operation: Operation, code: str) -> None:
     assert code == generate_one(invalid_bodies(operation, taken=(TAKEN,)), lambda wrong: wrong.code == code).code
-
-
-BOUNDARIES: dict[str, dict[str, tuple[Callable[[Any], bool], float]]] = {
-    "createCampaign": {
-        "first or last cadence": (lambda body: body["cadence"] in (1, 2**53 - 1), 0.1),
-        "longest name": (lambda body: len(body["name"]) == 100, 0.1),
-        "shortest name": (lambda body: len(body["name"]) == 1, 0.05),
-        "name beyond ASCII": (lambda body: not body["name"].isascii(), 0.1),
-        "longest description": (lambda body: len(body.get("description", "")) == 2000, 0.02),
-    },
-    "createConnectionSession": {
-        "longest return URL": (lambda body: len(body.get("returnUrl", "")) == 2000, 0.05),
-    },
-    "startCampaign": {"empty variable": (lambda body: "" in body["commonVariables"].values(), 0.02)},
-}
-
-
-@pytest.mark.parametrize("operation", BOUNDARIES)
-def test_boundaries_are_generated_often(operation: Operation) -> None:
-    seen: Counter[str] = Counter()
-
-    @settings(STEADY, max_examples=300)
-    @given(bodies(operation))
-    def count(body: JSON) -> None:
-        seen["all"] += 1
-        seen.update(name for name, (is_boundary, _) in BOUNDARIES[operation].items() if is_boundary(body))
-
-    count()
-
-    least = {name: share * seen["all"] for name, (_, share) in BOUNDARIES[operation].items()}
-    assert {} == {name: (seen[name], wanted) for name, wanted in least.items() if seen[name] < wanted}
-
-
-@pytest.mark.deep
-def test_a_body_shrinks_to_a_plain_one() -> None:
-    body = find(bodies("createCampaign"), lambda body: body["cadence"] == 2**53 - 1)
-
-    assert {
-        "name": "Campanha",
-        "platform": "chatapp_lite",
-        "templateId": "template_internal",
-        "cadence": 2**53 - 1,
-    } == body
-
-
-@pytest.mark.parametrize("operation", sorted(set(OPERATIONS) - {*WITH_JSON, "uploadMedia"}))
-def test_an_operation_without_a_body_draws_none(operation: Operation) -> None:
-    assert find(bodies(operation), lambda _: True) is None
 
 
 @pytest.mark.deep

@@ -77,28 +77,6 @@ def test_the_sends_of_one_step_that_launched_twice_are_duplicates() -> None:
     machine.teardown()
 
 
-def test_a_taken_name_does_not_make_a_later_launch_a_clone(machine: Plain) -> None:
-    machine.launch("Natal")
-    machine.step()
-    machine.create("Natal")
-    machine.step()
-    machine.launch("Natal (2)")
-    machine.step()
-
-    assert ["CAMPAIGN_NAME_ALREADY_EXISTS"] == [row["why"] for row in machine.sandbox.ledger.cloned_campaigns]
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_session_is_created_again_after_a_lost_response(machine: Plain, when: str) -> None:
-    lose(machine, "createConnectionSession", when)
-    with pytest.raises(OSError):
-        machine.sandbox.call("POST", SESSIONS, json={}, timeout=5)
-    machine.sleep(2)
-    assert 202 == machine.sandbox.call("POST", SESSIONS, json={}).status
-
-    machine.step()
-
-
 def test_sessions_whose_answers_were_lost_make_no_storm(machine: Plain) -> None:
     lose(machine, "createConnectionSession", "after", times=3)
     for wait in (1, 2, 4):
@@ -140,16 +118,6 @@ def test_a_create_whose_name_is_taken_then_has_to_look_for_the_campaign(machine:
 
     with pytest.raises(InvariantError, match="no-blind-retry"):
         machine.step()
-
-
-def test_a_read_right_after_the_cancel_is_not_too_fast(machine: Plain) -> None:
-    execution = machine.launch("Natal")
-    machine.step()
-    assert "processing" == machine.read(execution).json()["status"]
-    assert 204 == machine.sandbox.call("POST", f"{execution.partition('/executions')[0]}/cancel").status
-    assert "canceled" == machine.read(execution).json()["status"]
-
-    machine.step()
 
 
 def test_a_failed_last_read_is_repeated(machine: Plain) -> None:

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from datetime import timedelta
 
 import pytest
 from hypothesis import given as drawn
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
-from mockserver.contract.filters import FIELDS, OPERATORS
 from mockserver.testing.strategies import (
     audience,
     chats,
     durations,
-    filters,
     filters_with_audience,
     given,
-    templates,
-    tenants,
     timelines,
-    webhooks,
 )
-from tests.depth import at_depth
 from tests.machine.steady import STEADY, find, generate_one
 
 NOON = "2026-03-01T12:00:00Z"
@@ -43,18 +35,6 @@ def test_a_generated_scenario_applies(mockserver_server: MockServer, world: JSON
     with mockserver_server.sandbox(given=world) as sandbox:
         assert 1 + len(world.get("tenants", ())) == len(sandbox.state()["tenants"])
         assert len(world["chats"]) == preview(sandbox, [])
-
-
-@pytest.mark.deep
-@STEADY
-@drawn(others=tenants(), hooks=webhooks(), rows=templates())
-def test_the_parts_of_a_scenario_apply_by_themselves(
-    mockserver_server: MockServer, others: list[JSON], hooks: list[JSON], rows: list[JSON]
-) -> None:
-    with mockserver_server.sandbox(given={"tenants": others, "webhooks": hooks, "templates": rows}) as sandbox:
-        own = sandbox.state()["tenants"][0]
-
-    assert (len(hooks), [row["id"] for row in rows]) == (len(own["webhooks"]), [row["id"] for row in own["templates"]])
 
 
 @pytest.mark.deep
@@ -82,45 +62,6 @@ def test_the_audience_of_a_start_is_the_computed_one(mockserver_server: MockServ
         (execution,) = sandbox.state()["tenants"][0]["executions"]
 
     assert [chat["id"] for chat in selected] == execution["targets"]
-
-
-ONE_FIELD_A_TYPE = {row.type: field for field, row in FIELDS.items()}.values()
-
-
-@pytest.mark.parametrize(
-    "field",
-    [pytest.param(field, marks=() if field in ONE_FIELD_A_TYPE else pytest.mark.deep) for field in sorted(FIELDS)],
-)
-def test_every_operator_of_a_field_can_be_generated(field: str) -> None:
-    operators: set[str] = set()
-
-    @settings(STEADY, max_examples=120)
-    @drawn(filters(fields=[field]))
-    def collect(groups: list[JSON]) -> None:
-        operators.update(statement["operator"] for group in groups for statement in group["statements"])
-
-    collect()
-
-    assert set(OPERATORS[FIELDS[field].type]) == operators
-
-
-@pytest.mark.law
-def test_audiences_are_often_neither_empty_nor_everyone() -> None:
-    seen: Counter[str] = Counter()
-    rows = [
-        {"id": "chat_1", "monetization": 10, "tagIds": ["tag_vip"], "contact": "+5511999990000"},
-        {"id": "chat_2", "platform": "photoapp", "status": "closed", "isAnswered": True},
-        {"id": "chat_3", "isGroupChat": True, "lastMessageAt": NOON},
-    ]
-
-    @settings(STEADY, max_examples=at_depth(100, 300))
-    @drawn(filters_with_audience(rows, made_at=NOON))
-    def count(pair: tuple[list[JSON], list[JSON]]) -> None:
-        seen["some" if 0 < len(pair[1]) < len(rows) else "none or all"] += 1
-
-    count()
-
-    assert seen["some"] >= 0.2 * sum(seen.values())
 
 
 def test_a_filter_shrinks_to_one_statement() -> None:

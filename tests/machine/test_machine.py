@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import Phase, settings
-from hypothesis.stateful import rule, run_state_machine_as_test
 
 from mockserver import MockServer, Sandbox
 from mockserver.testing.machine import FAULTS, INVARIANTS, GatewayMachine
 from mockserver.testing.machine.faults import drawn
+from tests.harness.rows import each_row
 from tests.machine.campaigns import Campaigns, with_bug
 from tests.machine.steady import STEADY, generate_one
 
@@ -72,21 +71,6 @@ def test_the_scenario_of_a_machine_replays_its_run() -> None:
     assert machine.sandbox.state()["tenants"] == again.sandbox.state()["tenants"]
 
 
-def test_a_scenario_contains_the_seed_data_and_no_key() -> None:
-    keys = {"secretKey": "sk_of_the_other", "publicKey": "pk_of_the_other"}
-    machine = played(
-        given={**Campaigns.given, "tenants": [{"id": "tenant_other", **keys}]}, choices={"dual-status": "guide"}
-    )
-
-    document = machine.as_scenario("mine", "A summary.")
-
-    assert ("mine", 0, {"freeze": machine.now}, {"dual-status": "guide"}) == tuple(
-        document[key] for key in ("scenario", "seed", "clock", "choices")
-    )
-    assert [{"id": "tenant_other"}] == document["given"]["tenants"]
-    assert not any(key in json.dumps(document) for key in (*keys.values(), machine.sandbox.secret_key))
-
-
 def test_a_failure_prints_and_stores_a_scenario_that_creates_a_sandbox(
     mockserver_server: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,32 +91,6 @@ def test_a_failure_prints_and_stores_a_scenario_that_creates_a_sandbox(
     document = json.loads(kept.read_text(encoding="utf-8"))
     with mockserver_server.sandbox(document) as sandbox:
         assert 5 == len(sandbox.call("GET", "/v1/messaging/chats/chat_ana").json()["records"])
-
-
-def test_a_machine_runs_as_a_test_case_of_its_own() -> None:
-    run_state_machine_as_test(Campaigns, settings=settings(FEW, max_examples=3))
-
-
-def test_examples_do_not_see_one_another(mockserver_server: MockServer) -> None:
-    seen: list[int | str] = []
-
-    class Counting(GatewayMachine):
-        faults = ()
-        operator = False
-
-        @rule()
-        def create(self) -> None:
-            body = {"name": "Sempre o mesmo", "platform": "chatapp", "templateId": "template_internal", "cadence": 1}
-            seen.append(self.sandbox.call("POST", "/v1/campaigns", json=body).status)
-
-        def make_client(self) -> None:
-            seen.append("begin")
-
-    Counting.check(mockserver_server, settings=FEW)
-
-    firsts = [after for before, after in pairwise(seen) if before == "begin" and after != "begin"]
-    assert 201 in firsts
-    assert 400 not in firsts
 
 
 @pytest.mark.parametrize(
@@ -164,11 +122,6 @@ def test_no_faults_means_no_faults(mockserver_server: MockServer) -> None:
             super().teardown()
 
     Calm.check(mockserver_server, settings=FEW)
-
-
-def test_a_text_is_not_a_tuple_of_names() -> None:
-    with pytest.raises(TypeError, match=r"expected a tuple of names, such as \('polls-gently',\)"):
-        type("Mine", (GatewayMachine,), {"invariants": "polls-gently"})
 
 
 @pytest.mark.parametrize(
@@ -234,17 +187,12 @@ def test_a_client_may_await_its_waits_which_count_as_well() -> None:
         asyncio.run(wait(1))
 
 
-def test_a_wait_that_is_not_a_number_of_seconds_is_refused() -> None:
-    with pytest.raises(ValueError, match="sleep: got '60'; expected a number of seconds"):
-        played().sleep("60")  # type: ignore[arg-type]
-
-
 def test_every_invariant_and_fault_has_a_description() -> None:
     assert all(row.why.endswith(".") for row in INVARIANTS.values())
     assert all(row.meaning and row.operations for row in FAULTS.values())
 
 
-@pytest.mark.parametrize("name", sorted(FAULTS))
+@each_row("name", sorted(FAULTS))
 def test_every_fault_applies_at_its_operations(mockserver_server: MockServer, name: str) -> None:
     with mockserver_server.sandbox() as sandbox:
         for operation in FAULTS[name].operations:
@@ -253,28 +201,3 @@ def test_every_fault_applies_at_its_operations(mockserver_server: MockServer, na
             entry = generate_one(strategy)
             assert operation == entry["on"]
             assert sandbox.apply({"script": [entry]})["rules"]
-
-
-@pytest.mark.parametrize(
-    ("asked", "run"),
-    [
-        (tuple(Phase), {each for each in Phase if each is not Phase.explain}),
-        ((Phase.generate, Phase.shrink, Phase.explain), {Phase.generate, Phase.shrink, Phase.explain}),
-        ((Phase.generate,), {Phase.generate}),
-    ],
-    ids=["all", "chosen", "one"],
-)
-def test_only_who_chooses_the_phases_has_a_failure_explained(
-    mockserver_server: MockServer, asked: tuple[Phase, ...], run: set[Phase]
-) -> None:
-    seen: set[Phase] = set()
-
-    class Looking(GatewayMachine):
-        @rule()
-        def look(self) -> None:
-            assert settings.default is not None
-            seen.update(settings.default.phases)
-
-    Looking.check(mockserver_server, settings=settings(STEADY, max_examples=1, stateful_step_count=2, phases=asked))
-
-    assert run == seen

@@ -29,7 +29,7 @@ def test_a_seeded_bug_is_detected_and_named_first(mockserver_server: MockServer,
 @pytest.mark.law
 @pytest.mark.parametrize("machine", [Campaigns, Receiving])
 def test_without_a_bug_nothing_is_reported(mockserver_server: MockServer, machine: type[Any]) -> None:
-    examples = at_depth(15, 200)
+    examples = at_depth(5, 200)
 
     found = hunt(mockserver_server, None, settings(QUICK, max_examples=examples), machine)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from mockserver import Sandbox
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.testing import bodies, hypothesis_types
 from mockserver.testing.strategies import GIVEN
-from tests.machine.steady import STEADY, generate_one
+from tests.machine.steady import STEADY
 
 ROOT = Path(__file__).resolve().parents[2]
 FEW = settings(STEADY, max_examples=5, phases=[Phase.generate])
@@ -59,31 +57,3 @@ def test_a_request_generated_from_its_type_is_accepted(mockserver: Sandbox, oper
             assert mockserver.call("POST", ENDPOINTS[operation].path, json=body).status < 300
 
     check()
-
-
-def test_a_field_of_any_type_is_json() -> None:
-    hypothesis_types.register()
-    messages = st.from_type(bodies.ListMessagesAnswer)
-
-    page = generate_one(messages, lambda body: any(each.get("templateComponents") for each in body["records"]))
-
-    assert {dict} == {type(each["templateComponents"]) for each in page["records"] if each.get("templateComponents")}
-
-
-@pytest.mark.parametrize(
-    ("imported", "heavy"),
-    [
-        (
-            "mockserver.testing.hypothesis_types",
-            ("hypothesis", "flask", "mockserver.core", "mockserver.testing.strategies"),
-        ),
-        ("mockserver", ("hypothesis",)),
-        ("mockserver.testing.server", ("hypothesis",)),
-    ],
-)
-def test_importing_it_imports_nothing_heavy(imported: str, heavy: tuple[str, ...]) -> None:
-    code = f"import sys, {imported}; print([name for name in {heavy!r} if name in sys.modules])"
-
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", check=True)
-
-    assert "[]" == done.stdout.strip()

@@ -73,7 +73,7 @@ MUTANTS: tuple[Mutant, ...] = (
         'return _COMBINED[group["combinator"]](tests)',
         "return all_of(tests)",
         "a group of `or` selects what `and` selects",
-        (f"{_OPERATIONS}test_filters.py",),
+        (f"{_OPERATIONS}test_audience.py",),
     ),
     Mutant(
         "filter-between-upper",

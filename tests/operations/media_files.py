@@ -158,10 +158,3 @@ ACCEPTED: list[tuple[str, str, list[bytes]]] = [
     (PPTX, "document", [_office("ppt/presentation.xml", PPTX)]),
     ("text/plain", "document", [TEXT, b"a"]),
 ]
-
-# Contents that share their container, so that they do not differ in their first bytes.
-CONTAINERS = [
-    {"video/mp4", "video/3gpp", "audio/mp4"},
-    {"application/msword", "application/vnd.ms-excel", "application/vnd.ms-powerpoint"},
-    {DOCX, XLSX, PPTX},
-]

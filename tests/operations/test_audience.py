@@ -292,27 +292,6 @@ def test_a_platform_that_is_compared_as_a_text_has_its_letter_case(
     assert count == len(names(mockserver, alone(statement("chat.platform", operator, "CHATAPP"))))
 
 
-@pytest.mark.clause("filters.platform-values")
-@pytest.mark.mockserver(choices={"platform-text-operators": "text"})
-@pytest.mark.option("platform-text-operators", "text")
-@pytest.mark.parametrize(("operator", "value"), [("equals", "chat"), ("not-in", ["chatapp", "chat"]), ("contains", 1)])
-def test_operators_on_whole_values_and_other_types_stay_as_they_are(
-    mockserver: Sandbox, operator: str, value: Any
-) -> None:
-    refused = outcomes(mockserver, alone(statement("chat.platform", operator, value)))
-
-    assert [(422, "CAMPAIGN_INVALID_FILTERS")] * 2 == refused
-
-
-@pytest.mark.clause("filters.platform-values")
-@pytest.mark.mockserver(choices={"platform-value-unknown": "match-none"})
-@pytest.mark.parametrize(("operator", "count"), [("contains", 0), ("starts-with", 0), ("not-contains", 6)])
-def test_a_part_of_a_platform_matches_no_chat_if_an_unknown_platform_matches_none(
-    mockserver: Sandbox, operator: str, count: int
-) -> None:
-    assert count == len(names(mockserver, alone(statement("chat.platform", operator, "chat"))))
-
-
 @pytest.mark.clause("filters.platform-values", "filters.semantics")
 @pytest.mark.mockserver(choices={"case-sensitivity": "insensitive"})
 @pytest.mark.option("case-sensitivity", "insensitive")

@@ -7,6 +7,7 @@ import pytest
 from mockserver import Sandbox
 from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
+from tests.harness.rows import each_row
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS, OTHER_KEY, every_success, refused, running, session
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
@@ -57,7 +58,7 @@ def test_the_name_of_the_header_ignores_case(mockserver: Sandbox) -> None:
 
 
 @pytest.mark.clause("auth.unknown")
-@pytest.mark.parametrize(
+@each_row(
     "key",
     [
         "sk_",

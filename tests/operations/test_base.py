@@ -7,6 +7,7 @@ import pytest
 
 from mockserver import Sandbox
 from tests.clients.operations import SESSIONS
+from tests.harness.rows import each_row
 from tests.operations.world import (
     DRAFT,
     GIVEN,
@@ -172,13 +173,13 @@ UNDOCUMENTED = [
 
 
 @pytest.mark.clause("base.unknown-path")
-@pytest.mark.parametrize(("method", "path"), UNDOCUMENTED)
+@each_row(("method", "path"), UNDOCUMENTED)
 def test_an_unknown_path_gets_the_error_body_with_or_without_a_key(mockserver: Sandbox, method: str, path: str) -> None:
     for key in (None, "", "sk_nobodys"):
         assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call(method, path, key=key))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "nearest"),
     [
         ("/campaigns", "/v1/campaigns"),
@@ -210,7 +211,7 @@ def test_the_reason_of_a_path_without_a_near_one_proposes_none(mockserver: Sandb
 
 
 @pytest.mark.clause("base.unknown-path")
-@pytest.mark.parametrize("path", sorted({path for _, path in OPERATIONS.values()}))
+@each_row("path", sorted({path for _, path in OPERATIONS.values()}))
 def test_a_method_that_the_path_lacks_gets_the_error_body_and_the_methods_it_has(
     mockserver: Sandbox, path: str
 ) -> None:

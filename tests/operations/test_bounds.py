@@ -148,23 +148,6 @@ def test_brackets_after_a_text_count_as_depth(mockserver: Sandbox) -> None:
     assert "nests deeper" in reply.headers["x-mock-reason"]
 
 
-@pytest.mark.parametrize(
-    ("written", "value"), [("60.0", 60), ("6e1", 60), ("6.0e1", 60), ("600e-1", 60), ("60.00000000000000", 60)]
-)
-def test_an_integral_number_equals_the_integer_in_every_format(mockserver: Sandbox, written: str, value: int) -> None:
-    body = json.dumps({**DRAFT, "cadence": 0}).replace('"cadence": 0', f'"cadence": {written}').encode()
-    campaign_id = mockserver.call("POST", "/v1/campaigns", body=body, headers=JSON).json()["campaignId"]
-
-    assert mockserver.call("GET", f"/v1/campaigns/{campaign_id}").json()["cadence"] == value
-
-
-@pytest.mark.parametrize("written", ["60.00000000000000000001", "1e-400", "0.99999999999999999999"])
-def test_a_fraction_that_a_double_would_round_stays_a_fraction(mockserver: Sandbox, written: str) -> None:
-    body = json.dumps({**DRAFT, "cadence": 0}).replace('"cadence": 0', f'"cadence": {written}').encode()
-
-    assert INVALID == refused(mockserver.call("POST", "/v1/campaigns", body=body, headers=JSON))
-
-
 @pytest.mark.law
 @pytest.mark.parametrize("form", [lambda key: key, lambda key: "".join(f"%{ord(char):02x}" for char in key)])
 def test_a_reason_that_is_cut_within_a_key_shows_nothing_of_the_key(

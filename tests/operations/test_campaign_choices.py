@@ -8,13 +8,13 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
+from tests.harness.rows import each_row
 from tests.operations.filter_world import alone, campaign, statement
 from tests.operations.world import DRAFT, GIVEN, draft, refused
 
 CAMPAIGNS = "/v1/campaigns"
 PREVIEW = "/v1/campaigns/audience-preview"
 INVALID = (400, "VALIDATION_ERROR")
-BAD_FILTERS = (422, "CAMPAIGN_INVALID_FILTERS")
 OPEN = statement("chat.status", "equals", "open")
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
@@ -118,13 +118,6 @@ def test_the_literal_detail_shows_neither(mockserver: Sandbox) -> None:
     assert FULL - {"description", "filters"} == set(detail)
 
 
-@pytest.mark.clause("base.input", "campaigns.description", "audience.same-filters")
-@pytest.mark.option("null-for-optional", "reject")
-def test_null_means_no_description_and_no_filters(mockserver: Sandbox) -> None:
-    assert INVALID == refused(mockserver.call("POST", CAMPAIGNS, json=campaign(description=None)))
-    assert [INVALID] * 2 == [refused(each) for each in answers(mockserver, None)]
-
-
 @pytest.mark.clause("base.input", "campaigns.description", "audience.all", "audience.same-filters")
 @pytest.mark.mockserver(choices={"null-for-optional": "omit"})
 @pytest.mark.option("null-for-optional", "omit")
@@ -154,29 +147,9 @@ def test_null_may_replace_an_optional_value(mockserver: Sandbox, made: JSON, cou
     assert 201 == creation.status
 
 
-@pytest.mark.clause("base.input", "filters.types", "filters.value2", "audience.same-filters")
-@pytest.mark.parametrize("option", ["reject", "omit"])
-@pytest.mark.parametrize(
-    "made",
-    [
-        statement("chat.status", "equals", None),
-        statement("chat.status", "in", None),
-        statement("chat.status", "in", ["open", None]),
-        statement("chat.monetization", "between", 1, None),
-        statement("chat.monetization", "between", None, 1),
-        statement("chat.tagIds", "has-any", [None]),
-    ],
-    ids=str,
-)
-def test_null_never_replaces_a_required_value(mockserver: Sandbox, option: str, made: JSON) -> None:
-    mockserver.choose({"null-for-optional": option})
-
-    assert [BAD_FILTERS] * 2 == [refused(each) for each in answers(mockserver, alone(made))]
-
-
 @pytest.mark.clause("base.input", "campaigns.validation", "filters.invalid")
-@pytest.mark.parametrize("option", ["reject", "omit"])
-@pytest.mark.parametrize(
+@each_row("option", ["reject", "omit"])
+@each_row(
     "filters",
     [
         [None],
@@ -186,7 +159,6 @@ def test_null_never_replaces_a_required_value(mockserver: Sandbox, option: str, 
         [{"combinator": "and", "statements": [{"field": None, "operator": "exists"}]}],
         [{"combinator": "and", "statements": [{"field": "chat.status", "operator": None}]}],
     ],
-    ids=str,
 )
 def test_null_never_replaces_a_required_part_of_filters(
     mockserver: Sandbox, option: str, filters: list[JSON | None]
@@ -194,56 +166,3 @@ def test_null_never_replaces_a_required_part_of_filters(
     mockserver.choose({"null-for-optional": option})
 
     assert [INVALID] * 2 == [refused(each) for each in answers(mockserver, filters)]
-
-
-UNKNOWN: dict[str, list[dict[str, Any]]] = {
-    "group": [{"combinator": "and", "statements": [OPEN], "groups": []}],
-    "statement": [{"combinator": "and", "statements": [OPEN | {"values": ["open"]}]}],
-    "second group": [*alone(OPEN), {"combinator": "or", "statements": [OPEN], "not": True}],
-    "null": [{"combinator": "and", "statements": [OPEN | {"negate": None}]}],
-}
-
-
-@pytest.mark.clause("base.input", "audience.same-filters")
-@pytest.mark.option("unknown-body-keys", "ignore")
-@pytest.mark.parametrize("filters", UNKNOWN.values(), ids=UNKNOWN)
-def test_unknown_keys_inside_filters_are_ignored(mockserver: Sandbox, filters: list[JSON]) -> None:
-    preview, creation = answers(mockserver, filters)
-
-    assert (200, {"estimatedCount": 3}) == (preview.status, preview.json())
-    assert 201 == creation.status
-
-
-@pytest.mark.clause("base.input", "campaigns.detail")
-@pytest.mark.mockserver(choices={"detail-fields": "full"})
-@pytest.mark.option("unknown-body-keys", "ignore")
-@pytest.mark.parametrize("filters", UNKNOWN.values(), ids=UNKNOWN)
-def test_an_ignored_key_appears_in_no_response(mockserver: Sandbox, filters: list[JSON]) -> None:
-    campaign_id = draft(mockserver, filters=filters, colour="red")
-
-    detail = mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()
-
-    assert set(detail) == FULL
-    assert {"combinator", "statements"} == {key for group in detail["filters"] for key in group}
-    assert [OPEN] * len(filters) == [each for group in detail["filters"] for each in group["statements"]]
-
-
-@pytest.mark.clause("base.input", "audience.same-filters", "campaigns.validation")
-@pytest.mark.mockserver(choices={"unknown-body-keys": "reject"})
-@pytest.mark.option("unknown-body-keys", "reject")
-@pytest.mark.parametrize("filters", UNKNOWN.values(), ids=UNKNOWN)
-def test_unknown_keys_inside_filters_may_be_refused(mockserver: Sandbox, filters: list[JSON]) -> None:
-    assert [INVALID] * 2 == [refused(each) for each in answers(mockserver, filters)]
-
-
-@pytest.mark.clause("base.input", "campaigns.validation", "filters.value2")
-@pytest.mark.mockserver(choices={"unknown-body-keys": "reject"})
-@pytest.mark.option("unknown-body-keys", "reject")
-def test_where_unknown_keys_are_refused_the_known_ones_are_not(mockserver: Sandbox) -> None:
-    made = statement("chat.monetization", "between", 1, 2), statement("chat.status", "exists", {"any": "thing"})
-    preview, creation = answers(mockserver, alone(*made))
-
-    assert (200, 201) == (preview.status, creation.status)
-    assert INVALID == refused(mockserver.call("POST", CAMPAIGNS, json=campaign("Abril", colour="red")))
-    assert INVALID == refused(mockserver.call("POST", PREVIEW, json={"filter": []}))
-    assert 201 == mockserver.call("POST", CAMPAIGNS, json=campaign("Maio", description="Com tudo")).status

@@ -89,17 +89,6 @@ def test_of_concurrent_creations_with_one_name_exactly_one_succeeds(mockserver: 
 
 
 @pytest.mark.clause("campaigns.name")
-def test_concurrent_creations_with_different_names_all_succeed(mockserver: Sandbox) -> None:
-    wanted = [f"Campanha {number}" for number in range(24)]
-
-    with ThreadPoolExecutor(8) as threads:
-        statuses = [reply.status for reply in threads.map(lambda name: create(mockserver, name), wanted)]
-
-    assert [201] * 24 == statuses
-    assert sorted(wanted) == sorted(names(mockserver))
-
-
-@pytest.mark.clause("campaigns.name")
 @pytest.mark.option("name-uniqueness-scope", "exact")
 def test_names_are_equal_if_every_character_is_equal(mockserver: Sandbox) -> None:
     different = ["Março", "março", "MARÇO", " Março", "Março ", "Marco", DECOMPOSED]
@@ -165,11 +154,3 @@ def test_the_campaigns_of_a_name_are_found_without_a_look_at_all_others(
     found = [campaign.id for campaign in table.copy().named(wanted) if same(campaign.name) == same(wanted)]
 
     assert [id for id, campaign in table.items() if same(campaign.name) == same(wanted)] == found
-
-
-def test_a_campaign_that_changes_its_status_keeps_its_place_under_its_name() -> None:
-    table = Campaigns()
-    for status in ("draft", "canceled"):
-        table["one"] = cast("Campaign", SimpleNamespace(id="one", name="Março", status=status))
-
-    assert ["canceled"] == [found.status for found in table.named("março ")]

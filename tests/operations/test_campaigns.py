@@ -9,6 +9,7 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
+from tests.harness.rows import each_row
 from tests.operations.filter_world import alone, campaign, statement
 from tests.operations.world import DRAFT, GIVEN, OTHER_KEY, campaigns_in_each_status, draft, refused
 
@@ -159,7 +160,7 @@ def test_a_name_of_1_to_100_code_points_is_stored_as_sent(mockserver: Sandbox, n
 
 
 @pytest.mark.clause("campaigns.name", "campaigns.validation")
-@pytest.mark.parametrize("name", ["", "a" * 101, "😀" * 101, "e\u0301" * 51, None, 1, True, [], ["Março"], {}])
+@each_row("name", ["", "a" * 101, "😀" * 101, "e\u0301" * 51, None, 1, True, [], ["Março"], {}])
 def test_any_other_name_is_refused(mockserver: Sandbox, name: Any) -> None:
     assert INVALID == refused(create(mockserver, name=name))
     assert [] == listed(mockserver)
@@ -189,9 +190,7 @@ def test_any_other_description_is_refused(mockserver: Sandbox, description: Any)
 
 
 @pytest.mark.clause("campaigns.platform", "campaigns.validation")
-@pytest.mark.parametrize(
-    "platform", ["botapp", "CHATAPP", "chatapp ", "chatapp-lite", "whatsapp", "", None, 1, ["chatapp"], {}]
-)
+@each_row("platform", ["botapp", "CHATAPP", "chatapp ", "chatapp-lite", "whatsapp", "", None, 1, ["chatapp"], {}])
 def test_a_platform_outside_the_three_is_refused(mockserver: Sandbox, platform: Any) -> None:
     assert INVALID == refused(create(mockserver, platform=platform))
     assert [] == listed(mockserver)

@@ -3,7 +3,6 @@
 import json
 
 import pytest
-import requests
 
 from mockserver import Sandbox
 from tests.operations.campaigning import (
@@ -37,16 +36,6 @@ def test_a_running_campaign_is_canceled_and_sends_no_more(mockserver: Sandbox) -
     mockserver.advance("1h")
     assert (200, 11, 0) == counts(mockserver, ids)
     assert "2026-03-01T12:00:10.000Z" == entry(mockserver, ids[0])["completedAt"]
-
-
-@pytest.mark.clause("cancel.processing", "cancel.no-body")
-def test_cancelling_over_the_socket_takes_no_body_and_answers_none(mockserver: Sandbox) -> None:
-    ids = run(mockserver)
-    url = f"{mockserver.base_url}/v1/campaigns/{ids[0]}/cancel"
-
-    with requests.post(url, headers={"X-API-Key": mockserver.secret_key}, timeout=10) as reply:
-        assert (204, b"") == (reply.status_code, reply.content)
-    assert ("canceled", "canceled") == statuses(mockserver, ids)
 
 
 @pytest.mark.clause("cancel.no-body")
@@ -150,18 +139,6 @@ def test_cancelling_again_changes_nothing(
         campaign_id = _end(mockserver, "canceled")
 
     _cancel_and_expect(mockserver, campaign_id, expected)
-
-
-@pytest.mark.clause("cancel.final")
-def test_the_two_choices_about_what_has_ended_are_apart(mockserver: Sandbox) -> None:
-    mockserver.choose({"cancel-final": "no-op", "repeat-cancel": "unprocessable"})
-    assert REFUSED == refused(cancel(mockserver, _end(mockserver, "canceled")))
-
-    with mockserver.checkpoint():
-        mockserver.choose({"cancel-final": "unprocessable", "repeat-cancel": "no-op"})
-        ids = run(mockserver, name="Failing")
-        mockserver.admin.fail_campaign(ids[0])
-        assert REFUSED == refused(cancel(mockserver, ids[0]))
 
 
 START = "2026-03-01T12:00:30.000000Z"  # half past a minute of the clock, so that the execution's minutes are other ones

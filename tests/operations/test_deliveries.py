@@ -74,23 +74,6 @@ def test_only_the_endpoints_that_are_registered_for_an_event_get_it(mockserver: 
     assert [[session_id]] * 3 + [[], []] == [inbox.sessions for inbox in (everything, group, connected, failed, other)]
 
 
-@pytest.mark.clause("events.subscribed")
-def test_an_event_that_does_not_exist_cannot_be_registered_for(mockserver: Sandbox) -> None:
-    with pytest.raises(ValueError, match="'campaigns'; expected some of entrypoints"):
-        mockserver.receive_webhooks(Inbox(), ["campaigns"])
-
-
-@pytest.mark.clause("events.once")
-def test_a_tenant_that_no_longer_pays_is_still_sent_its_events(mockserver: Sandbox) -> None:
-    inbox, session_id = Inbox(), begin(mockserver)
-    mockserver.receive_webhooks(inbox)
-
-    mockserver.admin.set_tenant(subscription="canceled")
-    mockserver.complete_session(session_id)
-
-    assert [session_id] == inbox.sessions
-
-
 @pytest.mark.clause("events.nothing-lost")
 @pytest.mark.option("wh-retry", "svix")
 def test_a_refused_delivery_is_retried_after_growing_waits_and_then_abandoned(mockserver: Sandbox) -> None:
@@ -135,29 +118,6 @@ def test_the_schedule_is_a_choice(mockserver: Sandbox, option: str, at: list[str
     assert [[(each, 500) for each in at]] == attempts(receiver)
 
 
-@pytest.mark.clause("events.nothing-lost", "events.once")
-def test_many_small_waits_try_as_often_as_one_long_one(mockserver: Sandbox) -> None:
-    receiver = mockserver.receive_webhooks(lambda _: 503)
-    mockserver.complete_session(begin(mockserver))
-
-    for _ in range(40):
-        mockserver.advance("1m")
-
-    assert [[(each, 503) for each in ("12:00:00", "12:00:05", "12:05:05", "12:35:05")]] == attempts(receiver)
-
-
-@pytest.mark.clause("events.nothing-lost")
-def test_a_wait_counts_from_when_the_attempt_was_due_however_late_it_was_made(mockserver: Sandbox) -> None:
-    receiver = mockserver.receive_webhooks(lambda _: 503)
-    mockserver.complete_session(begin(mockserver))
-
-    mockserver.freeze("2026-03-01T13:00:00Z")
-    mockserver.advance("2h")
-
-    at = ["12:00:00", "13:00:00", "13:00:00", "13:00:00", "14:35:05"]
-    assert [[(each, 503) for each in at]] == attempts(receiver)
-
-
 @pytest.mark.clause("events.nothing-lost")
 def test_deliveries_that_come_due_under_the_lock_are_sent_after_its_release(mockserver: Sandbox) -> None:
     inbox, session_id = Inbox(), begin(mockserver)
@@ -170,29 +130,6 @@ def test_deliveries_that_come_due_under_the_lock_are_sent_after_its_release(mock
     mockserver.advance(0)
 
     assert [session_id] == inbox.sessions
-
-
-@pytest.mark.clause("events.nothing-lost", "events.once")
-def test_a_receiver_that_is_down_for_half_an_hour_then_gets_every_event_once_in_order_of_happening(
-    mockserver: Sandbox,
-) -> None:
-    inbox, back = Inbox(), mockserver.now.replace(minute=30)
-
-    def receive(received: ReceivedWebhook) -> int | None:
-        return 503 if mockserver.now < back else inbox(received)
-
-    receiver = mockserver.receive_webhooks(receive)
-    sessions = []
-    for _ in range(15):
-        sessions.append(begin(mockserver))
-        mockserver.complete_session(sessions[-1])
-        mockserver.advance("2m")
-    expired = [begin(mockserver) for _ in range(3)]
-    mockserver.advance("1h")
-
-    assert sessions + expired == inbox.sessions
-    assert len(inbox.webhooks) == len({received.headers["webhook-id"] for received in inbox.webhooks})
-    assert {"delivered"} == {each["status"] for each in receiver.deliveries}
 
 
 @pytest.mark.clause("events.once")
@@ -368,32 +305,6 @@ def test_events_that_a_receiver_causes_are_delivered_after_its_response(mockserv
     assert [first, second] == inbox.sessions
 
 
-@pytest.mark.clause("events.once")
-def test_a_receiver_may_advance_the_clock(mockserver: Sandbox) -> None:
-    inbox = Inbox(lambda: mockserver.advance("20m") and None)
-    mockserver.receive_webhooks(inbox)
-    first, second = begin(mockserver), begin(mockserver)
-
-    mockserver.complete_session(first)
-
-    assert [first, second] == inbox.sessions
-    assert 20 == mockserver.now.minute
-
-
-@pytest.mark.mockserver(choices={"expiry-driver": "on-read"})
-@pytest.mark.clause("events.once")
-def test_deliveries_of_a_call_in_process_are_sent_after_its_response(mockserver: Sandbox) -> None:
-    inbox, session_id = Inbox(), begin(mockserver)
-    mockserver.receive_webhooks(inbox)
-    mockserver.advance("20m")
-
-    read(mockserver, session_id)
-    assert [] == inbox.webhooks
-    mockserver.advance(0)
-
-    assert [session_id] == inbox.sessions
-
-
 @pytest.mark.clause("events.subscribed")
 def test_an_event_is_sent_again_on_demand(mockserver: Sandbox) -> None:
     inbox = Inbox()
@@ -447,87 +358,6 @@ def test_abandoned_deliveries_are_recovered_in_the_order_of_their_events(mockser
 
     assert [each["id"] for each in mockserver.events[:3]] == receiver_events
     assert [*sessions, kept, *sessions] == inbox.sessions
-
-
-@pytest.mark.clause("events.nothing-lost")
-def test_a_restored_checkpoint_has_pending_again_what_was_pending(mockserver: Sandbox) -> None:
-    inbox = Inbox(500)
-    mockserver.receive_webhooks(inbox)
-    mockserver.complete_session(begin(mockserver))
-    before = mockserver.state()
-
-    for _ in range(2):
-        with mockserver.checkpoint():
-            mockserver.advance("1m")
-        assert before == mockserver.state()
-    mockserver.advance("1m")
-
-    assert 4 == len(inbox.webhooks)
-    assert 1 == len({received.headers["webhook-id"] for received in inbox.webhooks})
-
-
-def test_a_reset_clears_endpoints_and_deliveries(mockserver: Sandbox) -> None:
-    inbox = Inbox(500)
-    mockserver.receive_webhooks(inbox)
-    mockserver.complete_session(begin(mockserver))
-
-    mockserver.reset()
-    mockserver.advance("3d")
-    mockserver.complete_session(begin(mockserver))
-
-    assert 1 == len(inbox.webhooks)
-    assert [] == mockserver.state()["deliveries"]
-
-
-def test_a_reset_by_a_receiver_throws_its_own_attempt_away(mockserver: Sandbox) -> None:
-    inbox = Inbox(mockserver.reset)
-    mockserver.receive_webhooks(inbox)
-
-    mockserver.complete_session(begin(mockserver))
-
-    assert [] == mockserver.events
-    assert [] == mockserver.state()["deliveries"]
-
-
-@pytest.mark.clause("events.subscribed")
-def test_a_test_that_ends_itself_within_its_receiver_ends_and_the_event_is_attempted_again(mockserver: Sandbox) -> None:
-    inbox = Inbox(lambda: pytest.fail("seen enough"))
-    mockserver.receive_webhooks(inbox)
-    session_id = begin(mockserver)
-
-    with pytest.raises(pytest.fail.Exception, match="seen enough"):
-        mockserver.complete_session(session_id)
-    mockserver.advance("5s")
-
-    assert [session_id, session_id] == inbox.sessions
-    assert [[500, 200]] == [[each["status"] for each in one["attempts"]] for one in mockserver.events[0]["deliveries"]]
-
-
-@pytest.mark.clause("session.no-secrets")
-def test_no_view_contains_a_secret(mockserver: Sandbox) -> None:
-    receiver = mockserver.receive_webhooks(Inbox(500), secret="whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQ=")
-    mockserver.webhooks.rotate(receiver.id, "whsec_b3RoZXItb3RoZXItb3RoZXItb3RoZXI=")
-    mockserver.complete_session(begin(mockserver))
-
-    text = str(mockserver.state()) + str(mockserver.events) + str(mockserver.log.journal) + repr(receiver)
-    assert "c2VjcmV0" not in text and "b3RoZXI" not in text
-    [webhook] = mockserver.state()["tenants"][0]["webhooks"]
-    assert ("whs...", "whs...") == (webhook["secret"], webhook["oldSecret"])
-
-
-@pytest.mark.clause("events.subscribed")
-def test_the_journal_records_each_transition_of_a_delivery(mockserver: Sandbox) -> None:
-    mockserver.receive_webhooks(Inbox(500))
-    mockserver.complete_session(begin(mockserver))
-    mockserver.advance("5s")
-
-    moves = [each for each in mockserver.log.journal["transitions"] if each["kind"] == "delivery"]
-    assert [
-        (None, "due", {"event": mockserver.events[0]["id"]}),
-        ("due", "waiting", {"attempt": 1}),
-        ("waiting", "due", {"timer": "wake"}),
-        ("due", "delivered", {"attempt": 2}),
-    ] == [(each["from"], each["to"], each["cause"]) for each in moves]
 
 
 def test_after_a_jump_of_the_clock_what_was_due_first_is_sent_first(mockserver: Sandbox) -> None:

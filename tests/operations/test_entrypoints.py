@@ -144,14 +144,3 @@ def test_an_entrypoint_without_a_funnel_shows_it_in_one_way_everywhere(
         assert [shown, shown] == [entrypoint.get(key, "nothing") for key in ("funnelId", "funnelStepId")]
     for entrypoint in (by_id, read(mockserver, "entrypoint_photoapp")):
         assert shown == entrypoint.get("funnelStepId", "nothing")
-
-
-@pytest.mark.clause("session.completed")
-@pytest.mark.parametrize("option", ["null", "absent"])
-def test_a_linked_funnel_appears_under_both_options(mockserver: Sandbox, option: str) -> None:
-    mockserver.choose({"funnel-null": option})
-
-    in_session, _, by_id = connected(mockserver, funnelId="funnel_sales", funnelStepId="funnel_step_first")
-
-    assert ("funnel_sales", "funnel_step_first") == (in_session["funnelId"], in_session["funnelStepId"])
-    assert "funnel_step_first" == by_id["funnelStepId"]

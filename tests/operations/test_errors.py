@@ -1,9 +1,6 @@
 """Errors: each code with its status and its Portuguese sentence, in a body of exactly three keys."""
 
-import json
-
 import pytest
-import requests
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
@@ -148,25 +145,6 @@ def test_the_reason_of_a_session_is_portuguese(mockserver: Sandbox, reason: str,
     assert (reason, text) == (read["reason"], read["message"])
 
 
-@pytest.mark.option("message-text", "reworded")
-@pytest.mark.parametrize(("reason", "text"), SESSION_TEXTS.items())
-def test_a_sessions_message_may_be_reworded_too(mockserver: Sandbox, reason: str, text: str) -> None:
-    mockserver.choose({"message-text": "reworded"})
-    read = ended_session(mockserver, reason)
-
-    assert reason == read["reason"]
-    assert read["message"] not in ("", text)
-
-
-@pytest.mark.option("message-text", "empty")
-@pytest.mark.parametrize("reason", SESSION_TEXTS)
-def test_a_sessions_message_may_be_empty_too(mockserver: Sandbox, reason: str) -> None:
-    mockserver.choose({"message-text": "empty"})
-    read = ended_session(mockserver, reason)
-
-    assert (reason, "") == (read["reason"], read["message"])
-
-
 @pytest.mark.clause("base.error-body")
 @pytest.mark.option("error-extra-keys", "details")
 def test_an_error_may_have_more_than_its_three_keys(mockserver_server: MockServer) -> None:
@@ -265,25 +243,3 @@ def test_an_outcome_that_cannot_be_serialized_is_an_internal_error(
     )
 
     assert (500, "INTERNAL_ERROR") == refused(mockserver.call(*OPERATIONS["listTemplates"]))
-
-
-@pytest.mark.clause("base.internal")
-def test_over_a_socket_it_is_the_same_body(mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    break_listing(monkeypatch)
-    url = f"{mockserver.base_url}/v1/message-templates"
-    reply = requests.get(url, headers={"X-API-Key": mockserver.secret_key}, timeout=10)
-
-    assert 500 == reply.status_code
-    assert {"statusCode", "code", "message"} == set(json.loads(reply.content))
-
-
-@pytest.mark.clause("base.internal", "base.error-body")
-def test_the_journal_records_an_unexpected_failure_with_its_response(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    break_listing(monkeypatch)
-    reply = mockserver.call(*OPERATIONS["listTemplates"])
-
-    kept = mockserver.log.journal["exchanges"][-1]
-
-    assert (500, reply.json()) == (kept["response"]["status"], kept["response"]["body"])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.contract import schemas
-from mockserver.contract.lifecycles import CAMPAIGN, EVENTS, LIFECYCLES
+from mockserver.contract.lifecycles import CAMPAIGN, LIFECYCLES
 from mockserver.core import lifecycle
 from mockserver.wire import serializers
 from tests.operations import campaigning
@@ -115,35 +115,6 @@ def test_a_failure_may_carry_the_keys_of_the_connected_event_with_no_entrypoint(
     assert [[], []] == [schemas.check("event.connection_failed", each) for each in events]
 
 
-@pytest.mark.mockserver(choices={"wh-data-asymmetry": "same-keys"})
-@pytest.mark.clause("events.connected")
-def test_the_connected_event_is_the_same_under_both(mockserver: Sandbox) -> None:
-    mockserver.complete_session(begin(mockserver))
-
-    [event] = mockserver.events
-    assert {"tenantId", "sessionId", "occurredAt", "entrypoint"} == set(event["data"])
-
-
-@pytest.mark.clause("events.failed")
-def test_a_session_that_is_made_to_expire_emits_the_same(mockserver: Sandbox) -> None:
-    session_id = begin(mockserver)
-
-    mockserver.expire_session(session_id)
-
-    assert [{"status": "expired", "reason": "expired", "sessionId": session_id}] == [
-        each["data"] for each in mockserver.events
-    ]
-
-
-@pytest.mark.clause("events.once")
-@pytest.mark.mockserver(now=EXACT_NOON)
-def test_a_pending_session_has_emitted_nothing(mockserver: Sandbox) -> None:
-    begin(mockserver)
-    mockserver.advance(1199.999999)
-
-    assert [] == mockserver.events
-
-
 @pytest.mark.mockserver(given=FUNNELS)
 @pytest.mark.clause("events.connected")
 def test_an_event_contains_the_tenant_of_its_session(mockserver: Sandbox) -> None:
@@ -159,35 +130,6 @@ def test_an_event_spells_its_instant_as_answers_do(mockserver: Sandbox) -> None:
     mockserver.complete_session(begin(mockserver))
 
     assert "2026-03-01T12:00:00Z" == mockserver.events[0]["data"]["occurredAt"]
-
-
-@pytest.mark.mockserver(given=FUNNELS)
-@pytest.mark.clause("events.once")
-def test_an_event_without_a_registered_endpoint_is_recorded(mockserver: Sandbox) -> None:
-    mockserver.complete_session(begin(mockserver))
-
-    assert [[]] == [each["deliveries"] for each in mockserver.events]
-
-
-@pytest.mark.clause("session.no-secrets")
-def test_no_event_contains_a_key(mockserver: Sandbox) -> None:
-    mockserver.complete_session(begin(mockserver), name=mockserver.tenant_id)
-    mockserver.fail_session(begin(mockserver))
-
-    text = str(mockserver.events)
-    assert mockserver.secret_key not in text and mockserver.public_key not in text
-
-
-@pytest.mark.clause("events.once")
-def test_reading_does_not_emit(mockserver: Sandbox) -> None:
-    session_id = begin(mockserver)
-    mockserver.complete_session(session_id)
-    events = mockserver.events
-
-    read(mockserver, session_id)
-    mockserver.state()
-
-    assert events == mockserver.events
 
 
 @given(ends=st.lists(st.sampled_from(["complete", "fail", "expire", "wait"]), max_size=8), minutes=st.integers(0, 25))
@@ -237,7 +179,3 @@ def test_an_event_of_any_lifecycle_row_is_emitted_and_delivered(
     mockserver.advance(minutes=1)
 
     assert [{"event": "campaigns.completed", "data": {"campaignId": campaign_id}}] == received
-
-
-def test_each_kind_of_event_has_its_data() -> None:
-    assert set(EVENTS) == set(serializers.EVENT_DATA)

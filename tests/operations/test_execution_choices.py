@@ -54,27 +54,6 @@ def test_progress_is_rounded_as_chosen(mockserver: Sandbox, option: str) -> None
 
 
 @pytest.mark.clause("send.progress")
-@pytest.mark.mockserver(given={"templates": [{"id": "template_plain"}], "chats": {"count": 3}})
-@pytest.mark.parametrize(
-    ("option", "shown"),
-    [
-        pytest.param("floor", [33, 66, 100], marks=pytest.mark.option("progress-rounding", "floor")),
-        pytest.param("half-up", [33, 67, 100], marks=pytest.mark.option("progress-rounding", "half-up")),
-        pytest.param("ceil", [34, 67, 100], marks=pytest.mark.option("progress-rounding", "ceil")),
-    ],
-)
-def test_thirds_distinguish_the_three_roundings(mockserver: Sandbox, option: str, shown: list[int]) -> None:
-    mockserver.choose({"progress-rounding": option})
-    ids = run(mockserver, cadence=60)
-    seen = []
-    for _ in shown:
-        seen.append(progress(mockserver, ids)["progress"])
-        mockserver.advance(seconds=1)
-
-    assert shown == seen
-
-
-@pytest.mark.clause("send.progress")
 def test_failed_sends_count_in_progress_too(mockserver: Sandbox) -> None:
     mockserver.apply({"given": {"chats": {"count": 200, "each": {"platform": "photoapp"}}}})
     ids = run(mockserver, cadence=4800)

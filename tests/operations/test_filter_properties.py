@@ -6,22 +6,19 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver import MockServer
 from mockserver._json import JSON
-from tests.depth import at_depth
-from tests.harness.filter_oracle import ARRAYS, BOOLEANS, DATES, NUMBERS, STRINGS, Rules, selected
+from tests.harness.filter_oracle import DATES, NUMBERS, STRINGS, Rules, selected
 from tests.operations.filter_world import (
     ABSENT,
     LEGAL,
     NOW,
     OPERANDS,
-    OPERATORS,
     SEED_KEY,
     VALUES,
-    alone,
     documented,
     estimated,
     statement,
@@ -109,82 +106,3 @@ def test_the_preview_is_the_count_of_the_reference_filters_under_every_choice(
     with mockserver_server.sandbox(given=world(seeds), now=NOW, choices=choices) as sandbox:
         assert len(judged) == estimated(sandbox, filters)
         assert judged == targets(sandbox, filters)
-
-
-@pytest.mark.clause("filters.groups-and", "filters.combinator")
-@given(seeds=POPULATIONS, filters=FILTERS, order=st.randoms(use_true_random=False))
-def test_the_order_of_groups_and_of_statements_does_not_matter(
-    mockserver_server: MockServer, seeds: list[JSON], filters: list[JSON], order: Any
-) -> None:
-    mixed = [{**group, "statements": order.sample(group["statements"], len(group["statements"]))} for group in filters]
-    order.shuffle(mixed)
-
-    with mockserver_server.sandbox(given=world(seeds), now=NOW) as sandbox:
-        assert estimated(sandbox, filters) == estimated(sandbox, mixed)
-
-
-@pytest.mark.clause("filters.semantics", "filters.combinator", "filters.value2")
-@settings(max_examples=at_depth(10, 100))
-@given(seeds=POPULATIONS, data=st.data())
-def test_operators_agree_with_each_other(mockserver_server: MockServer, seeds: list[JSON], data: st.DataObject) -> None:
-    field = data.draw(st.sampled_from([*STRINGS, *NUMBERS, *DATES]))
-    one, other = data.draw(operands(field)), data.draw(operands(field))
-
-    with mockserver_server.sandbox(given=world(seeds), now=NOW) as sandbox:
-
-        def count(*made: tuple[Any, ...], combinator: str = "and") -> int:
-            return estimated(sandbox, alone(*(statement(field, *each) for each in made), combinator=combinator))
-
-        assert count(("in", [one])) == count(("equals", one))
-        assert count(("in", [one, other])) == count(("equals", one), ("equals", other), combinator="or")
-        assert count(("not-in", [one, other])) == count(("not-equals", one), ("not-equals", other))
-        if field not in STRINGS:
-            range_of = ("greater-than-or-equal", one), ("less-than-or-equal", other)
-            assert count(("between", one, other)) == count(*range_of)
-            assert count(range_of[0]) == count(("greater-than", one), ("equals", one), combinator="or")
-            assert count(range_of[1]) == count(("less-than", other), ("equals", other), combinator="or")
-
-
-@pytest.mark.clause("filters.semantics")
-@settings(max_examples=at_depth(10, 100))
-@given(seeds=POPULATIONS, made=a_statement())
-def test_a_negative_operator_is_the_complement_of_its_positive_one(
-    mockserver_server: MockServer, seeds: list[JSON], made: JSON
-) -> None:
-    negatives = {"has-any": "has-none", "exists": "not-exists"}
-    opposite = negatives.get(made["operator"], f"not-{made['operator']}")
-    if opposite not in OPERATORS[made["field"]]:
-        return
-    turned = {**made, "operator": opposite}
-
-    with mockserver_server.sandbox(given=world(seeds), now=NOW) as sandbox:
-        assert len(seeds) == estimated(sandbox, alone(made)) + estimated(sandbox, alone(turned))
-        assert 0 == estimated(sandbox, alone(made, turned))
-
-
-@pytest.mark.clause("filters.semantics")
-@settings(max_examples=at_depth(10, 100))
-@given(seeds=POPULATIONS, tags=st.lists(st.sampled_from(OPERANDS["chat.tagIds"]), min_size=1, max_size=3))
-def test_has_any_is_or_over_the_tags_and_has_all_is_and(
-    mockserver_server: MockServer, seeds: list[JSON], tags: list[str]
-) -> None:
-    singly = [statement(ARRAYS[0], "has-any", [tag]) for tag in tags]
-
-    with mockserver_server.sandbox(given=world(seeds), now=NOW) as sandbox:
-        any_of = estimated(sandbox, alone(statement(ARRAYS[0], "has-any", tags)))
-        all_of = estimated(sandbox, alone(statement(ARRAYS[0], "has-all", tags)))
-
-        assert any_of == estimated(sandbox, alone(*singly, combinator="or"))
-        assert all_of == estimated(sandbox, alone(*singly))
-
-
-@pytest.mark.clause("filters.types", "filters.semantics")
-@settings(max_examples=at_depth(10, 100))
-@given(seeds=POPULATIONS, field=st.sampled_from(BOOLEANS))
-def test_a_boolean_is_true_or_false_in_every_chat(mockserver_server: MockServer, seeds: list[JSON], field: str) -> None:
-    with mockserver_server.sandbox(given=world(seeds), now=NOW) as sandbox:
-        yes, no = (estimated(sandbox, alone(statement(field, "equals", value))) for value in (True, False))
-        not_yes = estimated(sandbox, alone(statement(field, "not-equals", True)))
-
-    assert len(seeds) == yes + no
-    assert no == not_yes

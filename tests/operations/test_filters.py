@@ -10,6 +10,7 @@ import pytest
 from mockserver import MockServer, Sandbox
 from tests.depth import at_depth
 from tests.harness.filter_oracle import DATES, Rules, selected
+from tests.harness.rows import each_row
 from tests.operations.filter_world import (
     LEGAL,
     NOW,
@@ -29,7 +30,6 @@ BRAZIL = timezone(timedelta(hours=-3))
 SEEDS = population()
 CHATS = [documented(each) for each in SEEDS]
 WORLD = world(SEEDS)
-BIRTH = "chat.virtual.dm-participant.birthDate"
 NAIVE = ["1990-05-17", "1990-05-17T00:00:00", "1990-05-17T03:00:00Z", "2026-02-28", "2026-02-28T12:00:00"]
 
 
@@ -56,7 +56,7 @@ def test_the_table_is_the_documents_seventeen_fields_with_their_operators() -> N
 @pytest.mark.clause("filters.fields", "filters.operators", "audience.preview", "audience.same-filters")
 @pytest.mark.option("estimated-count-exactness", "exact")
 @pytest.mark.mockserver(given=WORLD, now=NOW)
-@pytest.mark.parametrize("field", OPERATORS)
+@each_row("field", OPERATORS)
 def test_an_operator_of_the_type_of_the_field_selects_its_chats(mockserver: Sandbox, field: str) -> None:
     made = [each for operator in OPERATORS[field] for each in statements(field, operator)]
 
@@ -167,7 +167,7 @@ def test_an_option_of_meaning_changes_every_operator_as_described(mockserver: Sa
     assert [] == disagreements(mockserver, rules, every_statement())
 
 
-@pytest.mark.parametrize(
+@each_row(
     "noon",
     [
         "2026-03-01T12:00:00+00",
@@ -180,7 +180,7 @@ def test_an_option_of_meaning_changes_every_operator_as_described(mockserver: Sa
         "2026-060T12Z",
     ],
 )
-@pytest.mark.parametrize("field", ["chat.virtual.lastMessageAt", "chat.virtual.lastUpdateAt"])
+@each_row("field", ["chat.virtual.lastMessageAt", "chat.virtual.lastUpdateAt"])
 @pytest.mark.option("date-offset", "any")
 @pytest.mark.clause("filters.dates")
 def test_a_date_may_have_any_form_of_iso_8601_with_an_offset(
@@ -240,18 +240,3 @@ def test_dates_without_a_time_or_an_offset_begin_at_the_chosen_midnight(
     made = [each for operator in OPERATORS[field] for each in statements(field, operator, NAIVE)]
 
     assert [] == disagreements(mockserver, rules, made)
-
-
-@pytest.mark.clause("filters.groups-and", "filters.combinator", "filters.semantics")
-@pytest.mark.option("missing-value-negative-ops", "match")
-@pytest.mark.mockserver(given=WORLD, now=NOW)
-@pytest.mark.parametrize(("field", "operator"), [(field, each) for field, each in LEGAL if each.startswith("not-")])
-def test_a_negative_operator_and_its_positive_one_share_the_chats_between_them(
-    mockserver: Sandbox, field: str, operator: str
-) -> None:
-    for negative in statements(field, operator):
-        positive = {**negative, "operator": operator.removeprefix("not-")}
-
-        assert len(SEEDS) == estimated(mockserver, alone(negative)) + estimated(mockserver, alone(positive))
-        assert 0 == estimated(mockserver, alone(negative, positive))
-        assert len(SEEDS) == estimated(mockserver, alone(negative, positive, combinator="or"))

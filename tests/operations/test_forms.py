@@ -4,6 +4,7 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver.testing.transports.in_process import Response
+from tests.harness.rows import each_row
 from tests.operations.world import refused
 
 ORIGINS = ["https://www.clinica.example", "https://agenda.clinica.example:8443"]
@@ -53,7 +54,7 @@ def test_the_policy_contains_nothing_else_of_the_form(mockserver: Sandbox) -> No
     assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("GET", "/v1/forms/form_open"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "origin",
     [
         "http://www.clinica.example",

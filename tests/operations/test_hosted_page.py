@@ -4,7 +4,7 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver.testing.end_user import EndUser, Page
-from tests.operations.session_calls import EXACT_NOON, FUNNELS, NOON, PHONE, begin, create, entrypoints, read
+from tests.operations.session_calls import FUNNELS, NOON, PHONE, begin, create, entrypoints, read
 
 BACK = "https://clinic.example/back?tab=2&q=a%20b#done"
 GONE = "Este link não está mais disponível. Peça um novo link a quem o enviou."
@@ -48,14 +48,6 @@ def test_coexistence_has_steps_of_its_own_and_is_mirrored(mockserver: Sandbox) -
     assert ["number", "app", "account", "authorise"] == steps
     user.authorise()
     assert read(mockserver, session["sessionId"])["entrypoint"]["isCoexistence"] is True
-
-
-def test_the_standard_flow_requires_account_number_and_authorisation(mockserver: Sandbox) -> None:
-    user = mockserver.end_user(create(mockserver))
-
-    steps = [user.open().step, user.proceed().step, user.choose_account().step, user.choose_number().step]
-
-    assert ["intro", "account", "number", "authorise"] == steps
 
 
 @pytest.mark.clause("session.return")
@@ -137,14 +129,6 @@ def test_a_failure_may_return_with_an_error(mockserver: Sandbox, end: str, error
     assert f"https://clinic.example/?a=1&error={error}" == user.simulate(end).location
 
 
-@pytest.mark.mockserver(choices={"return-on-failure": "return-with-error"})
-def test_without_a_return_url_every_end_is_a_page(mockserver: Sandbox) -> None:
-    user = mockserver.end_user(create(mockserver))
-    user.open()
-
-    assert (200, None) == (user.cancel().status, page_of(user).location)
-
-
 @pytest.mark.clause("session.user-cancels")
 def test_a_cancellation_on_the_page_fails_the_session(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
@@ -158,34 +142,6 @@ def test_a_cancellation_on_the_page_fails_the_session(mockserver: Sandbox) -> No
     assert ("failed", "token_exchange_failed") == tuple(
         read(mockserver, session_id)[key] for key in ("status", "reason")
     )
-
-
-@pytest.mark.clause("session.user-cancels")
-@pytest.mark.mockserver(choices={"user-cancels": "pending"})
-def test_an_unnoticed_cancellation_ends_the_flow_and_the_session_waits(mockserver: Sandbox) -> None:
-    session_id = begin(mockserver)
-    user = mockserver.end_user(session_id)
-    user.open()
-    user.proceed()
-
-    page = user.cancel()
-
-    assert ("Conexão cancelada" in page.text, page.step) == (True, None)
-    assert None is user.reload().step
-    assert "pending" == read(mockserver, session_id)["status"]
-
-
-def test_a_closed_tab_leaves_the_session_waiting_for_its_deadline(mockserver: Sandbox) -> None:
-    session_id = begin(mockserver)
-    user = mockserver.end_user(session_id)
-    user.open()
-    user.proceed()
-
-    user.close_tab()
-
-    assert "pending" == read(mockserver, session_id)["status"]
-    mockserver.advance("20m")
-    assert "expired" == read(mockserver, session_id)["status"]
 
 
 @pytest.mark.clause("session.phone-in-use")
@@ -230,16 +186,6 @@ def test_nothing_is_completed_at_the_deadline_whatever_drives_the_expiry(mockser
     assert (410, True) == (page.status, "O link de conexão expirou antes da conclusão." in page.text)
     assert "expired" == read(mockserver, session_id)["status"]
     assert ["entrypoints.chatapp.connection_failed"] == [event["event"] for event in mockserver.events]
-
-
-@pytest.mark.mockserver(now=EXACT_NOON)
-def test_the_last_microsecond_is_in_time(mockserver: Sandbox) -> None:
-    user = mockserver.end_user(begin(mockserver))
-    for go in (user.open, user.proceed, user.choose_account, user.choose_number):
-        go()
-    mockserver.advance(20 * 60 - 0.000_001)
-
-    assert "Número conectado" in user.authorise().text
 
 
 @pytest.mark.clause("session.url")
@@ -293,18 +239,6 @@ def test_a_valid_link_restarts_a_cancelled_flow(mockserver: Sandbox) -> None:
     assert "account" == user.proceed().step
 
 
-def test_the_link_of_a_flow_follows_the_choice_at_its_next_start(mockserver: Sandbox) -> None:
-    mockserver.choose({"link-consumed-when": "completion"})
-    user = mockserver.end_user(begin(mockserver))
-    user.open()
-    user.proceed()
-    mockserver.choose({"link-consumed-when": "continue"})
-
-    user.open()
-    assert ("account", 200) == (user.proceed().step, page_of(user).status)
-    assert 410 == user.open().status
-
-
 @pytest.mark.clause("session.url")
 @pytest.mark.mockserver(now=NOON)
 def test_an_expired_link_and_a_finished_one_lead_nowhere(mockserver: Sandbox) -> None:
@@ -314,23 +248,3 @@ def test_an_expired_link_and_a_finished_one_lead_nowhere(mockserver: Sandbox) ->
     assert 410 == mockserver.end_user(finished).open().status
     mockserver.advance("20m")
     assert 410 == mockserver.end_user(waiting).open().status
-
-
-@pytest.mark.mockserver(choices={"expiry-driver": "on-read"})
-def test_reading_an_overdue_link_expires_nothing(mockserver: Sandbox) -> None:
-    session_id = begin(mockserver)
-    mockserver.advance("21m")
-
-    assert 410 == mockserver.end_user(session_id).open().status
-    assert [] == mockserver.events
-
-
-@pytest.mark.clause("session.url")
-def test_the_url_does_not_reveal_the_id_of_the_session(mockserver: Sandbox) -> None:
-    session = create(mockserver)
-
-    token = session["url"].rpartition("/")[2]
-
-    assert session["sessionId"] not in session["url"]
-    assert 26 <= len(token)  # five bits a character: 130 of them
-    assert len({create(mockserver)["url"] for _ in range(20)}) == 20

@@ -139,7 +139,7 @@ def test_in_process_no_request_breaks_the_mock(
     ask(mockserver_server, in_process, request)
 
 
-@settings(max_examples=at_depth(10, 100))
+@settings(max_examples=at_depth(5, 100))
 @given(request=requests)
 def test_over_a_socket_no_request_breaks_the_mock(
     mockserver_server: MockServer, request: tuple[str, str, str, str, list[tuple[str, str]], bytes]

@@ -9,6 +9,7 @@ import pytest
 from mockserver import Sandbox
 from tests.clients.operations import SESSIONS
 from tests.documents.reading import public, validator
+from tests.harness.rows import each_row
 from tests.operations.world import DRAFT, GIVEN, draft, refused
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
@@ -168,8 +169,8 @@ def test_a_required_field_is_never_null(mockserver: Sandbox, option: str, field:
 
 
 @pytest.mark.clause("base.input")
-@pytest.mark.parametrize("option", ["reject", "omit"])
-@pytest.mark.parametrize("body", [None, [], "text", 7, True])
+@each_row("option", ["reject", "omit"])
+@each_row("body", [None, [], "text", 7, True])
 def test_a_body_is_an_object(mockserver: Sandbox, option: str, body: Any) -> None:
     mockserver.choose({"null-for-optional": option})
 

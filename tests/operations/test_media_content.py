@@ -1,10 +1,8 @@
 """The content that a file needs for its declared type: real files of each type, brands, codecs and texts."""
 
 import gzip
-import io
 import struct
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from mockserver import Sandbox
 from mockserver.contract.media_types import KINDS
 from mockserver.contract.samples import FOLDER as SAMPLES
 from mockserver.core.operations.file_types import TEXT_READ_MAX_BYTES, is_text, media_types
+from tests.harness.rows import each_row
 from tests.operations.media_files import ACCEPTED, DOCX, PPTX, XLSX, File, stored, upload
 from tests.operations.world import refused
 
@@ -104,11 +103,6 @@ def branded(*brands: str) -> bytes:
     return box + film[int.from_bytes(film[:4], "big") :]
 
 
-def test_each_real_file_has_its_row() -> None:
-    files = [path for folder in (OWN, SAMPLES) for path in folder.iterdir()]
-    assert sorted(REAL) == sorted(path.name for path in files if path.suffix != ".md")
-
-
 @pytest.mark.clause("media.format", "media.upload")
 def test_a_real_file_is_taken_as_its_own_type_and_as_no_other(mockserver: Sandbox) -> None:
     taken = {
@@ -121,27 +115,6 @@ def test_a_real_file_is_taken_as_its_own_type_and_as_no_other(mockserver: Sandbo
 
 def test_every_type_that_an_upload_takes_has_a_real_file() -> None:
     assert set(KINDS) == {kind for kind in REAL.values() if kind}
-
-
-@pytest.mark.parametrize(
-    "brands",
-    [
-        ["mp41"],
-        ["mp42", "isom"],
-        ["iso5", "iso6", "mp41", "dash"],
-        ["avc1", "isom"],
-        ["iso6", "mp41"],
-        ["iso2", "isom"],
-        ["isom"],
-        ["M4V", "mp42"],
-        ["MSNV"],
-        ["zzzz", "isom"],
-    ],
-    ids="+".join,
-)
-@pytest.mark.clause("media.format")
-def test_a_film_of_any_general_brand_is_an_mp4(mockserver: Sandbox, brands: list[str]) -> None:
-    assert 201 == upload(mockserver, File(branded(*brands), "video/mp4")).status
 
 
 @pytest.mark.parametrize(
@@ -169,20 +142,7 @@ def test_a_file_of_another_brand_is_not_mp4_however_long_the_list(
         assert f"declared {declared}, but the content looks like {kind}" in reply.headers["x-mock-reason"]
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        pytest.param(b"RIFFRAFF nos visita", id="riff-and-no-form"),
-        pytest.param(b"RIFF\x24\0\0\0WAVEfmt " + bytes(16), id="wav"),
-        pytest.param(b"RIFF\x24\0\0\0WEBP" + bytes(16), id="webp-without-a-picture"),
-    ],
-)
-@pytest.mark.clause("media.format")
-def test_not_every_riff_is_a_webp(mockserver: Sandbox, content: bytes) -> None:
-    assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, File(content, "image/webp")))
-
-
-@pytest.mark.parametrize(
+@each_row(
     "text",
     ["ID3 é uma etiqueta", "RIFF raff", "%PDF-1.4 é um formato", "OggS", "#!AMR\n", "ADIF", "PK", "MZ", "GIF89a"],
 )
@@ -213,23 +173,6 @@ def test_a_text_that_is_longer_than_what_is_read_may_be_cut_within_a_character()
     text = "\ufeff" + "a" * (TEXT_READ_MAX_BYTES // 2 - 2) + "\U0001f600" * 3
 
     assert is_text(text.encode("utf-16-le"))
-
-
-def with_needed_version(content: bytes, version: int) -> bytes:
-    """An archive each of whose members requires a version of the format, in tenths."""
-    for mark, at in ((b"PK\x01\x02", 6), (b"PK\x03\x04", 4)):
-        pieces = content.split(mark)
-        content = mark.join([pieces[0], *(p[: at - 4] + bytes([version]) + p[at - 3 :] for p in pieces[1:])])
-    return content
-
-
-@pytest.mark.clause("media.format")
-def test_how_an_office_document_is_packed_does_not_matter(mockserver: Sandbox) -> None:
-    newer = with_needed_version(content_of("writer.docx"), 255)
-    with pytest.raises(NotImplementedError):
-        zipfile.ZipFile(io.BytesIO(newer))
-
-    assert 201 == upload(mockserver, File(newer, DOCX)).status
 
 
 WHOLE = [content_of(name) for name in REAL if len(content_of(name)) < 5_000] + [
@@ -308,14 +251,6 @@ def test_a_file_without_a_type_may_have_the_one_that_its_content_has(mockserver:
     ]
     for name in ("pillow.gif", "heic.heic", "bitmap.bmp"):
         assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, File(content_of(name), None)))
-
-
-@pytest.mark.clause("media.format")
-def test_the_reason_of_a_file_without_a_type_declares_none(mockserver: Sandbox) -> None:
-    reason = upload(mockserver, File(content_of("rgb.png"), None)).headers["x-mock-reason"]
-
-    assert "no Content-Type, which stands for text/plain, but the content looks like image/png; expected" in reason
-    assert "or the file's own Content-Type (choice media-missing-type)" in reason
 
 
 @pytest.mark.mockserver(choices={"media-missing-type": "sniff"})

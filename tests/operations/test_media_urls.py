@@ -4,6 +4,7 @@ import pytest
 import requests
 
 from mockserver import MockServer, Sandbox
+from tests.harness.rows import each_row
 from tests.operations.media_files import ACCEPTED, JPEG, PNG, UPLOAD, File, upload
 
 GOOD = File(PNG, "image/png", "a.png")
@@ -23,7 +24,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize(("declared", "content"), [pytest.param(row[0], row[2][0], id=row[0]) for row in ACCEPTED])
+@each_row(("declared", "content"), [pytest.param(row[0], row[2][0], id=row[0]) for row in ACCEPTED])
 @pytest.mark.clause("media.upload")
 def test_the_url_serves_the_bytes_without_a_key_and_without_being_guessed_at(
     mockserver: Sandbox, declared: str, content: bytes
@@ -38,7 +39,7 @@ def test_the_url_serves_the_bytes_without_a_key_and_without_being_guessed_at(
     assert "nosniff" == served.headers["x-content-type-options"]
 
 
-@pytest.mark.parametrize("name", NAMES, ids=lambda name: name[:20])
+@each_row("name", NAMES)
 @pytest.mark.clause("media.upload")
 def test_no_file_name_does_any_harm(mockserver: Sandbox, name: str) -> None:
     origin = mockserver.base_url

@@ -76,12 +76,6 @@ class TestEnd:
         assert {"records", "nextCursor"} == set(first) and first["nextCursor"]
         assert {"records": last["records"], **end} == last
 
-    def test_a_single_page_is_marked_as_the_last(self, mockserver: Sandbox, option: str, end: JSON) -> None:
-        mockserver.choose({"next-cursor-end": option})
-
-        for only in (page(mockserver), page(mockserver, "chat_bruno")):
-            assert {"records": only["records"], **end} == only
-
 
 @pytest.mark.mockserver(given=SEVEN, choices={"short-pages": "short"})
 @pytest.mark.option("short-pages", "short")
@@ -102,9 +96,6 @@ class TestShortPages:
 
         assert ids(page(mockserver)) == everything
 
-    def test_even_a_page_of_one_gets_to_the_end(self, mockserver: Sandbox) -> None:
-        assert 7 == sum(len(each) for each in read_all_pages(mockserver, 1))
-
 
 @pytest.mark.mockserver(given=SEVEN, now=NOON, choices={"page-stability": "offset"})
 @pytest.mark.option("page-stability", "offset")
@@ -117,9 +108,6 @@ class TestOffset:
         second = page(mockserver, limit=3, cursor=first["nextCursor"])
 
         assert ids(first)[1:] == ids(second)[:2]
-
-    def test_while_nothing_arrives_the_pages_are_the_whole_list(self, mockserver: Sandbox) -> None:
-        assert ids(page(mockserver)) == [each for shown in read_all_pages(mockserver, 3) for each in shown]
 
 
 @pytest.mark.mockserver(given=SEVEN, now=NOON)

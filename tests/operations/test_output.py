@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver import MockServer, Sandbox
+from mockserver import Sandbox
 from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
 from tests.operations.world import GIVEN, draft, every_success, refused, running, session
@@ -107,16 +107,6 @@ def test_every_object_of_an_answer_may_have_a_field_more(mockserver: Sandbox) ->
         for small, large in zip(before, after, strict=True):
             assert set(small) < set(large), operation
         assert plain[operation].status == reply.status
-
-
-@pytest.mark.clause("base.output")
-@pytest.mark.option("additive-fields", "unknown-fields")
-def test_events_may_have_a_field_more_too(mockserver: Sandbox) -> None:
-    mockserver.choose({"additive-fields": "unknown-fields"})
-    mockserver.complete_session(session(mockserver))
-    data = mockserver.events[0]["data"]
-
-    assert {"tenantId", "sessionId", "occurredAt", "entrypoint"} < set(data)
 
 
 @pytest.mark.clause("base.output")
@@ -251,28 +241,3 @@ def test_lists_may_have_no_order_that_a_client_could_use(mockserver: Sandbox) ->
     for names, newest_first in zip(shown, NEWEST_FIRST, strict=True):
         assert sorted(names) == sorted(newest_first)
         assert names not in (newest_first, newest_first[::-1])
-
-
-@pytest.mark.clause("base.output")
-@pytest.mark.parametrize("option", ["milliseconds", "seconds", "microseconds", "offset"])
-def test_a_year_has_four_digits_in_every_format(mockserver_server: MockServer, option: str) -> None:
-    given = {"templates": [{"id": "template_old", "createdAt": "0001-01-02T00:00:00Z"}]}
-    with mockserver_server.sandbox(choices={"datetime-spelling": option}, given=given) as sandbox:
-        (listed,) = sandbox.call("GET", "/v1/message-templates").json()["templates"]
-
-    assert "0001-01-02T00:00:00" == listed["createdAt"][:19]
-    assert 1 == datetime.fromisoformat(listed["createdAt"]).year
-
-
-@pytest.mark.clause("templates.automatic")
-def test_a_birth_date_of_the_first_year_is_sent_with_four_digits(mockserver_server: MockServer) -> None:
-    template = {"items": [{"text": "{{1}}"}], "variables": [{"key": "var1", "source": "chat.birthDate"}]}
-    given = {
-        "templates": [{"id": "template_plain", **template}],
-        "chats": [{"id": "chat_old", "birthDate": "0001-02-03"}],
-    }
-    with mockserver_server.sandbox(given=given) as sandbox:
-        running(sandbox)
-        (sent,) = sandbox.call("GET", "/v1/messaging/chats/chat_old").json()["records"]
-
-    assert "03/02/0001" == sent["text"]

@@ -1,12 +1,10 @@
 """Phone numbers: as people dial them in the tenant's country, or with their country code."""
 
-import sys
-
-import phonenumbers
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver.core.phone_numbers import normalize_phone, readable
+from mockserver.core.phone_numbers import readable
+from tests.harness.rows import each_row
 from tests.operations.session_calls import begin, create
 
 NUMBER = "+5511998765432"
@@ -24,7 +22,7 @@ BRAZILIAN = [
 ABROAD = {"PT": ("912 345 678", "+351912345678"), "US": ("(201) 555-0123", "+12015550123")}
 
 
-@pytest.mark.parametrize("text", BRAZILIAN)
+@each_row("text", BRAZILIAN)
 @pytest.mark.clause("session.completed")
 def test_a_number_typed_on_the_page_as_brazilians_write_it_is_a_brazilian_one(mockserver: Sandbox, text: str) -> None:
     session = create(mockserver)
@@ -72,23 +70,9 @@ def test_a_country_that_does_not_exist_is_refused(mockserver_server: MockServer)
 
 @pytest.mark.mockserver(given={"entrypoints": [{"displayPhone": "11 99876-5432"}]})
 @pytest.mark.clause("session.phone-in-use")
-@pytest.mark.parametrize("text", BRAZILIAN)
+@each_row("text", BRAZILIAN)
 def test_a_number_is_in_use_in_every_format(mockserver: Sandbox, text: str) -> None:
     assert "phone_in_use" == mockserver.complete_session(begin(mockserver), phone=text)["reason"]
-
-
-def test_the_refusal_of_a_command_contains_an_example(mockserver: Sandbox) -> None:
-    with pytest.raises(ValueError, match="got '99876-5432'; expected .* such as 11 99876-5432"):
-        mockserver.complete_session(begin(mockserver), phone="99876-5432")
-
-
-@pytest.mark.parametrize("text", [text for text in BRAZILIAN if text.strip().startswith("+")] + ["+55 11 3333-0000"])
-def test_a_brazilian_number_with_its_code_needs_no_library(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    with_library = normalize_phone(text.replace("+", ""), "BR")
-
-    monkeypatch.setitem(sys.modules, "phonenumbers", None)
-
-    assert with_library == normalize_phone(text, "BR")
 
 
 @pytest.mark.parametrize(
@@ -105,14 +89,3 @@ def test_a_brazilian_number_with_its_code_needs_no_library(monkeypatch: pytest.M
 )
 def test_a_number_is_shown_as_a_person_reads_it(phone: str, text: str) -> None:
     assert text == readable(phone)
-
-
-@pytest.mark.parametrize("phone", ["+5511911801108", "+551155500142"])
-def test_a_brazilian_number_is_shown_as_the_library_shows_it_without_it(
-    monkeypatch: pytest.MonkeyPatch, phone: str
-) -> None:
-    international = phonenumbers.PhoneNumberFormat.INTERNATIONAL
-    expected = phonenumbers.format_number(phonenumbers.parse(phone), international)
-    monkeypatch.setitem(sys.modules, "phonenumbers", None)
-
-    assert expected == readable(phone)

@@ -7,6 +7,7 @@ from math import ceil, floor
 import pytest
 
 from mockserver import MockServer, Sandbox
+from tests.harness.rows import each_row
 from tests.operations.campaigning import (
     EXACT_NOON,
     NOON,
@@ -68,8 +69,8 @@ CEILINGS = [("chatapp", 4800), ("photoapp", 18000), ("chatapp_lite", 30)]
 
 
 @pytest.mark.clause("send.cadence", "campaigns.cadence-kept")
-@pytest.mark.parametrize(("platform", "ceiling"), CEILINGS)
-@pytest.mark.parametrize("above", [-1, 0, 1, None], ids=["-1", "0", "1", "max"])
+@each_row(("platform", "ceiling"), CEILINGS)
+@each_row("above", [-1, 0, 1, None])
 def test_no_cadence_exceeds_the_platforms_ceiling_and_it_reads_back_as_sent(
     mockserver_server: MockServer, platform: str, ceiling: int, above: int | None
 ) -> None:

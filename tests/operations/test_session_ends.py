@@ -6,6 +6,7 @@ import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
+from tests.harness.rows import each_row
 from tests.operations.session_calls import EXACT_NOON, FUNNELS, PHONE, begin, create, entrypoints, read
 
 BOTH = {"funnelId": "funnel_sales", "funnelStepId": "funnel_step_won"}
@@ -147,8 +148,8 @@ def test_a_funnel_created_before_the_completion_is_in_time(mockserver: Sandbox) 
     assert "completed" == mockserver.complete_session(session_id)["status"]
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize(("tenant", "platform"), LINKED)
+@each_row("spelling", SPELLINGS)
+@each_row(("tenant", "platform"), LINKED)
 @pytest.mark.clause("session.phone-in-use", "session.failed")
 def test_a_number_that_is_linked_already_fails_the_session(
     mockserver_server: MockServer, tenant: str, platform: str, spelling: str
@@ -164,40 +165,7 @@ def test_a_number_that_is_linked_already_fails_the_session(
         assert before == len(entrypoints(sandbox))
 
 
-@pytest.mark.parametrize("phone", ["+5511999990001", "+551133330000", "+12015550123", "+351912345678"])
-@pytest.mark.mockserver(given={"entrypoints": [{"displayPhone": "+55 11 99999-0000"}]})
-@pytest.mark.clause("session.phone-in-use")
-def test_another_number_completes(mockserver: Sandbox, phone: str) -> None:
-    shown = mockserver.complete_session(begin(mockserver), phone=phone)
-
-    assert ("completed", phone) == (shown["status"], shown["entrypoint"]["displayPhone"])
-
-
-@pytest.mark.clause("session.phone-in-use")
-def test_of_two_sessions_with_one_number_the_first_wins(mockserver: Sandbox) -> None:
-    first, second = begin(mockserver), begin(mockserver)
-
-    assert "completed" == mockserver.complete_session(second, phone=PHONE)["status"]
-    assert "phone_in_use" == mockserver.complete_session(first, phone="55 11 99999 0000")["reason"]
-
-
-@pytest.mark.mockserver(given=FUNNELS)
-@pytest.mark.clause("session.phone-in-use")
-def test_a_session_that_failed_links_no_number(mockserver: Sandbox) -> None:
-    mockserver.complete_session(begin(mockserver, {"funnelStepId": "funnel_step_unknown"}), phone=PHONE)
-
-    assert "completed" == mockserver.complete_session(begin(mockserver), phone=PHONE)["status"]
-
-
-@pytest.mark.clause("session.completed")
-def test_a_number_generated_for_the_end_user_is_in_e164_and_unassigned(mockserver: Sandbox) -> None:
-    drawn = [mockserver.complete_session(begin(mockserver))["entrypoint"]["displayPhone"] for _ in range(20)]
-
-    assert 20 == len(set(drawn))
-    assert all(phone[0] == "+" and phone[1:].isdigit() and 8 <= len(phone) <= 16 for phone in drawn)
-
-
-@pytest.mark.parametrize(
+@each_row(
     "phone",
     ["", "+", "12345", "tel", "+5511999990000123456", "+55 11 9999x-0000", "+0011999990000", "99876-5432", "190"]
     + ["+55119999900000", "+1199999000", "00 99876-5432", "0800"],
@@ -275,20 +243,8 @@ def test_the_last_microsecond_before_the_deadline_is_in_time_and_the_deadline_is
     assert ("completed", "expired") == (completed, read(mockserver, late)["status"])
 
 
-@pytest.mark.clause("session.expired")
-def test_each_session_has_a_deadline_of_its_own(mockserver: Sandbox) -> None:
-    first = begin(mockserver)
-    mockserver.advance("10m")
-    second = begin(mockserver)
-
-    fired = mockserver.advance("10m")
-
-    assert [("session.expire", first)] == [(each["what"], each["id"]) for each in fired]
-    assert ("expired", "pending") == tuple(read(mockserver, each)["status"] for each in (first, second))
-
-
-@pytest.mark.parametrize("move", ENDS)
-@pytest.mark.parametrize("end", ENDS)
+@each_row("move", ENDS)
+@each_row("end", ENDS)
 @pytest.mark.clause("session.final")
 def test_a_final_session_is_moved_by_nothing(mockserver: Sandbox, end: str, move: str) -> None:
     session_id = begin(mockserver)
@@ -323,13 +279,3 @@ def test_after_an_end_a_new_session_begins_afresh(mockserver: Sandbox, end: str)
 
     assert old["sessionId"] != new["sessionId"] and old["url"] != new["url"]
     assert ("pending", end) == tuple(read(mockserver, each["sessionId"])["status"] for each in (new, old))
-
-
-@pytest.mark.clause("session.no-secrets")
-def test_only_the_creation_returns_the_token_of_the_link(mockserver: Sandbox) -> None:
-    made = create(mockserver)
-    token = made["url"].rpartition("/")[2]
-
-    completed = mockserver.complete_session(made["sessionId"])
-
-    assert token not in str([completed, read(mockserver, made["sessionId"]), mockserver.events, mockserver.state()])

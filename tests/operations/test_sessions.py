@@ -8,6 +8,7 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
+from tests.harness.rows import each_row
 from tests.operations.session_calls import NOON, begin, create, read
 from tests.operations.world import refused
 
@@ -167,7 +168,7 @@ def test_a_property_that_is_not_listed_is_refused(mockserver: Sandbox, extra: st
     assert [] == sessions(mockserver)
 
 
-@pytest.mark.parametrize("body", WRONG_BODIES)
+@each_row("body", WRONG_BODIES)
 @pytest.mark.clause("session.create", "session.coexistence", "session.funnel-pair", "session.return-url")
 def test_a_field_of_another_type_or_length_is_refused(mockserver: Sandbox, body: Any) -> None:
     assert (400, "VALIDATION_ERROR") == refused(mockserver.call("POST", SESSIONS, json=body))
@@ -197,13 +198,13 @@ def test_a_step_needs_no_funnel_and_one_character_is_enough(mockserver: Sandbox)
     assert 202 == mockserver.call("POST", SESSIONS, json={"funnelStepId": "s", "funnelId": "f"}).status
 
 
-@pytest.mark.parametrize("url", GOOD_RETURN_URLS)
+@each_row("url", GOOD_RETURN_URLS)
 @pytest.mark.clause("session.return-url")
 def test_an_https_url_without_a_user_is_taken(mockserver: Sandbox, url: str) -> None:
     assert 202 == mockserver.call("POST", SESSIONS, json={"returnUrl": url}).status
 
 
-@pytest.mark.parametrize("url", BAD_RETURN_URLS)
+@each_row("url", BAD_RETURN_URLS)
 @pytest.mark.clause("session.return-url")
 def test_any_other_return_url_is_refused(mockserver: Sandbox, url: str) -> None:
     assert (400, "VALIDATION_ERROR") == refused(mockserver.call("POST", SESSIONS, json={"returnUrl": url}))

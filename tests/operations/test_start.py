@@ -7,12 +7,11 @@ from threading import Barrier
 from typing import Any
 
 import pytest
-import requests
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.testing.transports.in_process import Response
-from tests.operations.campaigning import NOON, cancel, counts, create, messages, progress, read, run, start
+from tests.operations.campaigning import NOON, cancel, counts, create, messages, read, run, start
 from tests.operations.world import refused
 
 CHATS = [{"id": "chat_ana", "name": "Ana"}, {"id": "chat_bia", "name": "Bia"}]
@@ -139,14 +138,6 @@ def test_the_start_of_a_processing_campaign_gets_the_chosen_code(mockserver: San
     assert [execution_id] == [each["id"] for each in read(mockserver, campaign_id)["executions"]]
 
 
-@pytest.mark.clause("start.already")
-def test_another_campaign_of_the_tenant_may_run_at_the_same_time(mockserver: Sandbox) -> None:
-    run(mockserver, name="First")
-    ids = run(mockserver, name="Second")
-
-    assert "processing" == progress(mockserver, ids)["status"]
-
-
 @pytest.mark.clause("start.unknown", "base.tenant-scope")
 def test_an_unknown_campaign_and_another_tenants_cannot_be_started(mockserver: Sandbox) -> None:
     made = mockserver.apply({"given": {"tenants": [{"id": "tenant_other"}]}})
@@ -214,26 +205,6 @@ def test_of_concurrent_starts_exactly_one_creates_an_execution(mockserver: Sandb
     assert [won.json()["executionId"]] == [each["id"] for each in read(mockserver, campaign_id)["executions"]]
 
 
-@pytest.mark.clause("start.once")
-def test_of_concurrent_starts_over_the_socket_exactly_one_creates_an_execution(mockserver: Sandbox) -> None:
-    campaign_id = create(mockserver)
-    url = f"{mockserver.base_url}/v1/campaigns/{campaign_id}/start"
-    key = {"X-API-Key": mockserver.secret_key}
-    together = Barrier(8)
-
-    def try_it(_: object) -> tuple[int, JSON]:
-        together.wait()
-        with requests.post(url, headers=key, timeout=10) as reply:
-            return reply.status_code, reply.json()
-
-    with ThreadPoolExecutor(8) as pool:
-        replies = list(pool.map(try_it, range(8)))
-
-    (won,) = [body for status, body in replies if status == 202]
-    assert [(422, "CAMPAIGN_ALREADY_PROCESSING")] * 7 == [(s, b["code"]) for s, b in replies if b is not won]
-    assert [won["executionId"]] == [each["id"] for each in read(mockserver, campaign_id)["executions"]]
-
-
 def _too_large(mockserver: Sandbox, campaign_id: str) -> Response:
     mockserver.choose({"size-limit-values": {"chatapp": 1}})
     return start(mockserver, campaign_id, {"var2": "DEZ"})
@@ -280,15 +251,3 @@ def test_a_start_that_was_refused_can_be_mended(mockserver: Sandbox) -> None:
     start(mockserver, campaign_id, {})
 
     assert 202 == start(mockserver, campaign_id, {"var2": "DEZ"}).status
-
-
-@pytest.mark.clause("auth.precedence")
-def test_a_start_is_checked_for_existence_then_state_then_variables_then_audience(mockserver: Sandbox) -> None:
-    mockserver.choose({"size-limit-values": {"chatapp": 1}})
-    campaign_id = create(mockserver, templateId="template_asking")
-
-    assert "CAMPAIGN_NOT_FOUND" == refused(start(mockserver, "campaign_nowhere", {}))[1]
-    assert "CAMPAIGN_MISSING_COMMON_VARIABLES" == refused(start(mockserver, campaign_id, {}))[1]
-    assert "CAMPAIGN_SIZE_LIMIT_EXCEEDED" == refused(start(mockserver, campaign_id, {"var2": "DEZ"}))[1]
-    cancel(mockserver, campaign_id)
-    assert "CAMPAIGN_NOT_DRAFT" == refused(start(mockserver, campaign_id, {}))[1]

@@ -4,6 +4,7 @@ import pytest
 
 from mockserver import Sandbox, ScenarioError
 from mockserver._json import JSON
+from tests.harness.rows import each_row
 from tests.operations.world import DRAFT, refused
 
 pytestmark = pytest.mark.mockserver(now="2026-03-01T12:00:00Z")
@@ -268,8 +269,8 @@ def test_an_id_is_the_same_id_percent_encoded(mockserver: Sandbox) -> None:
 
 @pytest.mark.clause("templates.read-only")
 @pytest.mark.mockserver(given={"templates": [PROMO]})
-@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-@pytest.mark.parametrize("path", [TEMPLATES, f"{TEMPLATES}/template_promo", f"{TEMPLATES}/template_new"])
+@each_row("method", ["POST", "PUT", "PATCH", "DELETE"])
+@each_row("path", [TEMPLATES, f"{TEMPLATES}/template_promo", f"{TEMPLATES}/template_new"])
 def test_no_call_writes_a_template(mockserver: Sandbox, method: str, path: str) -> None:
     before = listed(mockserver), read(mockserver, "template_promo")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from docs import sequence_diagram
 from tests import test_layers
 from tests.pages.blocks import blocks
@@ -30,10 +28,6 @@ def paths(tree: str) -> list[str]:
     return found
 
 
-def test_the_paths_of_a_tree_are_read_from_its_indents() -> None:
-    assert ["a/", "a/b/", "a/b/c.py", "a/d.py"] == paths("a/   one\n  b/\n    c.py   two\n  d.py\n")
-
-
 def test_the_tree_has_every_package_and_nothing_that_does_not_exist() -> None:
     drawn = paths(TREE)
     inner = [path for path in PACKAGE.rglob("__init__.py") if len(path.relative_to(PACKAGE).parts) in (2, 3)]
@@ -50,19 +44,6 @@ def test_the_order_of_imports_is_the_one_that_is_held() -> None:
     held["top"].remove("__init__, __main__")
 
     assert held == shown
-
-
-def test_a_diagram_is_read_and_drawn() -> None:
-    text = "sequenceDiagram\nparticipant A as one<br/>two\nparticipant B as three\nA->>B: ask\nrect rgb(1, 2, 3)\nB-->>A: <answer>\nend\n"
-    diagram = sequence_diagram.parse(text)
-    drawn = sequence_diagram.svg(diagram)
-
-    assert {"A": ["one", "two"], "B": ["three"]} == diagram.participants
-    assert [("A", "B", "ask"), ("B", "A", "<answer>")] == [tuple(message[:3]) for message in diagram.messages]
-    assert [(1, 2)] == diagram.bands
-    assert "&lt;answer&gt;" in drawn and drawn.startswith("<div")
-    with pytest.raises(ValueError, match="got 'loop for ever'"):
-        sequence_diagram.parse("loop for ever")
 
 
 def test_the_diagram_names_calls_that_happen_in_this_order_in_these_packages() -> None:

@@ -13,7 +13,7 @@ from mockserver.contract.choices import CHOICES
 from mockserver.testing.transports.in_process import Response
 from tests.probe.worlds import NOW, run, world, wrongly_learnt
 
-COMBINATIONS, FEW, SEED = 50, 5, 35
+COMBINATIONS, FEW, SEED = 50, 2, 35
 
 GUIDE = {
     "dual-status": "guide",

@@ -97,26 +97,6 @@ def test_only_campaigns_without_recipients_are_started(mockserver_server: MockSe
     assert {0} == set(targets)
 
 
-def _groups_joined_by_or(sent: Sent) -> Sent:
-    """One group over all statements, where each group has one."""
-    groups = sent.json.get("filters") if sent.path.endswith("preview") and isinstance(sent.json, dict) else None
-    if not isinstance(groups, list) or len(groups) < 2:
-        return sent
-    statements = [statement for group in groups for statement in group["statements"]]
-    body = {**sent.json, "filters": [{"combinator": "or", "statements": statements}]}
-    return sent._replace(body=json.dumps(body).encode())
-
-
-def test_nothing_is_started_if_an_empty_audience_is_estimated_as_not_empty(mockserver_server: MockServer) -> None:
-    with world(mockserver_server) as sandbox:
-        watched = Watched(ModifiedService(sandbox, _groups_joined_by_or, lambda sent, status, value: None))
-        probed = run(sandbox, watched)
-
-    started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_probe" not in path]
-    assert [] == started
-    assert "so nothing was started" in probed.run.incomplete["empty start"]
-
-
 def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockserver_server: MockServer) -> None:
     def lose_filters(sent: Sent) -> Sent:
         if (sent.method, sent.path) != ("POST", "/v1/campaigns") or not isinstance(sent.json, dict):

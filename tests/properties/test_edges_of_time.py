@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox, ScenarioError
-from mockserver._json import JSON
 from mockserver.contract.durations import PATTERN, parse_duration
 from tests.clients.operations import SESSIONS
+from tests.harness.rows import each_row
 
 
 @pytest.mark.parametrize("instant", ["0001-01-01T00:00:00+05:00", "9999-12-31T23:59:59-05:00"])
@@ -30,14 +30,28 @@ def test_a_following_clock_can_be_advanced_by_nothing(mockserver: Sandbox) -> No
     assert [] == mockserver.advance(0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "microseconds"),
     [
-        ("20m", 1_200_000_000), ("1h30m", 5_400_000_000), ("3500ms", 3_500_000), ("PT20M", 1_200_000_000),
-        ("P1DT2H", 93_600_000_000), (2.5, 2_500_000), (0, 0), ("P1M", None), ("p20m", None), ("P20M", None), ("", None),
-        ("9" * 400 + "s", None), (-1, None), (10**400, None), (True, None), (float("inf"), None), (float("nan"), None),
+        ("20m", 1_200_000_000),
+        ("1h30m", 5_400_000_000),
+        ("3500ms", 3_500_000),
+        ("PT20M", 1_200_000_000),
+        ("P1DT2H", 93_600_000_000),
+        (2.5, 2_500_000),
+        (0, 0),
+        ("P1M", None),
+        ("p20m", None),
+        ("P20M", None),
+        ("", None),
+        ("9" * 400 + "s", None),
+        (-1, None),
+        (10**400, None),
+        (True, None),
+        (float("inf"), None),
+        (float("nan"), None),
     ],
-)  # fmt: skip
+)
 def test_a_duration_has_one_format_everywhere(written: str | float | bool, microseconds: int | None) -> None:
     assert microseconds == parse_duration(written)
 
@@ -79,16 +93,6 @@ def test_after_the_deadline_a_session_expires_whatever_ends_it(mockserver: Sandb
     )
 
 
-def test_the_journal_has_the_received_body(mockserver: Sandbox) -> None:
-    mockserver.choose({"platform-required": "default-chatapp", "null-for-optional": "omit"})
-    mockserver.call("POST", "/v1/campaigns", json={"name": "Oi", "description": None})
-    mockserver.call("POST", "/v1/campaigns/none/start")
-
-    bodies = [exchange["request"]["body"] for exchange in mockserver.log.journal["exchanges"]]
-
-    assert [{"name": "Oi", "description": None}, None] == bodies
-
-
 @pytest.mark.clause("filters.invalid")
 @pytest.mark.mockserver(choices={"group-no-statements": "ignore"})
 def test_an_ignored_group_retains_its_place_in_the_reason(mockserver: Sandbox) -> None:
@@ -98,35 +102,7 @@ def test_an_ignored_group_retains_its_place_in_the_reason(mockserver: Sandbox) -
     assert "/filters/1/combinator" in reply.headers["x-mock-reason"]
 
 
-def test_an_unknown_or_contradictory_clock_is_refused(mockserver_server: MockServer) -> None:
-    contradictions: list[JSON] = [{"clock": "folow"}, {"clock": "follow", "now": "2026-03-01T12:00:00Z"}]
-    for wrong in contradictions:
-        with pytest.raises(ValueError, match="expected now=INSTANT"):
-            mockserver_server.sandbox(**wrong)
-
-
-def test_a_closed_sandbox_answers_410_over_every_transport(mockserver_server: MockServer) -> None:
-    sandbox = mockserver_server.sandbox()
-    sandbox.close()
-
-    assert 410 == sandbox.call("GET", "/v1/campaigns").status
-
-
-def test_the_python_interface_refuses_what_the_control_plane_refuses(mockserver: Sandbox) -> None:
-    for wrong in ({"developer_enabled": False}, {"subscription": "lapsd"}):
-        with pytest.raises(ValueError, match="the body does not fit"):
-            mockserver.admin.set_tenant(**wrong)
-
-
 def test_choices_given_with_a_scenario_leave_its_other_numbers(mockserver_server: MockServer) -> None:
     scenario = {"choices": {"size-limit-values": {"chatapp": 10}}}
     with mockserver_server.sandbox(scenario, choices={"size-limit-values": {"photoapp": 5}}) as sandbox:
         assert {"chatapp": 10, "chatapp_lite": 1000, "photoapp": 5} == sandbox.state()["choices"]["size-limit-values"]
-
-
-@pytest.mark.parametrize("keys", [("participantsCount", "isGroupChat"), ("isGroupChat", "participantsCount")])
-def test_a_given_number_of_participants_is_used(mockserver: Sandbox, keys: tuple[str, str]) -> None:
-    values = {"participantsCount": [5], "isGroupChat": [True]}
-    mockserver.apply({"given": {"chats": {"count": 1, "vary": {key: values[key] for key in keys}}}})
-
-    assert 5 == mockserver.state()["tenants"][0]["chats"][0]["participantsCount"]

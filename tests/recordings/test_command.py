@@ -82,18 +82,6 @@ def test_json_has_each_clause_each_rule_and_each_choice(tmp_path: Path, capsys: 
     )
 
 
-def test_of_many_findings_of_one_rule_the_text_has_two(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [
-        entry(f"POST /v1/campaigns/campaign_{n}/start", status, {}, at=f"2026-03-01T12:00:{n * 10 + second:02}Z")
-        for n in range(4)
-        for second, status in ((0, 0), (5, 202))
-    ]
-    _, text = report(capsys, "judge", write(tmp_path, *rows))
-
-    assert 2 == text.count("  duplicate-start (severity 1)")
-    assert "  duplicate-start: 2 more, all with --json" in text
-
-
 @pytest.mark.parametrize("form", [(), ("--json",)])
 def test_no_text_number_or_key_of_the_recording_is_printed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], form: tuple[str, ...]
@@ -102,12 +90,6 @@ def test_no_text_number_or_key_of_the_recording_is_printed(
     _, text = report(capsys, "judge", write(tmp_path, *rows), *form)
 
     assert [] == [private for private in (NAME, PHONE, "98765", KEY, KEY[3:]) if private in text]
-
-
-def test_a_field_that_is_kept_is_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, text = report(capsys, "judge", write(tmp_path, WRONG), "--keep", "cadence")
-
-    assert NAME in text
 
 
 @pytest.mark.parametrize("content", ["", "<html></html>", json.dumps(har(LIST))[:-9], json.dumps(har())])
@@ -142,13 +124,6 @@ def test_the_profile_has_what_is_settled_and_the_rest_as_comments(
     assert f"written: {profile}" == text.splitlines()[-1]
 
 
-def test_a_file_that_does_not_exist_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        2,
-        f"mockserver: got {tmp_path / 'no.har'} (No such file or directory); expected a file that can be read or written\n",
-    ) == report(capsys, "judge", tmp_path / "no.har")
-
-
 def test_errors_alone_with_a_further_key_break_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = write(tmp_path, entry("GET /v1/campaigns/campaign_2", 404, DENIED | {"traceId": "a"}))
 
@@ -165,24 +140,6 @@ def test_a_client_is_judged_alone_and_a_severe_finding_is_1(tmp_path: Path, caps
     assert f"of {len(RULES)} rules judged, 1 broken\n  duplicate-start (severity 1)" in text
     assert "service:" not in text
     assert "not assessed: no-verify" in text
-
-
-def test_json_of_one_part_has_that_part_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = write(tmp_path, LIST)
-    parts = {"service", "client", "choices"}
-    printed = {
-        part: json.loads(report(capsys, "judge", file, f"--{part}", "--json")[1]) for part in ("service", "client")
-    }
-
-    assert {"service": {"service"}, "client": {"client"}} == {part: parts & {*rows} for part, rows in printed.items()}
-
-
-def test_a_service_that_breaks_a_sentence_is_no_fault_of_the_client(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = write(tmp_path, LIST, WRONG)
-
-    assert (1, 0) == (report(capsys, "judge", file, "--service")[0], report(capsys, "judge", file, "--client")[0])
 
 
 def lives(sandbox: Sandbox) -> Iterator[JSON]:

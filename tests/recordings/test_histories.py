@@ -69,21 +69,6 @@ def with_date(row: JSON, second: float) -> JSON:
     return row
 
 
-def test_calls_one_after_the_other_prove_a_step_back(tmp_path: Path) -> None:
-    (found,) = judged(tmp_path, read(campaign("completed"), 1), read(campaign("processing"), 2)).breaches
-
-    assert ("campaigns.status-values", "campaign_1") == (found.clause, found.record)
-    assert ("status completed", "status processing") == found.values
-    assert [1, 2] == [cited.number for cited in found.cited]
-
-
-def test_calls_that_overlap_prove_none(tmp_path: Path) -> None:
-    late = read(campaign("completed"), 1, seconds=1)
-
-    assert [] == clauses(judged(tmp_path, late, read(campaign("processing"), 1.999)))
-    assert ["campaigns.status-values"] == clauses(judged(tmp_path, late, read(campaign("processing"), 2.002)))
-
-
 def test_calls_within_the_precision_of_the_recorder_prove_none(tmp_path: Path) -> None:
     rows = read(campaign("completed"), 1, seconds=0.0004), read(campaign("processing"), 1.001)
 
@@ -115,20 +100,6 @@ def test_a_cassette_has_the_order_of_its_calls(tmp_path: Path) -> None:
     assert ["campaigns.status-values"] == clauses(judge_records(read_recording(tmp_path / "cassette.json")))
 
 
-def two_files(folder: Path, first: JSON, second: JSON) -> Verdicts:
-    files = write(folder, first, name="one.har"), write(folder, second, name="other.har")
-    return judge_records(read_recording(*files))
-
-
-def test_two_recorders_are_ordered_by_the_clock_of_the_service(tmp_path: Path) -> None:
-    """The clock of the second recorder is fast: it has the earlier answer at a later time."""
-    late, early = with_date(read(campaign("completed"), 60), 60), with_date(read(campaign("processing"), 90), 30)
-    contradicting = with_date(read(campaign("processing"), 90), 90)
-
-    assert [] == clauses(two_files(tmp_path, late, early))
-    assert ["campaigns.status-values"] == clauses(two_files(tmp_path, late, contradicting))
-
-
 def test_one_call_in_the_files_of_two_recorders_is_one_call(tmp_path: Path) -> None:
     made = created(1)
     start = entry(f"POST {C}/start", 202, {"executionId": "execution_1", "status": "processing"}, at=at(2))
@@ -141,12 +112,6 @@ def test_keys_are_tenants_of_their_own(tmp_path: Path) -> None:
     other = read(campaign("processing"), 2, key="sk_of_another_tenant_0001")
 
     assert [] == clauses(judged(tmp_path, read(campaign("completed"), 1), other))
-
-
-def test_a_clock_of_the_recorder_that_was_set_back_proves_no_order(tmp_path: Path) -> None:
-    late, early = with_date(read(campaign("completed"), 1), 120), with_date(read(campaign("processing"), 60), 60)
-
-    assert [] == clauses(judged(tmp_path, late, early))
 
 
 def test_without_keys_nothing_is_judged_that_needs_one_tenant(tmp_path: Path) -> None:
@@ -166,13 +131,6 @@ def created(start: float, id: str = "campaign_1", name: str = "A", **more: Any) 
     return entry("POST /v1/campaigns", 201, body, at=at(start), sent=DRAFT | {"name": name}, **more)
 
 
-@pytest.mark.parametrize("code", ["CAMPAIGN_NOT_DRAFT", "CAMPAIGN_ALREADY_PROCESSING"])
-def test_a_start_that_is_refused_as_started_may_follow_one_that_is_not_recorded(tmp_path: Path, code: str) -> None:
-    rows = created(1), refused(f"POST {C}/start", code, 2), read(campaign("processing"), 3)
-
-    assert [] == clauses(judged(tmp_path, *rows))
-
-
 def test_a_start_without_an_answer_may_have_taken_effect(tmp_path: Path) -> None:
     lost = entry(f"POST {C}/start", 0, at=at(2))
     missing = refused(f"POST {C}/start", "CAMPAIGN_MISSING_COMMON_VARIABLES", 3, 400)
@@ -182,12 +140,6 @@ def test_a_start_without_an_answer_may_have_taken_effect(tmp_path: Path) -> None
     assert ("start.refused-changes-nothing", "no other caller, whom the recording does not show, did it") == (
         found.clause, found.assumption,
     )  # fmt: skip
-
-
-def test_a_failure_of_the_service_may_have_taken_effect(tmp_path: Path) -> None:
-    failed = refused(f"POST {C}/start", "INTERNAL_ERROR", 2, 500)
-
-    assert [] == clauses(judged(tmp_path, created(1), failed, read(campaign("processing"), 3)))
 
 
 def test_a_name_that_is_refused_may_be_that_of_a_lost_creation(tmp_path: Path) -> None:
@@ -238,13 +190,6 @@ def test_a_rate_is_judged_by_the_clock_of_the_service_alone(tmp_path: Path) -> N
     assert ["send.cadence"] == clauses(judged(tmp_path, *paced(61, date=1, start=60)))
 
 
-def test_a_rate_is_not_judged_without_a_date(tmp_path: Path) -> None:
-    rows = paced(90, date=1, start=1)
-    del rows[1]["response"]["headers"][-1]
-
-    assert [] == clauses(judged(tmp_path, *rows))
-
-
 def session(status: str, **more: Any) -> JSON:
     return {"sessionId": "session_1", "status": status, **more}
 
@@ -261,19 +206,6 @@ def test_an_event_proves_an_end_a_little_after_its_delivery(tmp_path: Path) -> N
     for second, expected in ((11, []), (13, ["session.final"])):
         pending = read(session("pending"), second, path=f"{SESSIONS}/session_1")
         assert expected == clauses(judged(tmp_path, made, expired, pending))
-
-
-def test_an_event_in_the_file_of_its_receiver_has_no_order_but_contradicts_another_end(tmp_path: Path) -> None:
-    """The clock of the receiver may be hours away from that of the client."""
-    made = entry(f"POST {SESSIONS}", 202, session("pending", url="https://x", expiresAt=at(1_201)), at=at(1))
-    receiver = write(tmp_path, event(10, status="failed", reason="phone_in_use"), name="receiver.har")
-
-    for status, expected in (("pending", []), ("failed", []), ("completed", ["events.failed"])):
-        body = session(
-            status, entrypoint={"id": "entrypoint_1", "isCoexistence": False} if status == "completed" else None
-        )
-        client = write(tmp_path, made, read(body, 80, path=f"{SESSIONS}/session_1"), name="client.har")
-        assert expected == clauses(judge_records(read_recording(client, receiver)))
 
 
 VALUES: tuple[Any, ...] = (
@@ -314,7 +246,7 @@ def test_bodies_of_any_shape_are_judged_without_a_failure(tmp_path: Path) -> Non
             life = honest_life(sandbox)
     finally:
         server.close()
-    for seed in range(at_depth(30, 300)):
+    for seed in range(at_depth(5, 300)):
         chance = random.Random(seed)
         bent = Bent(life)
         for name in chance.sample(list(life), 12):

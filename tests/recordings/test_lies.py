@@ -11,6 +11,7 @@ from mockserver._json import JSON
 from mockserver.judge.service.judge import CHECKS, judge_records
 from mockserver.judge.service.verdicts import Breach
 from mockserver.trace.exchange import DeliveryAttempt
+from tests.harness.rows import each_row
 from tests.recordings.honest import Bent, honest_life
 from tests.recordings.lies import ALLOWED, LIES, UNSHOWN, Lie, Unshown
 
@@ -38,7 +39,7 @@ def test_an_honest_life_has_no_contradiction(life: dict[str, JSON], tmp_path: Pa
     assert {} == verdicts.excused
 
 
-@pytest.mark.parametrize("lie", LIES, ids=lambda lie: lie.sentence)
+@each_row("lie", LIES)
 def test_a_lie_is_named_with_its_clause_and_its_exchange(life: dict[str, JSON], lie: Lie, tmp_path: Path) -> None:
     bent = Bent(life)
     lie.bend(bent)
@@ -49,7 +50,7 @@ def test_a_lie_is_named_with_its_clause_and_its_exchange(life: dict[str, JSON], 
     assert bent.index(lie.at, recording) in named[lie.clause]
 
 
-@pytest.mark.parametrize("lie", [*UNSHOWN, *ALLOWED], ids=lambda lie: lie.sentence)
+@each_row("lie", [*UNSHOWN, *ALLOWED])
 def test_a_lie_that_no_recording_shows_and_what_is_allowed_accuse_no_service(
     life: dict[str, JSON], lie: Unshown, tmp_path: Path
 ) -> None:

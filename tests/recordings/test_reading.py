@@ -6,8 +6,6 @@ import base64
 import gzip
 import hashlib
 import json
-import sys
-import tracemalloc
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,10 +14,10 @@ from ruamel.yaml import YAML
 
 from mockserver import Sandbox
 from mockserver._json import JSON
-from mockserver.judge.service.judge import judge_service
 from mockserver.trace.entries import RecordingError
 from mockserver.trace.order import precedes
 from mockserver.trace.reading import read_recording
+from tests.harness.rows import each_row
 from tests.recordings.hars import ADDRESS, KEY, entry, har, write
 
 LIST: JSON = {"data": [], "pagination": {}}
@@ -39,18 +37,6 @@ def test_an_entry_is_an_exchange_with_its_operation(tmp_path: Path) -> None:
     assert ("readCampaign", {"id": "campaign_1"}) == (exchange.operation, exchange.params)
     assert (1772366400000000, 1772366400002000) == (exchange.sent_at, exchange.ended_at)  # rounded outwards
     assert (200, LIST, b"") == (exchange.status, exchange.response_json, exchange.request_body)
-
-
-def test_a_key_is_a_hash_of_it_and_pseudo_headers_are_none(tmp_path: Path) -> None:
-    headers = {"Cookie": "session=abc", "Referer": f"https://app.example/?key={KEY}"}
-    (exchange,) = read_recording(write(tmp_path, entry("GET /v1/campaigns", 200, LIST, headers=headers))).exchanges
-
-    assert HASH == exchange.key
-    assert {
-        "x-api-key": HASH,
-        "cookie": "...",
-        "referer": f"https://app.example/?key={HASH}",
-    } == dict(exchange.request_headers)
 
 
 def test_a_key_is_its_hash_wherever_it_is(tmp_path: Path) -> None:
@@ -181,18 +167,6 @@ def test_a_body_in_a_file_of_its_own_is_read_and_no_file_outside(tmp_path: Path)
     assert (LIST, None) == (first.response_json, second.response_body)
 
 
-def test_a_member_with_two_equal_values_is_read(tmp_path: Path) -> None:
-    note = '"_note": {"text": ["a", {}]}, '
-    content = json.dumps(har(entry("GET /v1/campaigns", 200, LIST))).replace(
-        '"request": {', note + note + '"request": {'
-    )
-    content = content.replace('"status": 200', '"status": 200, "status": 200')
-    (tmp_path / "recording.har").write_text(content, encoding="utf-8")
-    (exchange,) = read_recording(tmp_path / "recording.har").exchanges
-
-    assert (200, LIST) == (exchange.status, exchange.response_json)
-
-
 def _life(sandbox: Sandbox) -> None:
     """Call a sandbox: two tenants' keys, a wait, a query, an upload, a call without a key."""
     sandbox.apply({"given": {"templates": [{"id": "template_hello"}]}})
@@ -236,46 +210,6 @@ def test_a_journal_and_a_replay_document_are_recordings_in_their_order(mockserve
     assert "Olá" == journal[0].request_json["name"]
 
 
-@pytest.mark.parametrize(
-    "effect", [{"delay": "12s"}, {"delay-after": "12s"}, {"dribble": {"chunks": 2, "over": "12s"}}]
-)
-def test_a_replay_document_has_no_times_under_a_rule_that_takes_time(
-    mockserver: Sandbox, tmp_path: Path, effect: JSON
-) -> None:
-    mockserver.freeze("2026-03-01T12:00:00Z")
-    mockserver.call("GET", "/v1/campaigns")
-    mockserver.apply({"script": [{"on": "listCampaigns", "do": effect}]})
-    mockserver.call("GET", "/v1/campaigns")
-    file = tmp_path / "replay.json"
-    file.write_text(json.dumps(mockserver.log.replay_document()), encoding="utf-8")
-
-    assert [True, False] == [exchange.is_timed for exchange in read_recording(file).exchanges]
-
-
-def test_the_address_of_the_sandbox_in_a_replay_document_is_a_uri(mockserver: Sandbox, tmp_path: Path) -> None:
-    mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
-    file = tmp_path / "replay.json"
-    file.write_text(json.dumps(mockserver.log.replay_document()), encoding="utf-8")
-    recording = read_recording(file)
-
-    assert recording.exchanges[0].response_json["url"].startswith("http://mockserver.test/connect/")
-    assert [] == [clause.id for clause in judge_service(recording) if clause.verdict == "broken"]
-
-
-def test_a_header_of_a_journal_that_is_no_text_is_read_as_one(mockserver: Sandbox, tmp_path: Path) -> None:
-    mockserver.call("GET", "/v1/campaigns")
-    journal = json.loads(json.dumps(mockserver.log.journal))
-    journal["exchanges"][0]["request"]["headers"]["x-api-key"] = 7
-    journal["exchanges"][0]["response"]["headers"]["Date"] = None
-    file = tmp_path / "journal.json"
-    file.write_text(json.dumps(journal), encoding="utf-8")
-
-    (exchange,) = read_recording(file).exchanges
-
-    assert {"x-api-key"} <= exchange.request_headers.keys()
-    assert "None" == exchange.response_headers["date"]
-
-
 @pytest.mark.parametrize("length", ["2m", "PT2M", 120, timedelta(minutes=2)])
 def test_a_replay_document_has_the_times_of_every_length_of_an_advance(
     mockserver: Sandbox, tmp_path: Path, length: str | float | timedelta
@@ -290,19 +224,6 @@ def test_a_replay_document_has_the_times_of_every_length_of_an_advance(
     first, second = read_recording(file).exchanges
 
     assert 120_000_000 == second.sent_at - first.sent_at
-
-
-def test_a_replay_document_has_no_times_after_an_advance_to_the_next_timer(mockserver: Sandbox, tmp_path: Path) -> None:
-    mockserver.freeze("2026-03-01T12:00:00Z")
-    mockserver.call("GET", "/v1/campaigns")
-    mockserver.advance(until="idle")
-    mockserver.call("GET", "/v1/campaigns")
-    file = tmp_path / "replay.json"
-    file.write_text(json.dumps(mockserver.log.replay_document()), encoding="utf-8")
-    recording = read_recording(file)
-
-    assert [True, False] == [exchange.is_timed for exchange in recording.exchanges]
-    assert "times" not in recording.knows
 
 
 CASSETTE = """
@@ -368,6 +289,8 @@ def test_a_cassette_that_vcrpy_4_and_5_wrote_of_httpx_is_a_recording(tmp_path: P
 
 
 ELSEWHERE = entry("GET /pixel.gif", 200, "gif", address="https://other.example")
+
+
 ODD: dict[str, object] = {
     "no response": {key: value for key, value in ELSEWHERE.items() if key != "response"},
     "a null response": ELSEWHERE | {"response": None},
@@ -415,46 +338,6 @@ def test_an_entry_of_the_api_that_cannot_be_read_is_left_out_and_counted(tmp_pat
     assert {"unfinished": 1} == recording.left_out
 
 
-def test_a_recording_of_which_no_entry_can_be_read_is_refused_for_the_first(tmp_path: Path) -> None:
-    first, second = (entry("GET /v1/campaigns/c", 200, {}) | UNREADABLE[odd] for odd in list(UNREADABLE)[:2])
-    document = json.dumps(har(entry("GET /logo.png", 200, "png"), first, second))
-
-    assert "recording.har, entry 2: got no response" in _refusal(tmp_path, document)
-
-
-def test_an_odd_interaction_of_another_address_is_left_out(tmp_path: Path) -> None:
-    interactions = YAML(typ="safe").load(CASSETTE)["interactions"]
-    interactions[0]["response"]["body"]["string"] = '{"campaignId": "c"}'
-    odd = {"request": {"method": "GET", "uri": "https://other.example/"}, "response": None}
-    file = tmp_path / "cassette.json"
-    file.write_text(json.dumps({"interactions": [*interactions, odd]}), encoding="utf-8")
-
-    recording = read_recording(file)
-
-    assert (2, {"other": 1}) == (len(recording.exchanges), recording.left_out)
-
-
-def test_an_address_with_many_versions_is_read_in_time_and_memory_by_its_length(tmp_path: Path) -> None:
-    path = "/" + 20_000 * "v1/"
-    file = write(
-        tmp_path,
-        entry("GET /v1/campaigns", 200, LIST),
-        *[
-            entry(f"GET {path}{end}", 404, {}, address="https://other.example")
-            for end in ("", "campaigns", "campaigns/c")
-        ],
-    )
-    tracemalloc.start()
-    try:
-        recording = read_recording(file, url=ADDRESS)
-        _, peak_bytes = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-
-    assert (1, {"other": 3}) == (len(recording.exchanges), recording.left_out)
-    assert peak_bytes < 50 * file.stat().st_size
-
-
 WHOLE = json.dumps(har(entry("GET /v1/campaigns", 200, LIST)))
 WRONG_DATE = entry("GET /v1/campaigns", 200, LIST, at="2026-13-45")
 ENDLESS = json.dumps(har(entry("GET /v1/campaigns", 200, LIST, time=1))).replace('"time": 1,', '"time": 1e400,')
@@ -465,16 +348,28 @@ del BODILESS["response"]["content"]["text"]
 GO_VCR = '{"version": 2, "interactions": [{"request": {"method": "GET", "url": "https://crm.example/v1/campaigns"}, "response": {"code": 200, "body": ""}}]}'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "message"),
     [
         ("", "which is empty"),
         ("a: [1", "neither JSON nor YAML"),
         ("<!doctype html><title>HAR</title>", "which is HTML or XML"),
-        (WHOLE.replace('"status": 200', '"status": 1e999'), "entry 1: got the status inf; expected a number such as 200, or 0"),
-        (WHOLE.replace('"status": 200', '"status": "200"'), "entry 1: got the status '200'; expected a number such as 200"),
-        (WHOLE.replace('"status": 200', '"status": 404, "status": 200'), "an object has the member status twice with different values"),
-        (WHOLE.replace('"entries": [', '"entries": [{}], "entries": ['), "an object has the member entries twice with different values"),
+        (
+            WHOLE.replace('"status": 200', '"status": 1e999'),
+            "entry 1: got the status inf; expected a number such as 200, or 0",
+        ),
+        (
+            WHOLE.replace('"status": 200', '"status": "200"'),
+            "entry 1: got the status '200'; expected a number such as 200",
+        ),
+        (
+            WHOLE.replace('"status": 200', '"status": 404, "status": 200'),
+            "an object has the member status twice with different values",
+        ),
+        (
+            WHOLE.replace('"entries": [', '"entries": [{}], "entries": ['),
+            "an object has the member entries twice with different values",
+        ),
         ('{"log": {"entries": ' + "[" * 100_000, "cannot be read because of its nesting"),
         ("interactions: " + "[" * 20_000, "neither JSON nor YAML"),
         ("\0" * 1_000, "neither JSON nor YAML"),
@@ -488,21 +383,45 @@ GO_VCR = '{"version": 2, "interactions": [{"request": {"method": "GET", "url": "
         ('{"log": {"entries": [' + "9" * 5000 + "]}}", "a number with thousands of digits"),
         (json.dumps(har(WRONG_DATE)), "entry 1: got the start '2026-13-45'; expected a date and time of ISO 8601"),
         (ENDLESS, "entry 1: got the time inf; expected milliseconds"),
-        (json.dumps(har(entry("GET /logo.png", 200, "png"))), "without a call of this API; its addresses begin with https://crm.example"),
+        (
+            json.dumps(har(entry("GET /logo.png", 200, "png"))),
+            "without a call of this API; its addresses begin with https://crm.example",
+        ),
         (json.dumps(har()), "without a call of this API"),
         (json.dumps(har(BODILESS)), "without the bodies of answers"),
-        ('{"exchanges": [{"at": "2026-03-01T12:00:00Z", "request": {"path": "/v1/campaigns", "headers": 1}}]}', "exchange 1: got headers of type int; expected an object"),
-        ('{"exchanges": [{"at": "2026-03-01T12:00:00Z", "request": {"path": "/v1/campaigns"}, "response": {"status": [200]}}]}', "exchange 1: got the status [200]; expected a number"),
-        ('{"exchanges": [{"at": "2026-03-01T12:00:00Z", "givenUp": true, "request": {"path": "/v1/campaigns"}}]}', "expected an export as its tool wrote it"),
-        ('{"calls": [{"call": "GET /v1/campaigns", "answer": 1}], "clock": {"freeze": "2026-03-01T12:00:00Z"}}', "call 1: got answer of type int; expected an object"),
-        ('{"calls": [{"call": "GET /v1/campaigns", "answer": {"status": "200"}}], "clock": {"freeze": "2026-03-01T12:00:00Z"}}', "call 1: got the status '200'; expected a number"),
+        (
+            '{"exchanges": [{"at": "2026-03-01T12:00:00Z", "request": {"path": "/v1/campaigns", "headers": 1}}]}',
+            "exchange 1: got headers of type int; expected an object",
+        ),
+        (
+            '{"exchanges": [{"at": "2026-03-01T12:00:00Z", "request": {"path": "/v1/campaigns"}, "response": {"status": [200]}}]}',
+            "exchange 1: got the status [200]; expected a number",
+        ),
+        (
+            '{"exchanges": [{"at": "2026-03-01T12:00:00Z", "givenUp": true, "request": {"path": "/v1/campaigns"}}]}',
+            "expected an export as its tool wrote it",
+        ),
+        (
+            '{"calls": [{"call": "GET /v1/campaigns", "answer": 1}], "clock": {"freeze": "2026-03-01T12:00:00Z"}}',
+            "call 1: got answer of type int; expected an object",
+        ),
+        (
+            '{"calls": [{"call": "GET /v1/campaigns", "answer": {"status": "200"}}], "clock": {"freeze": "2026-03-01T12:00:00Z"}}',
+            "call 1: got the status '200'; expected a number",
+        ),
         ('{"interactions": [{}]}', "interaction 1: got no request with a response"),
-        (GO_VCR, "interaction 1: got a request of method, url and a response of code, body; expected method, uri and status code"),
-        ("a: !!python/object:betamax.Cassette {}", "YAML has the tag tag:yaml.org,2002:python/object:betamax.Cassette, an object"),
+        (
+            GO_VCR,
+            "interaction 1: got a request of method, url and a response of code, body; expected method, uri and status code",
+        ),
+        (
+            "a: !!python/object:betamax.Cassette {}",
+            "YAML has the tag tag:yaml.org,2002:python/object:betamax.Cassette, an object",
+        ),
         ("http_interactions: []", "with http_interactions; expected a HAR (log.entries), a cassette (interactions)"),
         ('{"log": {"entries": [{"startedDateTime": 1}]}}', "entry 1: got no request; expected an entry of HAR 1.2"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_recording_is_refused_in_one_line(tmp_path: Path, content: str, message: str) -> None:
     refusal = _refusal(tmp_path, content)
 
@@ -517,16 +436,6 @@ def _refusal(folder: Path, content: str) -> str:
     with pytest.raises(RecordingError) as refused:
         read_recording(file)
     return str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "form"), [("{}", "an empty object"), ("null", "null"), ("[]", "a list"), ("7", "a number")]
-)
-def test_a_document_without_members_is_named_by_its_form(tmp_path: Path, text: str, form: str) -> None:
-    (tmp_path / "recording.har").write_text(text, encoding="utf-8")
-
-    with pytest.raises(RecordingError, match=f"^got recording.har with {form}; expected a HAR"):
-        read_recording(tmp_path / "recording.har")
 
 
 @pytest.mark.parametrize(
@@ -553,18 +462,6 @@ def test_an_entry_of_which_no_answer_arrived_has_the_status_of_any_recorder(tmp_
     assert (None, "no-answer") == (exchange.status, exchange.trouble)
 
 
-def test_a_time_before_the_start_counts_as_none(tmp_path: Path) -> None:
-    (exchange,) = read_recording(write(tmp_path, entry("GET /v1/campaigns", 200, LIST, time=-5))).exchanges
-
-    assert exchange.sent_at == exchange.ended_at
-
-
-def test_a_request_without_headers_has_the_type_of_its_body(tmp_path: Path) -> None:
-    (exchange,) = read_recording(write(tmp_path, entry("POST /v1/campaigns", 201, LIST, sent={"name": "x"}))).exchanges
-
-    assert "application/json" == exchange.request_headers["content-type"]
-
-
 def test_answers_of_any_depth_are_read(tmp_path: Path) -> None:
     (exchange,) = read_recording(write(tmp_path, entry("GET /v1/campaigns", 200, "[" * 100_000))).exchanges
 
@@ -579,26 +476,3 @@ def test_a_body_that_has_a_length_was_left_out_even_if_its_size_is_zero(tmp_path
     ).exchanges
 
     assert exchange.request_body is None
-
-
-def test_a_large_cassette_is_read_by_the_parser_in_c_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    interaction = (
-        "- request: {method: GET, uri: 'https://crm.example/v1/campaigns'}\n  response: {status: 200, body: '{}'}\n"
-    )
-    file = tmp_path / "cassette.yaml"
-    file.write_text("interactions:\n" + 2_000 * interaction, encoding="utf-8")
-
-    assert 2_000 == len(read_recording(file).exchanges)
-
-    monkeypatch.setitem(sys.modules, "yaml", None)
-    with pytest.raises(
-        RecordingError, match="expected at most 131,072 of YAML without PyYAML and its parser in C, or JSON"
-    ):
-        read_recording(file)
-
-
-def test_a_small_cassette_needs_no_parser_in_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "cassette.yaml").write_text(CASSETTE, encoding="utf-8")
-    monkeypatch.setitem(sys.modules, "yaml", None)
-
-    assert 2 == len(read_recording(tmp_path / "cassette.yaml").exchanges)

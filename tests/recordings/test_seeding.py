@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mockserver import MockServer, cli
+from mockserver import MockServer
 from mockserver._json import JSON
 from mockserver.cli.seen_scenario import SeededScenario, seeded_scenario
 from mockserver.report.recording import RecordingReport
-from mockserver.scenario.documents import read_file
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
 from mockserver.trace.reading import read_recording
@@ -43,19 +41,6 @@ def campaign(id: str, status: str, **more: Any) -> JSON:
 
 def listed(*campaigns: JSON) -> JSON:
     return entry("GET /v1/campaigns", 200, {"campaigns": list(campaigns)})
-
-
-def test_the_scenario_of_a_browser_is_one_that_a_server_takes(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], mockserver_server: MockServer
-) -> None:
-    file = tmp_path / "seen.yaml"
-    cli.main(["judge", str(FILE), "--scenario-out", str(file)])
-    assert f"written: {file} (" in capsys.readouterr().out
-
-    with mockserver_server.sandbox(str(file)) as sandbox:
-        templates = sandbox.call("GET", "/v1/message-templates", key=sandbox.secret_key).json()["templates"]
-    assert 6 == len(templates)
-    assert {"scenario", "choices", "clock", "given"} == {*read_file(file)}
 
 
 def test_nothing_private_is_written() -> None:
@@ -98,19 +83,6 @@ def test_a_campaign_has_the_run_that_was_read_and_all_chats_for_its_audience(tmp
     assert "the audience of campaign c, which has all chats" in scenario.comments
 
 
-def test_a_campaign_that_only_a_refusal_shows_is_no_seed_data(tmp_path: Path) -> None:
-    refusal = {"statusCode": 409, "code": "CAMPAIGN_NOT_DRAFT", "message": ""}
-
-    assert {} == given(tmp_path, entry("POST /v1/campaigns/c/start", 409, refusal))
-
-
-def test_a_campaign_that_the_recording_created_is_no_seed_data(tmp_path: Path) -> None:
-    body = {"name": "c", "platform": "chatapp", "templateId": "t", "cadence": 5}
-    created = entry("POST /v1/campaigns", 201, {"campaignId": "c", "status": "draft"}, sent=body)
-
-    assert {"templates": [{"id": "t"}]} == given(tmp_path, created, listed(campaign("c", "draft")))
-
-
 def test_what_no_answer_shows_is_a_comment(tmp_path: Path) -> None:
     started = entry("POST /v1/campaigns/d/start", 202, {"executionId": "e"}, at="2026-03-01T12:00:01Z")
 
@@ -138,38 +110,6 @@ def test_a_session_that_was_only_read_is_a_comment_and_its_entrypoint_seed_data(
     assert [{"id": "f", "steps": [{"id": "step"}]}] == scenario.document["given"]["funnels"]
 
 
-def test_the_entrypoint_of_a_session_that_the_recording_created_is_no_seed_data(tmp_path: Path) -> None:
-    read = {"sessionId": "s", "status": "completed", "entrypoint": {"id": "e", "name": "E", "platform": "chatapp"}}
-    rows = [
-        entry(f"POST {SESSIONS}", 202, {"sessionId": "s", "status": "pending"}, sent={}),
-        entry(f"GET {SESSIONS}/s", 200, read, at="2026-03-01T12:00:01Z"),
-    ]
-
-    assert {} == given(tmp_path, *rows)
-
-
-def test_a_step_is_of_the_funnel_that_any_answer_shows(tmp_path: Path) -> None:
-    shown = {"id": "e", "name": "E", "platform": "chatapp", "funnelStepId": "step"}
-    rows = [entry("GET /v1/entrypoints/e", 200, {"entrypoint": shown | more}) for more in ({}, {"funnelId": "funnel"})]
-
-    assert [{"id": "funnel", "steps": [{"id": "step"}]}] == given(tmp_path, *rows)["funnels"]
-
-
-def test_a_chat_that_was_read_has_no_messages(tmp_path: Path) -> None:
-    message = {"id": "first", "type": "text", "status": "sent", "text": "x", "createdAt": "2026-01-01T00:00:00.000Z"}
-    row = entry("GET /v1/messaging/chats/c", 200, {"records": [message], "nextCursor": None})
-
-    assert {"chats": [{"id": "c"}]} == given(tmp_path, row)
-
-
-def test_an_item_of_an_unlisted_type_keeps_its_file(tmp_path: Path) -> None:
-    item = {"id": "i", "order": 0, "type": "hologram", "text": "x", "mediaId": "media_1"}
-    detail = {"id": "t", "name": "T", "isOfficial": False, "items": [item], "commonVariables": []}
-    (template,) = given(tmp_path, entry("GET /v1/message-templates/t", 200, detail))["templates"]
-
-    assert ["media_1"] == [item["mediaId"] for item in template["items"]]
-
-
 def test_each_key_is_a_tenant_with_its_own_records(tmp_path: Path) -> None:
     rows = [
         entry(f"GET /v1/messaging/chats/chat_{name}", 200, {"records": []}, key=f"sk_{name}_of_a_tenant")
@@ -179,15 +119,6 @@ def test_each_key_is_a_tenant_with_its_own_records(tmp_path: Path) -> None:
 
     assert ["chat_one"] == [chat["id"] for chat in found["chats"]]
     assert [["chat_two"]] == [[chat["id"] for chat in tenant["chats"]] for tenant in found["tenants"]]
-
-
-def test_a_cassette_has_a_scenario_without_times(tmp_path: Path) -> None:
-    request = {"method": "GET", "uri": "https://crm.example/v1/campaigns", "headers": {"x-api-key": KEY}, "body": None}
-    body = {"string": json.dumps({"campaigns": [campaign("c", "draft")]})}
-    row = {"request": request, "response": {"status": {"code": 200}, "headers": {}, "body": body}}
-    (tmp_path / "cassette.json").write_text(json.dumps({"version": 1, "interactions": [row]}), encoding="utf-8")
-
-    assert ["c"] == [row["id"] for row in written(tmp_path / "cassette.json").document["given"]["campaigns"]]
 
 
 LIVES = at_depth(3, 40)  # of each kind

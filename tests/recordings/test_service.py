@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from pathlib import Path
@@ -12,13 +11,10 @@ import pytest
 from mockserver import MockServer, cli
 from mockserver._json import JSON
 from mockserver.contract import clauses
-from mockserver.judge import service
 from mockserver.judge.service.judge import CHECKS
-from tests.recordings.hars import entry, write
 from tests.recordings.honest import Bent, honest_life
 from tests.recordings.lies import LIES
 
-FOLDER = Path(service.__file__).parent
 FALLING = next(lie for lie in LIES if lie.sentence == "The sent messages become fewer")
 
 
@@ -84,28 +80,6 @@ def test_an_honest_service_ends_with_0_and_what_is_excused_is_named(
     assert "Clauses: 0 broken" in capsys.readouterr().out
 
 
-@pytest.mark.deep
-def test_nothing_private_is_printed(life: dict[str, JSON], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    private = ["Mensagem", "Uma", "+5511", "participant_"]
-    for number, lie in enumerate(LIES):
-        bent = Bent(life)
-        lie.bend(bent)
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        bent.recording(folder)
-        cli.main(["judge", "--service", str(folder / "life.har"), *(["--json"] if number % 2 else [])])
-        printed = capsys.readouterr().out
-        assert [] == [text for text in private if text in printed], lie.sentence
-
-
-def test_a_prefix_chooses_the_service(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = write(tmp_path, entry("GET /v1/campaigns", 200, {"campaigns": []}))
-
-    assert 2 == cli.main(["judge", "--service", str(file), "--url", "https://other.example"])
-    assert "did you mean https://crm.example/api?" in capsys.readouterr().err
-    assert 0 == cli.main(["judge", "--service", str(file), "--url", "https://crm.example/api"])
-
-
 def test_a_clause_is_judged_or_has_a_reason_why_no_recording_shows_it() -> None:
     ids = {row.id for row in clauses.read() if not row.id.startswith("advice.")}
     judged = {clause for check in CHECKS if check.judge is not None for clause in check.clauses}
@@ -116,12 +90,3 @@ def test_a_clause_is_judged_or_has_a_reason_why_no_recording_shows_it() -> None:
     assert set() == judged & {*not_judged}
     assert len(not_judged) == len({*not_judged})
     assert without == [check for check in CHECKS if check.unshown]
-
-
-@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.py")), ids=lambda file: file.stem)
-def test_nothing_that_a_check_yields_is_dropped(file: Path) -> None:
-    """A call of a function as a statement would drop the breaches that it yields."""
-    nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8")))
-    calls = [node.value for node in nodes if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)]
-
-    assert [] == [call.lineno for call in calls if isinstance(call.func, ast.Name)]

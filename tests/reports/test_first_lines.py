@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.rows import each_row
 from tests.reports import recorder
 from tests.reports.run import run_cases
 
@@ -108,8 +109,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("place", PLACES)
-@pytest.mark.parametrize("name", BUGS)
+@each_row("place", PLACES)
+@each_row("name", BUGS)
 def test_the_first_lines_name_the_cause(folder: Path, name: str, place: Callable[[Path, str], list[str]]) -> None:
     lines = place(folder, name)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.rows import each_row
 from tests.reports.run import CASES, COMMAND, GOLDEN, golden, reports
 
 NAMES = [
@@ -22,7 +23,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return reports(tmp_path_factory.mktemp("cases"))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_a_report_is_the_one_that_is_kept(found: dict[str, str], name: str) -> None:
     kept, now = golden(name).splitlines(), found.get(name, "").splitlines()
     changes = list(difflib.unified_diff(kept, now, f"golden/{name}.txt", "now", lineterm=""))

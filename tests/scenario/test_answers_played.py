@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
 import pytest
-import requests
 
 from mockserver import MockServer
-from tests.clients.calls import Refused, Unreachable, retry_after_s
+from tests.clients.calls import Refused, retry_after_s
 from tests.clients.careful import Outcome
-from tests.clients.naive import Failed
 from tests.scenario.scenario_runs import ScenarioRun, played
 
 # Reads that a careful client answers for, whatever becomes of the first calls.
@@ -35,35 +33,6 @@ def test_a_careful_client_has_its_answer_in_the_end(mockserver_server: MockServe
         (template,) = run.careful().templates()
 
         assert template["id"].startswith("template_")
-
-
-@pytest.mark.parametrize("name", ["cut-answer", "garbled-answer", "broken-connections", "rate-limited-burst"])
-def test_so_it_has_on_the_socket(mockserver_server: MockServer, name: str) -> None:
-    with played(mockserver_server, name, on_socket=True) as run:
-        assert 1 == len(run.careful().templates())
-
-
-@pytest.mark.parametrize("name", ["cut-answer", "garbled-answer", "broken-connections"])
-def test_half_an_answer_is_the_end_of_a_naive_client(mockserver_server: MockServer, name: str) -> None:
-    """The same end in process and on the socket: the kind of exception, and the number of calls."""
-    ends = []
-    for on_socket in (False, True):
-        with played(mockserver_server, name, on_socket=on_socket, to_the_end=False) as run:
-            with pytest.raises(requests.RequestException) as failure:
-                run.naive().templates()
-            ends.append((failure.type, [each["applied"] for each in run.calls("listTemplates")]))
-
-    assert ends[0] == ends[1]
-
-
-@pytest.mark.parametrize("name", ["rate-limited-burst", "outage-of-a-minute"])
-def test_a_naive_client_does_not_wait(mockserver_server: MockServer, name: str) -> None:
-    with played(mockserver_server, name, to_the_end=False) as run:
-        began = run.sandbox.now
-        with pytest.raises(Failed):
-            run.naive().templates()
-
-        assert began == run.sandbox.now
 
 
 def test_a_careful_client_respects_retry_after_and_backs_off_without_it(mockserver_server: MockServer) -> None:
@@ -97,25 +66,6 @@ def test_a_careful_client_respects_a_budget(mockserver_server: MockServer, name:
         assert refused == run.codes("listTemplates").count("RATE_LIMIT_EXCEEDED")
 
 
-def test_a_naive_client_is_thrown_off_by_a_budget(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "rate-limit-true-budget") as run:
-        client = run.naive()
-        for _ in range(5):
-            client.templates()
-
-        with pytest.raises(Failed):
-            client.templates()
-
-
-def test_a_client_without_a_timeout_waits_the_hour(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "hanging-answer") as run:
-        began = run.sandbox.now
-
-        run.naive().templates()
-
-        assert timedelta(hours=1) == run.sandbox.now - began
-
-
 @pytest.mark.parametrize(("name", "least_s", "most_s"), [("dribbled-answer", 8, 8), ("slow-answers", 0.05, 30)])
 def test_a_slow_answer_is_waited_for(mockserver_server: MockServer, name: str, least_s: float, most_s: float) -> None:
     """Within a client's timeout, which is for the next byte and not for the whole response."""
@@ -125,15 +75,6 @@ def test_a_slow_answer_is_waited_for(mockserver_server: MockServer, name: str, l
         run.careful().templates()
 
         assert least_s <= (run.sandbox.now - began).total_seconds() <= most_s
-
-
-def test_a_client_with_a_timeout_repeats_the_call(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "hanging-answer") as run:
-        began = run.sandbox.now
-
-        run.careful().templates()
-
-        assert timedelta(seconds=11) == run.sandbox.now - began
 
 
 def test_a_flaky_network_is_borne_by_both_and_draws_the_same_again(mockserver_server: MockServer) -> None:
@@ -229,11 +170,3 @@ def refused(call: Callable[..., Any]) -> str | None:
     with pytest.raises(Refused) as refusal:
         call()
     return refusal.value.code
-
-
-def test_retries_end_after_a_maximum_time(mockserver_server: MockServer) -> None:
-    with mockserver_server.sandbox({"script": [{"on": "*", "do": {"error": "INTERNAL_ERROR"}}]}) as sandbox:
-        with pytest.raises(Unreachable):
-            ScenarioRun("", sandbox, sandbox.requests_session()).careful().templates()
-
-        assert 8 == len(sandbox.log.journal["exchanges"])

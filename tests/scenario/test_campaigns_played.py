@@ -7,7 +7,7 @@ import pytest
 from mockserver import MockServer
 from tests.clients.calls import Refused
 from tests.clients.careful import Outcome
-from tests.clients.naive import Failed, NeverEnds
+from tests.harness.rows import each_row
 from tests.scenario.scenario_runs import played
 
 # What a careful client has in the end, having launched one campaign: status, target, sent, failed.
@@ -46,8 +46,8 @@ ENDS = {
 VALUES = {"var1": "SORRISO10", "var2": "31/03"}
 
 
-@pytest.mark.parametrize("world", [None, "demo"])
-@pytest.mark.parametrize("name", ENDS)
+@each_row("world", [None, "demo"])
+@each_row("name", ENDS)
 def test_a_careful_client_sends_once_and_learns_how_it_ended(
     mockserver_server: MockServer, name: str, world: str | None
 ) -> None:
@@ -61,43 +61,7 @@ def test_a_careful_client_sends_once_and_learns_how_it_ended(
         assert (1, 1) == (len(run.campaigns), len(run.executions))
 
 
-BENT_ON_THE_WIRE = [
-    "start-timeout-not-applied", "create-answer-lost", "create-answer-cut", "failed-after-commit", "gateway-html-502",
-    "gateway-html-after-commit",
-    "stale-read-after-start", "poll-meets-500",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BENT_ON_THE_WIRE)
-def test_so_it_does_on_the_socket(mockserver_server: MockServer, name: str) -> None:
-    with played(mockserver_server, name, on_socket=True) as run:
-        client = run.careful()
-
-        assert Outcome(*ENDS[name]) == client.follow(*client.launch(run.plan()))
-        assert (1, 1) == (len(run.campaigns), len(run.executions))
-
-
-# Its first calls: an operation, and the error code or nothing of each response.
-# fmt: off
-MET = {
-    "stale-read-after-start": ("startCampaign", [None, "CAMPAIGN_ALREADY_PROCESSING"]),
-    "start-arrives-late":     ("startCampaign", [None]),
-    "template-gains-variable": ("startCampaign", ["CAMPAIGN_MISSING_COMMON_VARIABLES", None]),
-    "poll-meets-500":         ("readExecution", [None, "INTERNAL_ERROR", None, None, None]),
-    "rate-limit-tightens":    ("readExecution", [None, None, None, "RATE_LIMIT_EXCEEDED", None]),
-    "gateway-html-502":       ("createCampaign", [None, None]),
-}
 # fmt: on
-
-
-@pytest.mark.parametrize("name", MET)
-def test_a_careful_client_survives_errors_during_a_run(mockserver_server: MockServer, name: str) -> None:
-    operation, codes = MET[name]
-    with played(mockserver_server, name) as run:
-        client = run.careful()
-        client.follow(*client.launch(run.plan(), VALUES))
-
-        assert codes == run.codes(operation)
 
 
 def test_a_delayed_start_conflicts_with_its_repetition(mockserver_server: MockServer) -> None:
@@ -121,36 +85,6 @@ def test_an_audience_that_grows_after_the_start_is_not_sent_to(mockserver_server
         assert (14, 10) == (client.audience(run.plan().filters), outcome.target)
 
 
-def test_a_slow_channel_takes_its_time_whatever_the_cadence(mockserver_server: MockServer) -> None:
-    """Ten messages at two per minute: the last is sent after four and a half."""
-    with played(mockserver_server, "slow-run") as run:
-        client = run.careful()
-        ids = client.launch(run.plan())
-        run.sandbox.advance("4m29s")
-        shortly_before = client.outcome(*ids)
-        run.sandbox.advance("1s")
-
-        assert Outcome("processing", 10, 9, 0) == shortly_before
-        assert Outcome("completed", 10, 10, 0) == client.outcome(*ids)
-
-
-@pytest.mark.parametrize(
-    ("name", "status"), [("campaign-fails-midway", "failed"), ("campaign-canceled-by-another", "canceled")]
-)
-def test_a_poll_for_completed_alone_never_ends(mockserver_server: MockServer, name: str, status: str) -> None:
-    with played(mockserver_server, name) as run:
-        client = run.naive(patience=60)
-        ids = client.launch(run.plan().body())
-        if status == "canceled":
-            run.sandbox.call("POST", f"/v1/campaigns/{ids[0]}/cancel")
-
-        with pytest.raises(NeverEnds):
-            client.follow(*ids)
-
-        served = [each["response"]["body"]["status"] for each in run.calls("readExecution")]
-        assert 40 < served.count(status)
-
-
 def test_a_careful_client_stops_where_a_colleague_cancels(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "campaign-canceled-by-another") as run:
         client = run.careful()
@@ -162,34 +96,6 @@ def test_a_careful_client_stops_where_a_colleague_cancels(mockserver_server: Moc
         assert 1 == len(run.calls("readExecution"))
 
 
-@pytest.mark.parametrize("name", ["all-sends-fail", "half-fail-then-complete", "audience-crosses-channels"])
-def test_completed_is_not_sent(mockserver_server: MockServer, name: str) -> None:
-    with played(mockserver_server, name) as run:
-        careful = run.careful()
-
-        outcome = careful.follow(*careful.launch(run.plan()))
-
-        assert ("completed", False) == (outcome.status, outcome.reached_everyone)
-
-
-def test_a_client_that_stops_waiting_for_a_stalled_run_reports_that_it_continues(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "stalled-run") as run:
-        client = run.careful()
-        ids = client.launch(run.plan())
-
-        assert Outcome("processing", 10, 5, 0) == client.follow(*ids, patience_s=300)
-        assert Outcome("completed", 10, 10, 0) == client.follow(*ids)
-
-
-def test_a_full_bar_is_not_the_end(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "progress-rounds-up") as run:
-        client = run.naive(patience=300)
-
-        seen = client.follow_bar(*client.launch(run.plan().body()))
-
-        assert ("processing", 199, 200) == (seen["status"], seen["sentCount"], seen["targetCount"])
-
-
 def test_the_preview_is_not_the_target(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "audience-grows-after-preview") as run:
         plan, careful, naive = run.plan(), run.careful(), run.naive()
@@ -199,18 +105,6 @@ def test_the_preview_is_not_the_target(mockserver_server: MockServer) -> None:
 
         assert (10, Outcome("completed", 14, 14, 0)) == (expected, outcome)
         assert 1.4 == outcome.sent / expected  # a bar that a naive client would draw
-
-
-def test_a_stale_template_fails_the_start_and_the_clone_too(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "template-gains-variable") as run:
-        client = run.naive()
-        keys = {each["key"] for each in client.template(run.plan().template_id)["commonVariables"]}
-
-        with pytest.raises(Failed):
-            client.launch(run.plan().body(), {key: VALUES[key] for key in keys})
-
-        assert ["draft", "draft"] == [each["status"] for each in run.campaigns]
-        assert ["CAMPAIGN_MISSING_COMMON_VARIABLES"] * 2 == run.codes("startCampaign")
 
 
 @pytest.mark.parametrize(
@@ -230,14 +124,6 @@ def test_a_start_without_hope_is_tried_once_and_leaves_a_draft(
         assert code == refusal.value.code
         assert ["draft"] == [each["status"] for each in run.campaigns]
         assert [] == run.executions
-
-
-def test_an_audience_that_is_too_big_is_too_big_for_the_clone(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "audience-too-big") as run:
-        with pytest.raises(Failed):
-            run.naive().launch(run.plan().body())
-
-        assert 2 == len(run.campaigns)
 
 
 def test_a_canceled_draft_is_abandoned(mockserver_server: MockServer) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-import requests
 
 from mockserver import MockServer
 from tests.clients.calls import Refused
@@ -11,8 +10,6 @@ from tests.clients.careful import Outcome
 from tests.clients.naive import Failed
 from tests.operations.world import refused
 from tests.scenario.scenario_runs import played
-
-VALUES = {"var1": "SORRISO10", "var2": "31/03"}
 
 # After ten seconds of sending: the final status, and the counts once nothing is under way.
 # fmt: off
@@ -48,55 +45,6 @@ def test_a_late_cancel_is_refused_because_the_campaign_is_completed(mockserver_s
         assert "completed" == client.cancel(ids[0])
         assert Outcome("completed", 4, 4, 0) == client.outcome(*ids)
         assert ["UNPROCESSABLE_REQUEST"] == run.codes("cancelCampaign")
-
-
-def test_a_naive_client_stumbles_over_the_empty_body_of_a_cancel_that_worked(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "cancel-while-sending-with-stragglers") as run:
-        client = run.naive()
-        ids = client.launch(run.plan().body())
-
-        with pytest.raises(requests.JSONDecodeError):
-            client.cancel(ids[0])
-
-        assert ["canceled"] == [each["status"] for each in run.campaigns]
-
-
-def test_a_naive_client_takes_a_cancel_that_worked_for_one_that_failed(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "cancel-answer-lost") as run:
-        client = run.naive()
-        ids = client.launch(run.plan().body())
-
-        with pytest.raises(Failed):
-            client.cancel(ids[0])
-
-        assert ["canceled"] == [each["status"] for each in run.campaigns]
-
-
-def test_a_client_that_accepts_only_200_abandons_a_created_campaign(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "every-post-answers-201") as run:
-        with pytest.raises(Failed):
-            run.only_two_hundred().launch(run.plan().body())
-
-        assert [201] == [each["response"]["status"] for each in run.calls("createCampaign")]
-        assert ["draft"] == [each["status"] for each in run.campaigns]
-
-
-def test_who_counts_only_200_as_a_success_works_where_all_is_200(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "every-post-answers-200") as run:
-        run.only_two_hundred().launch(run.plan().body())
-
-        assert 1 == len(run.executions)
-
-
-@pytest.mark.parametrize(
-    ("name", "statuses"), [("every-post-answers-200", [200, 200]), ("every-post-answers-201", [201, 201])]
-)
-def test_a_careful_client_takes_any_success(mockserver_server: MockServer, name: str, statuses: list[int]) -> None:
-    with played(mockserver_server, name) as run:
-        run.careful().launch(run.plan())
-
-        made = [*run.calls("createCampaign"), *run.calls("startCampaign")]
-        assert statuses == [each["response"]["status"] for each in made]
 
 
 def test_a_campaign_may_have_ended_before_its_execution_reports_it(mockserver_server: MockServer) -> None:
@@ -135,23 +83,6 @@ def test_the_four_codes_have_the_status_of_one_side(mockserver_server: MockServe
         }
 
         assert {code: (status, code) for code in refusals} == {code: refused(each) for code, each in refusals.items()}
-
-
-@pytest.mark.parametrize(
-    ("name", "audience"), [("contradicting-catalogue-catalog", 3), ("contradicting-catalogue-guide", 5)]
-)
-def test_a_client_that_branches_on_the_status_messages_everyone(
-    mockserver_server: MockServer, name: str, audience: int
-) -> None:
-    """To it a 422 means bad filters, so that it leaves them out; two chats carry no tag."""
-    with played(mockserver_server, name) as run:
-        run.sandbox.apply({"given": {"chats": {"count": 2}}})
-        client, body = run.naive(), run.plan().body()
-        client.create(body)
-
-        client.start(client.create(body), VALUES)
-
-        assert [audience] == [len(each["targets"]) for each in run.executions]
 
 
 @pytest.mark.parametrize("name", ["contradicting-catalogue-catalog", "contradicting-catalogue-guide"])

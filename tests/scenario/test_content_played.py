@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import pytest
-import requests
 
 from mockserver import MockServer
 from mockserver.contract import schemas
 from tests.clients.calls import Refused
 from tests.clients.careful import Uploaded
-from tests.clients.naive import Failed, NeverEnds
 from tests.operations.media_files import PDF, PNG, TEXT
 from tests.scenario.scenario_runs import played
 
@@ -44,31 +42,6 @@ def test_a_file_that_is_not_taken_is_named(mockserver_server: MockServer) -> Non
         assert Uploaded(uploaded.ids, ("planilha.bin",)) == uploaded
         assert set(FILES) == set(uploaded.ids)
         assert 3 == len(run.tenant["media"])
-
-
-def test_a_client_that_expects_every_file_to_be_stored_crashes_or_stores_nothing(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "media-one-bad-file") as run:
-        with pytest.raises(KeyError):
-            run.naive().upload(FILES)
-
-        assert 2 == len(run.tenant["media"])  # stored, and their ids thrown away
-    with played(mockserver_server, "media-storage-down") as run:
-        assert dict.fromkeys(FILES) == run.naive().upload(FILES)
-
-
-def test_results_paired_by_position_swap_the_ids_of_files(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "media-one-bad-file", to_the_end=False) as run:
-        run.sandbox.admin.remove_rules()
-
-        ids = run.naive().upload(FILES)
-
-        stored = {each["id"]: each["name"] for each in run.tenant["media"]}
-        assert ("recado.txt", "vitrine.png") == (stored[ids["vitrine.png"]], stored[ids["recado.txt"]])
-
-
-def test_a_page_of_a_proxy_is_not_json(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "media-proxy-413") as run, pytest.raises(requests.JSONDecodeError):
-        run.naive().upload(FILES)
 
 
 def test_a_file_that_is_too_large_for_a_proxy_remains_refused(mockserver_server: MockServer) -> None:
@@ -116,45 +89,3 @@ def test_a_failed_page_is_requested_again_with_its_own_cursor(mockserver_server:
         cursors = [each["request"]["query"].get("cursor") for each in run.calls("listMessages")]
         assert [None, "INTERNAL_ERROR", None, None] == run.codes("listMessages")
         assert (None, cursors[2]) == (cursors[0], cursors[1])
-
-
-def test_a_page_that_is_not_full_is_not_the_last(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "long-chat-moving", to_the_end=False) as run:
-        read = run.naive().messages("chat_moving", limit=4)
-
-        assert 2 == len(read)
-        assert 1 == len(run.calls("listMessages"))
-
-
-def test_a_client_that_requires_a_cursor_crashes_without_one(mockserver_server: MockServer) -> None:
-    """With pages of five the last one is full, and what follows it depends on the end marker."""
-    with played(mockserver_server, "long-chat-ends-without-cursor") as run, pytest.raises(KeyError):
-        run.naive().messages("chat_ends_absent", limit=5)
-
-
-def test_a_client_that_sends_null_as_a_cursor_reads_the_first_page_for_ever(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "long-chat-ends-with-null") as run:
-        with pytest.raises(NeverEnds):
-            run.naive(patience=20).messages("chat_ends_null", limit=5)
-
-        assert 20 == len(run.calls("listMessages"))
-
-
-def test_a_client_that_sends_an_empty_cursor_is_refused(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "long-chat-ends-with-null") as run:
-        run.sandbox.choose({"next-cursor-end": "empty"})
-        with pytest.raises(Failed):
-            run.naive().messages("chat_ends_null", limit=5)
-
-        assert [None, "VALIDATION_ERROR"] == run.codes("listMessages")
-
-
-def test_a_client_that_does_not_deduplicate_reads_messages_twice_when_new_ones_arrive(
-    mockserver_server: MockServer,
-) -> None:
-    with played(mockserver_server, "long-chat-moving") as run:
-        run.sandbox.choose({"short-pages": "full"})
-
-        read = [each["id"] for each in run.naive().messages("chat_moving", limit=2)]
-
-        assert len(set(read)) < len(read)

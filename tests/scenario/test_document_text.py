@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-import requests
 
 from mockserver import MockServer, Sandbox, ScenarioError
 from mockserver._json import JSON
@@ -110,32 +109,12 @@ def test_each_command_refuses_a_hostile_text(
     assert reason in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("path", ["scenarios", "sandboxes"])
-def test_a_deep_document_is_refused_over_http(mockserver_server: MockServer, path: str) -> None:
-    body = '{"scenario": {"given": ' + "[" * LEVELS + "]" * LEVELS + "}}"
-    sandbox = mockserver_server.sandbox()
-    url = f"{sandbox.base_url if path == 'scenarios' else mockserver_server.url}/_mock/{path}"
-    reply = requests.post(url, data=body, headers={"Content-Type": "application/json"}, timeout=10)
-
-    assert (400, "MOCK_BAD_JSON") == (reply.status_code, reply.json()["code"])
-    assert "deeper than 64 levels" in reply.json()["message"]
-
-
 def test_a_python_document_that_contains_itself_is_refused(mockserver: Sandbox) -> None:
     given: JSON = {}
     given["chats"] = [given, given]
 
     with pytest.raises(ScenarioError, match="nested deeper than 72 levels"):
         mockserver.apply({"given": given})
-
-
-def test_an_alias_is_taken(mockserver_server: MockServer, tmp_path: Path) -> None:
-    path = tmp_path / "aliases.yaml"
-    path.write_text(
-        "given:\n  chats:\n    - &ana {id: chat_ana, name: Ana}\n    - {<<: *ana, id: chat_bia}\n", encoding="utf-8"
-    )
-    with mockserver_server.sandbox(str(path)) as sandbox:
-        assert ["chat_ana", "chat_bia"] == [each["id"] for each in sandbox.state()["tenants"][0]["chats"]]
 
 
 @pytest.mark.parametrize("levels", [64, 65, 400])

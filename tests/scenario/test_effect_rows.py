@@ -108,26 +108,6 @@ def _resolved(place: JSON) -> JSON:
     return DEFINITIONS[place["$ref"].rpartition("/")[2]] if "$ref" in place else place
 
 
-def _properties(place: JSON, path: str) -> Iterator[tuple[str, JSON]]:
-    """Every property at or below this place, as (pointer, schema)."""
-    for name, inner in place.get("properties", {}).items():
-        yield f"{path}/{name}", inner
-        yield from _properties(inner, f"{path}/{name}")
-    for key in ("items", "anyOf", "oneOf"):
-        inner = place.get(key, [])
-        for number, each in enumerate(inner if isinstance(inner, list) else [inner]):
-            if isinstance(each, dict):
-                yield from _properties(each, f"{path}/{key}/{number}")
-
-
-@pytest.mark.parametrize("name", ["rule", "effects", "latency", "when", "clock", "choiceValue"])
-def test_every_property_has_a_title_for_editors(name: str) -> None:
-    nameless = [
-        path for path, place in _properties(DEFINITIONS[name], name) if not {**_resolved(place), **place}.get("title")
-    ]
-    assert [] == nameless
-
-
 def test_every_example_of_a_rule_and_of_an_effect_is_valid() -> None:
     rules = list(DEFINITIONS["rule"]["examples"])
     rules += [{"on": each, "do": {"advance": "1s"}} for each in DEFINITIONS["rule"]["properties"]["on"]["examples"]]

@@ -12,6 +12,7 @@ from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.contract.endpoints import Operation
 from mockserver.contract.errors import ERRORS, SESSION_MESSAGES
+from tests.harness.rows import each_row
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
@@ -37,8 +38,8 @@ def filled(message: str, template: str) -> JSON:
     return match.groupdict()
 
 
-@pytest.mark.parametrize("wording", TEXTS)
-@pytest.mark.parametrize("operation", OPERATIONS)
+@each_row("wording", TEXTS)
+@each_row("operation", OPERATIONS)
 def test_no_injected_error_has_a_placeholder(mockserver: Sandbox, operation: Operation, wording: str) -> None:
     mockserver.choose({"message-text": wording, "error-extra-keys": "details"})
     for number, code in enumerate(ERRORS):

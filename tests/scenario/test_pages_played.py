@@ -51,29 +51,7 @@ def test_a_link_that_a_preview_has_used_up_is_replaced(mockserver_server: MockSe
         assert ("TelegramBot (like TwitterBot)", 303) == (bot.user_agent, bot.status)
 
 
-def test_a_link_that_a_preview_has_used_up_strands_the_end_user(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "connect-preview-bot-first") as run:
-        met: list[int] = []
-        naively(run, lambda url: met.append(run.sandbox.end_user(url).connect().status))
-
-        assert ([410], ["pending"]) == (met, sessions(run))
-        run.sandbox.advance("20m")
-        assert ["expired"] == sessions(run)
-
-
 # In a frame
-
-
-def appears_in_a_frame(run: ScenarioRun, url: str) -> bool:
-    """Whether a browser shows the page in a frame: it does, unless the page forbids that."""
-    answer = run.http.get(url, headers={"Sec-Fetch-Dest": "iframe", "Sec-Fetch-Mode": "navigate"})
-    assert 200 == answer.status_code
-    refusals = {
-        answer.headers.get("X-Frame-Options", "").upper() in ("DENY", "SAMEORIGIN"),
-        "frame-ancestors 'none'" in answer.headers.get("Content-Security-Policy", ""),
-    }
-    assert 1 == len(refusals)  # old and new browsers get the same
-    return refusals == {False}
 
 
 @BOTH_TRANSPORTS
@@ -83,20 +61,6 @@ def test_a_flow_can_run_in_its_own_window(mockserver_server: MockServer, on_sock
 
         assert ("completed", ["completed"]) == (ended.status, sessions(run))
         assert {"document"} == {visit.sec_fetch_dest for visit in run.sandbox._hosted.sandbox.visits}
-
-
-@BOTH_TRANSPORTS
-def test_a_link_in_a_frame_shows_nothing_and_uses_nothing_up(mockserver_server: MockServer, on_socket: bool) -> None:
-    with played(mockserver_server, "connect-iframe", on_socket=on_socket) as run:
-        urls: list[str] = []
-        appeared: list[bool] = []
-        naively(run, lambda url: urls.append(url) or appeared.append(appears_in_a_frame(run, url)))
-
-        (visit,) = run.sandbox._hosted.sandbox.visits
-        assert ([False], "iframe", 200) == (appeared, visit.sec_fetch_dest, visit.status)
-        assert 200 == run.sandbox.end_user(urls[0]).open().status
-        run.sandbox.advance("20m")
-        assert ["expired"] == sessions(run)
 
 
 # Walking away
@@ -136,26 +100,6 @@ def test_a_tab_closed_half_way_is_unnoticed_until_the_deadline(mockserver_server
         assert 410 == people[0].open().status
 
 
-@pytest.mark.parametrize("query", ["", "?status=completed"])
-def test_a_visit_of_the_return_url_proves_nothing(mockserver_server: MockServer, query: str) -> None:
-    with played(mockserver_server, "connect-forged-return") as run:
-        kept: list[str] = []
-        read: list[str] = []
-        client = run.careful()
-
-        def forge(url: str) -> None:
-            read.append(client.returned(RETURN_URL + query, kept[0]).status)
-
-        ended = client.connect(kept.append, forge, returnUrl=RETURN_URL)
-
-        assert (["pending"], "failed", "token_exchange_failed") == (read, ended.status, ended.reason)
-    with played(mockserver_server, "connect-forged-return") as run:
-        believed: list[bool] = []
-        naively(run, lambda url: believed.append(run.naive().returned(RETURN_URL + query)))
-
-        assert ([True], ["failed"]) == (believed, sessions(run))
-
-
 # What a person does on the page
 
 
@@ -180,15 +124,6 @@ def cancel(run: ScenarioRun, url: str) -> None:
     person.open()
     person.proceed()
     person.cancel()
-
-
-def test_a_client_that_expects_only_completion_waits_for_an_end_user_who_cancelled(
-    mockserver_server: MockServer,
-) -> None:
-    with played(mockserver_server, "connect-user-cancels", to_the_end=False) as run:
-        naively(run, lambda url: cancel(run, url))
-
-        assert ["failed"] == sessions(run)
 
 
 def test_an_unnoticed_cancellation_waits_for_the_deadline(mockserver_server: MockServer) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.scenario.choices import load_profile, merge_choices
+from mockserver.scenario.choices import load_profile
 from mockserver.scenario.problems import ScenarioError
 
 
@@ -29,28 +29,11 @@ def in_force(sandbox: Sandbox) -> dict[str, object]:
     return choices
 
 
-@pytest.mark.parametrize("name", PROFILES)
-def test_a_profile_is_known_by_its_name(name: str) -> None:
-    assert dict(PROFILES[name]) == load_profile(name)
-
-
-def test_the_returned_profile_belongs_to_the_caller() -> None:
-    load_profile("hostile").clear()
-
-    assert dict(PROFILES["hostile"]) == load_profile("hostile")
-
-
 @pytest.mark.parametrize("name", ["mine.yaml", "mine.yml", "mine.json", "mine"])
 def test_a_profile_is_read_from_a_file(file: Callable[..., Any], name: str) -> None:
     path = file(json.dumps({"choices": {"dual-status": "guide", "media-max-files": 3}}), name)
 
     assert {"dual-status": "guide", "media-max-files": 3} == load_profile(path) == load_profile(str(path))
-
-
-def test_a_file_may_have_a_description(file: Callable[..., Any]) -> None:
-    path = file("scenario: ours\nsummary: As measured.\nchoices: {dual-status: guide}")
-
-    assert {"dual-status": "guide"} == load_profile(path)
 
 
 @pytest.mark.parametrize(
@@ -80,11 +63,6 @@ def test_an_unknown_name_is_refused_with_the_closest_match(mockserver_server: Mo
         assert f"did you mean '{near}'?" in str(refusal.value)
 
 
-def test_a_file_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> None:
-    with pytest.raises(ScenarioError, match=r"absent\.yaml"):
-        load_profile(tmp_path / "absent.yaml")
-
-
 def test_an_explicit_choice_overrides_the_profile_of_a_sandbox(mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox(profile="hostile", choices={"success-status": "all-200"}) as sandbox:
         expected = {**PROFILES["hostile"], "success-status": "all-200"}
@@ -92,23 +70,8 @@ def test_an_explicit_choice_overrides_the_profile_of_a_sandbox(mockserver_server
         assert {} == {id: option for id, option in expected.items() if in_force(sandbox)[id] != option}
 
 
-@pytest.mark.mockserver(profile="guide", choices={"template-not-found-code": "campaign-template"})
-def test_a_mark_takes_a_profile(mockserver: Sandbox) -> None:
-    assert "guide" == in_force(mockserver)["dual-status"]
-    assert "campaign-template" == in_force(mockserver)["template-not-found-code"]
-
-
 def test_a_reset_retains_the_profile(mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox(profile="guide") as sandbox:
         sandbox.reset()
 
         assert "guide" == in_force(sandbox)["dual-status"]
-
-
-def test_values_with_keys_are_joined_key_by_key(file: Callable[..., Any]) -> None:
-    path = file("choices: {size-limit-values: {chatapp: 5, photoapp: 6}, rate-limit-numbers: {requests: 2, per: 1}}")
-
-    further = {"size-limit-values": {"photoapp": None}, "rate-limit-numbers": "off"}
-
-    merged = {"size-limit-values": {"chatapp": 5, "photoapp": None}, "rate-limit-numbers": "off"}
-    assert merged == merge_choices(load_profile(path), further)

@@ -132,7 +132,7 @@ def test_a_rule_counts_from_where_it_was_applied(mockserver: Sandbox, on: Litera
     assert (3, 1) == (rule.matched, rule.fired)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=at_depth(10, 100))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=at_depth(5, 100))
 @given(st.integers(0, 2**53 - 1))
 def test_the_same_seed_draws_the_same_chances_whatever_else_is_called(mockserver_server: MockServer, seed: int) -> None:
     def fired(noise: int) -> list[int]:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer, Sandbox
+from tests.harness.rows import each_row
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS, OTHER_KEY, draft, running, session
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00.000000Z")
@@ -18,7 +19,7 @@ def _status(sandbox: Sandbox, **options: Any) -> int:
     return sandbox.call(*CAMPAIGNS, **options).status
 
 
-@pytest.mark.parametrize("operation", OPERATIONS)
+@each_row("operation", OPERATIONS)
 def test_an_asterisk_takes_every_operation(mockserver: Sandbox, operation: str) -> None:
     rule = mockserver.on("*").error("INTERNAL_ERROR")
 

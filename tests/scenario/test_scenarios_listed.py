@@ -7,15 +7,10 @@ import re
 from pathlib import Path
 
 import pytest
-from ruamel.yaml import YAML
 
-from mockserver import MockServer, Sandbox
-from mockserver._json import JSON
 from mockserver.cli import main
 from mockserver.scenario import library
-from mockserver.scenario.documents import read
 
-ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT = """\
 scenario: own
 summary: What is mine.
@@ -56,19 +51,6 @@ def test_programs_read_every_id_that_a_scenario_seeds(own: Path, capsys: pytest.
     )
 
 
-def test_the_ids_that_are_listed_are_those_that_a_server_seeds(
-    mockserver_server: MockServer, capsys: pytest.CaptureFixture[str]
-) -> None:
-    main(["scenarios", "demo", "--json"])
-    created = json.loads(capsys.readouterr().out)["created"]
-
-    with mockserver_server.sandbox("demo") as sandbox:
-        tenants = sandbox.state()["tenants"]
-
-    for kind in ("templates", "chats", "entrypoints"):
-        assert sorted(created[kind]) == sorted(each["id"] for tenant in tenants for each in tenant[kind])
-
-
 def test_each_scenario_of_the_library_is_listed_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     wrong = {}
     for name in library.paths():
@@ -92,29 +74,3 @@ def test_each_scenario_of_the_library_is_listed_by_name(capsys: pytest.CaptureFi
 def test_what_cannot_be_listed_is_refused(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert 2 == main(["scenarios", *arguments])
     assert words in capsys.readouterr().err
-
-
-def documents_of(page: Path) -> list[JSON]:
-    """The scenario documents that a page shows."""
-    blocks = re.findall(r"^```yaml\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    read_blocks = [YAML(typ="safe", pure=True).load(block) for block in blocks]
-    return [each for each in read_blocks if isinstance(each, dict) and "scenario" in each]
-
-
-def test_a_document_that_a_page_shows_has_no_name_of_the_library_unless_it_is_that_one() -> None:
-    shown = [
-        (page, each) for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")] for each in documents_of(page)
-    ]
-    known = library.paths()
-
-    assert [] == [
-        (page.name, each["scenario"])
-        for page, each in shown
-        if each["scenario"] in known and each != dict(read(known[each["scenario"]]))
-    ]
-
-
-def test_the_page_on_scenarios_shows_a_document_that_is_applied(mockserver: Sandbox) -> None:
-    [document] = documents_of(ROOT / "docs" / "scenarios.md")
-
-    assert ["template_promo"] == mockserver.apply(document)["created"]["templates"]

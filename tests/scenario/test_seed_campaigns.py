@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox, ScenarioError
 from mockserver._json import JSON
-from mockserver.testing.report.replay import replay
+from tests.harness.rows import each_row
 from tests.operations.campaigning import cancel, counts, entry, messages, progress, read, run, start, statuses
 
 NOON = "2026-03-01T12:00:00Z"
@@ -97,17 +97,6 @@ def test_one_that_completed_has_sent_to_everyone_by_its_end(
     assert [] == mockserver.advance("1h")
 
 
-@pytest.mark.parametrize("cadence", [7, 11, 61, 997])
-def test_a_completion_now_leaves_no_send_for_later_whatever_the_cadence(mockserver: Sandbox, cadence: int) -> None:
-    seed(mockserver, status="completed", cadence=cadence)
-
-    assert (9, 9, 0) == counts(mockserver, IDS)
-    last = max(datetime.fromisoformat(messages(mockserver, chat)[0]["createdAt"]) for chat in CHATS)
-    ended = datetime.fromisoformat(entry(mockserver, "campaign_a")["completedAt"])
-    assert last == ended <= mockserver.now
-    assert timedelta(milliseconds=2) > mockserver.now - ended
-
-
 @pytest.mark.clause("send.failed", "cancel.processing")
 @pytest.mark.parametrize("status", ["failed", "canceled"])
 def test_one_that_was_interrupted_has_sent_what_was_due_by_its_end(mockserver: Sandbox, status: str) -> None:
@@ -127,7 +116,7 @@ def test_one_that_was_canceled_as_a_draft_has_no_execution(mockserver: Sandbox) 
     assert 422 == cancel(mockserver, "campaign_a").status
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "path"),
     [
         (
@@ -177,23 +166,6 @@ def test_seed_data_that_a_creation_or_a_start_would_refuse_is_refused(mockserver
             mockserver.apply({"given": {"templates": [asking], "campaigns": [campaign]}})
 
 
-def test_rules_reports_and_the_replay_include_a_seeded_campaign(mockserver_server: MockServer) -> None:
-    world = WORLD | {"campaigns": [{"id": "campaign_a", "executionId": "execution_a", "status": "processing"}]}
-    script = [{"after": {"sent": 3}, "do": {"fail-campaign": {}}}]
-    with mockserver_server.sandbox({"given": world, "script": script}, now=NOON) as sandbox:
-        sandbox.advance("1m")
-
-        assert (("failed", "failed"), (9, 3, 0)) == (statuses(sandbox, IDS), counts(sandbox, IDS))
-        assert ["execution_a"] == [each["executionId"] for each in sandbox.ledger.executions]
-        assert sandbox.conduct is not None
-        moves = [(each["kind"], each["from"], each["to"]) for each in sandbox.log.journal["transitions"]]
-        assert [
-            ("campaign", None, "draft"),
-            ("campaign", "draft", "processing"),
-            ("campaign", "processing", "failed"),
-        ] == [each for each in moves if each[0] == "campaign"]
-
-
 def test_a_restart_next_to_a_seeded_run_is_judged_without_its_create_call(mockserver: Sandbox) -> None:
     seed(mockserver, status="completed")
     run(mockserver, name="Again")
@@ -232,14 +204,3 @@ def test_a_seeded_run_counts_as_the_played_one_at_every_instant(
                 played.advance(timedelta(microseconds=wait))
                 seeded.advance(timedelta(microseconds=wait))
                 assert entry(played, ids[0]) | {"id": ""} == entry(seeded, "campaign_a") | {"id": ""}
-
-
-def test_the_document_of_a_run_contains_its_seeded_campaigns(mockserver_server: MockServer) -> None:
-    world = WORLD | {"campaigns": [{"id": "campaign_a", "status": "processing", "executionId": "execution_a"}]}
-    with mockserver_server.sandbox(now=NOON, given=world) as sandbox:
-        sandbox.advance(3)
-        counts(sandbox, IDS)
-        document = sandbox.log.replay_document()
-
-    assert world["campaigns"] == document["given"]["campaigns"]
-    assert [] == [each for each in replay(document) if each.differences]

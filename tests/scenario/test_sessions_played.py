@@ -10,7 +10,8 @@ import pytest
 from mockserver import MockServer
 from tests.clients.careful import Careful
 from tests.clients.connecting import Connection
-from tests.clients.naive import Failed, Naive, NeverEnds
+from tests.clients.naive import Naive
+from tests.harness.rows import each_row
 from tests.scenario.scenario_runs import ScenarioRun, played
 
 # Between two whole minutes, so that a sweeper at the next one is late.
@@ -50,7 +51,7 @@ def sessions(run: ScenarioRun) -> list[str]:
     return [each["status"] for each in run.tenant["sessions"]]
 
 
-@pytest.mark.parametrize("name", ENDS)
+@each_row("name", ENDS)
 def test_a_careful_client_learns_how_a_connection_ended(mockserver_server: MockServer, name: str) -> None:
     attempts, made, status, reason = ENDS[name]
     with played(mockserver_server, name, now=HALF_PAST) as run:
@@ -157,42 +158,6 @@ def test_a_client_stops_waiting_for_an_unenforced_deadline(mockserver_server: Mo
         assert ("pending", None) == (ended.status, ended.reason)
 
 
-@pytest.mark.parametrize(
-    ("name", "status"),
-    [("connect-user-cancels", "failed"), ("connect-phone-in-use", "failed"), ("connect-forged-return", "failed")],
-)
-def test_a_poll_for_completed_alone_never_ends(mockserver_server: MockServer, name: str, status: str) -> None:
-    with played(mockserver_server, name) as run:
-        with pytest.raises(NeverEnds):
-            connect(run.naive(patience=60))
-
-        served = [each["response"]["body"]["status"] for each in run.calls("readConnectionSession")]
-        assert 50 < served.count(status)
-
-
-def test_a_number_that_is_taken_is_not_tried_again_and_again(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "connect-phone-in-use") as run:
-        connect(run.careful(), attempts=5)
-
-        assert ["failed"] == sessions(run)
-
-
-def test_a_lost_session_is_left_behind_by_both(mockserver_server: MockServer) -> None:
-    """Nothing lists sessions: the first one can only expire."""
-    with played(mockserver_server, "connect-create-answer-lost") as run:
-        connect(run.careful())
-
-        assert ["pending", "completed"] == sessions(run)
-
-
-def test_one_429_ends_the_watching_of_a_naive_client(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "connect-poll-meets-429") as run:
-        with pytest.raises(Failed):
-            connect(run.naive())
-
-        assert ["completed"] == sessions(run)  # connected, and the client does not notice
-
-
 # Scenarios about events, played where no endpoint is registered: what reads of the sessions show, and which events
 # there would have been to deliver.
 FAILED, CONNECTED = "entrypoints.chatapp.connection_failed", "entrypoints.chatapp.connected"
@@ -213,7 +178,7 @@ WITHOUT_ENDPOINT = {
 }
 
 
-@pytest.mark.parametrize("name", WITHOUT_ENDPOINT)
+@each_row("name", WITHOUT_ENDPOINT)
 def test_a_client_without_an_event_reads_the_session(mockserver_server: MockServer, name: str) -> None:
     with played(mockserver_server, name, has_endpoint=False) as run:
         ended, _ = connect(run.careful(), attempts=len(WITHOUT_ENDPOINT[name]))

@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from schemathesis import Case, GenerationMode
 from schemathesis.checks import not_a_server_error
-from schemathesis.core.result import Ok
 from schemathesis.core.transport import Response
 from schemathesis.openapi import from_dict
 from schemathesis.schemas import APIOperation
@@ -27,8 +26,8 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
-from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, HEAD_ERROR, OPERATIONS, SUCCESS_STATUS
-from mockserver.contract.errors import ERRORS
+from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, SUCCESS_STATUS
+from tests.harness.rows import each_row
 from tests.schemathesis.openapi import document
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -154,33 +153,13 @@ def exercise(
     figures["findings"] = 0
 
 
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-@pytest.mark.parametrize("operation_id", OPERATIONS)
+@each_row("mode", MODES)
+@each_row("operation_id", OPERATIONS)
 @pytest.mark.clause("base.error-body", "base.internal", "base.json")
 def test_whatever_is_sent_the_answer_is_a_declared_one(
     world: World, in_process: Ask, operation_id: str, mode: GenerationMode, record_property: Record
 ) -> None:
     exercise(world, operation_id, mode, in_process, IN_PROCESS_EXAMPLES, record_property, "in process")
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-@pytest.mark.parametrize("operation_id", OPERATIONS)
-@pytest.mark.clause("base.error-body", "base.internal", "base.json")
-def test_so_it_is_through_flask(
-    world: World, through_flask: Ask, operation_id: str, mode: GenerationMode, record_property: Record
-) -> None:
-    exercise(world, operation_id, mode, through_flask, SOCKET_EXAMPLES, record_property, "through Flask")
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.value)
-@pytest.mark.parametrize("operation_id", OPERATIONS)
-@pytest.mark.clause("base.error-body", "base.internal", "base.json")
-def test_so_it_is_over_a_socket(
-    world: World, over_the_socket: Ask, operation_id: str, mode: GenerationMode, record_property: Record
-) -> None:
-    exercise(world, operation_id, mode, over_the_socket, SOCKET_EXAMPLES, record_property, "over the socket")
 
 
 @pytest.mark.deep
@@ -220,26 +199,3 @@ def test_a_known_id_and_a_good_body_succeed(
 
     assert SUCCESS_STATUS["rest"][operation_id] == answer.status_code
     case.validate_response(answer, checks=CHECKS)
-
-
-def test_the_document_covers_the_sixteen_operations(world: World) -> None:
-    operations = [each.ok() for each in world.api.get_all_operations() if isinstance(each, Ok)]
-
-    assert 16 == len(operations)
-    assert {(row.method, row.path) for row in ENDPOINTS.values()} == {
-        (each.method.upper(), each.path) for each in operations
-    }
-    assert set(OPERATIONS) == {each.definition.raw["operationId"] for each in operations}
-
-
-@pytest.mark.parametrize("operation_id", OPERATIONS)
-def test_the_document_names_the_codes_that_the_row_declares(operation_id: str) -> None:
-    row = ENDPOINTS[operation_id]
-    responses = document()["paths"][row.path][row.method.lower()]["responses"]
-    errors = {status: answer for status, answer in responses.items() if int(status) >= 400}
-    schemas = {status: answer["content"]["application/json"]["schema"] for status, answer in errors.items()}
-    codes = [code for schema in schemas.values() for code in schema["properties"]["code"]["enum"]]
-
-    assert sorted({*COMMON_ERRORS, *row.errors, HEAD_ERROR}) == sorted(codes)
-    assert {str(ERRORS[code].status) for code in codes} == set(errors)
-    assert str(SUCCESS_STATUS["rest"][operation_id]) in responses

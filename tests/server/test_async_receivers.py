@@ -12,10 +12,7 @@ from typing import Any, Self
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver.server.webhooks import event_loops
 from tests.operations.session_calls import NOON, begin
-from tests.server.conftest import Serve
-from tests.server.sockets import app
 
 pytestmark = [pytest.mark.mockserver(now=NOON), pytest.mark.clause("events.subscribed")]
 DEADLINE_S = 10.0
@@ -106,15 +103,6 @@ def test_a_coroutine_function_receives_where_no_loop_runs(mockserver: Sandbox) -
     assert inbox.loops[0] is inbox.loops[1]  # what it has opened on its loop is of use in the next request
 
 
-def test_a_function_that_answers_with_an_awaitable_is_awaited(mockserver: Sandbox) -> None:
-    inbox = Inbox()
-    receiver = mockserver.receive_webhooks(lambda webhook: inbox(webhook))
-
-    mockserver.complete_session(begin(mockserver))
-
-    assert [(202, None)] == attempts(receiver)
-
-
 def test_an_asgi_app_receives_in_process(mockserver: Sandbox) -> None:
     seen: list[Any] = []
     receiver = mockserver.receive_webhooks(asgi(seen=seen), path="/hooks/S%C3%A3o?team=a%20b")
@@ -137,26 +125,6 @@ def test_an_asgi_app_that_ends_without_an_answer_fails_the_attempt(mockserver: S
 
     [(status, error)] = attempts(receiver)
     assert 500 == status and "the receiver sent no complete response" in str(error)
-
-
-@pytest.mark.parametrize(
-    ("failure", "outcome"),
-    [
-        (RuntimeError("no database"), (500, r"the receiver raised RuntimeError: no database \(test_async_receivers.py:\d+\)")),
-        (TimeoutError(), (None, "timeout")),
-    ],
-)  # fmt: skip
-def test_an_exception_of_an_async_receiver_is_reported_as_that_of_any_other(
-    mockserver: Sandbox, failure: RuntimeError | TimeoutError, outcome: tuple[int | None, str]
-) -> None:
-    async def broken(_: Any) -> None:
-        raise failure
-
-    receiver = mockserver.receive_webhooks(broken)
-    mockserver.complete_session(begin(mockserver))
-
-    [(status, error)] = attempts(receiver)
-    assert outcome[0] == status and re.fullmatch(outcome[1], str(error))
 
 
 def test_a_coroutine_that_never_ends_reaches_the_time_limit(
@@ -198,35 +166,6 @@ def test_a_sync_command_on_the_loop_of_the_receiver_fails_immediately_and_names_
     assert [[], 1] == on_a_loop(main)
 
 
-@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS)
-def test_a_server_on_the_loop_of_the_caller_is_reported_immediately(
-    mockserver: Sandbox, command: Callable[..., Any]
-) -> None:
-    async def main() -> int:
-        async with Server() as server:
-            mockserver.receive_webhooks(server.url)
-            session = begin(mockserver)
-            with pytest.raises(ValueError, match=re.escape(f"the receiver at {server.url} runs on the event loop")):
-                command(mockserver, session)
-            await mockserver.aio.advance(0)
-            return server.count
-
-    assert 1 == on_a_loop(main)
-
-
-def test_a_server_in_another_thread_is_called_from_a_loop_as_from_anywhere(mockserver: Sandbox, serve: Serve) -> None:
-    seen: list[bytes] = []
-    url = serve(app(lambda request: seen.append(request.data))).url
-
-    async def main() -> None:
-        mockserver.receive_webhooks(url)
-        mockserver.complete_session(begin(mockserver))
-
-    asyncio.run(main())
-
-    assert 1 == len(seen)
-
-
 def test_an_awaitable_that_cannot_be_awaited_here_is_refused_as_a_coroutine_function_is(mockserver: Sandbox) -> None:
     inbox = Inbox()
 
@@ -241,37 +180,6 @@ def test_an_awaitable_that_cannot_be_awaited_here_is_refused_as_a_coroutine_func
     assert 1 == len(inbox.seen)
 
 
-def test_what_only_reads_does_not_try_again_what_was_refused(mockserver: Sandbox) -> None:
-    """Such as a failing test's report, once the loop has stopped: it would wait out the time limit of each attempt."""
-
-    server = Server()
-
-    async def main() -> Any:
-        await server.__aenter__()
-        receiver = mockserver.receive_webhooks(server.url)
-        with pytest.raises(ValueError, match="await it: "):
-            mockserver.complete_session(begin(mockserver))
-        return receiver
-
-    with asyncio.Runner() as runner:
-        receiver = runner.run(main())
-
-        assert ["due"] == [each["status"] for each in receiver.deliveries]
-        assert 200 == mockserver.call("GET", "/v1/campaigns").status
-        assert ([], 1) == (attempts(receiver), len(mockserver.events))
-        runner.run(server.__aexit__())
-
-
-def test_an_async_form_raises_the_exception_of_its_function(mockserver: Sandbox) -> None:
-    async def main() -> None:
-        with pytest.raises(KeyError):
-            await mockserver.aio.run(dict[str, str]().__getitem__, "x")
-        with pytest.raises(RuntimeError, match="StopIteration"):
-            await mockserver.aio.run(next, iter(()))
-
-    on_a_loop(main)
-
-
 @pytest.mark.parametrize("form", [lambda aio: aio.sleep(60), lambda aio: aio.advance("1m"), lambda aio: aio.run(print)])
 def test_an_async_form_without_a_loop_of_asyncio_names_what_it_needs(
     mockserver: Sandbox, form: Callable[[Any], Coroutine[Any, Any, object]]
@@ -282,46 +190,6 @@ def test_an_async_form_without_a_loop_of_asyncio_names_what_it_needs(
         form(mockserver.aio).send(None)  # as the loop of another library does
 
     assert before == mockserver.now
-
-
-def test_a_port_of_another_machine_is_not_served_by_this_loop() -> None:
-    async def main() -> list[bool]:
-        async with Server() as server:
-            port = server.url.rpartition(":")[2]
-            return [
-                event_loops.serves(asyncio.get_running_loop(), f"http://{host}:{port}")
-                for host in ("127.0.0.1", "a.example")
-            ]
-
-    assert [True, False] == on_a_loop(main)
-
-
-def test_a_loop_that_does_not_show_its_servers_is_taken_to_serve_the_receiver() -> None:
-    assert event_loops.serves(object(), "http://127.0.0.1:1/")  # type: ignore[arg-type]
-
-
-def test_a_function_that_needs_no_loop_runs_immediately_on_one(mockserver: Sandbox) -> None:
-    seen: list[str] = []
-
-    async def main() -> None:
-        mockserver.receive_webhooks(lambda webhook: seen.append(webhook.json()["event"]))
-        mockserver.complete_session(begin(mockserver))
-
-    asyncio.run(main())
-
-    assert ["entrypoints.chatapp.connected"] == seen
-
-
-def test_a_coroutine_runs_on_the_loop_that_awaits_the_command(mockserver: Sandbox) -> None:
-    inbox, registered = Inbox(), Inbox()
-    mockserver.receive_webhooks(inbox)
-
-    async def main() -> bool:
-        mockserver.receive_webhooks(registered)
-        await mockserver.aio.complete_session(begin(mockserver))
-        return [asyncio.get_running_loop()] == inbox.loops == registered.loops
-
-    assert on_a_loop(main)
 
 
 def test_the_async_forms_answer_as_the_sync_ones_do(mockserver: Sandbox) -> None:
@@ -347,85 +215,6 @@ def test_the_async_forms_answer_as_the_sync_ones_do(mockserver: Sandbox) -> None
     on_a_loop(main)
 
 
-def test_a_wait_for_calls_does_not_block_the_loop_that_makes_them(mockserver: Sandbox) -> None:
-    async def main() -> int:
-        waiting = asyncio.create_task(mockserver.aio.wait_for("listCampaigns", timeout=DEADLINE_S))
-        await asyncio.sleep(0)
-        async with mockserver.aio.httpx_client() as client:
-            await client.get("/v1/campaigns", headers={"X-API-Key": mockserver.secret_key})
-        return len(await waiting)
-
-    assert 1 == on_a_loop(main)
-
-
-def test_a_receiver_on_the_loop_may_call_the_mock_and_advance_the_clock(mockserver: Sandbox) -> None:
-    seen: list[Any] = []
-
-    async def receive(webhook: Any) -> None:
-        async with mockserver.aio.httpx_client() as client:
-            session_id = webhook.json()["data"]["sessionId"]
-            url = f"/v1/entrypoints/chatapp/connection-sessions/{session_id}"
-            reply = await client.get(url, headers={"X-API-Key": mockserver.secret_key})
-        seen.append((session_id, reply.json()["status"]))
-        if len(seen) == 1:
-            mockserver.sleep(60)
-            await mockserver.aio.advance("20m")
-
-    async def main() -> list[str]:
-        mockserver.receive_webhooks(receive)
-        sessions = [begin(mockserver), begin(mockserver)]
-        await mockserver.aio.complete_session(sessions[0])
-        return sessions
-
-    first, second = on_a_loop(main)
-    assert [(first, "completed"), (second, "expired")] == seen
-
-
-def test_deliveries_of_a_call_by_the_async_client_are_sent_on_its_loop(mockserver: Sandbox) -> None:
-    mockserver.choose({"expiry-driver": "on-read"})
-    inbox = Inbox()
-
-    async def main() -> str:
-        mockserver.receive_webhooks(inbox)
-        session_id = begin(mockserver)
-        mockserver.advance("20m")
-        url = f"/v1/entrypoints/chatapp/connection-sessions/{session_id}"
-        async with mockserver.aio.httpx_client() as client:
-            for _ in range(2):  # what the first one makes due is sent with the second one
-                await client.get(url, headers={"X-API-Key": mockserver.secret_key})
-        assert [asyncio.get_running_loop()] == inbox.loops
-        return session_id
-
-    assert [on_a_loop(main)] == inbox.seen
-
-
-def test_a_sync_call_on_the_receivers_loop_is_answered_and_leaves_the_delivery_due(mockserver: Sandbox) -> None:
-    mockserver.on("listCampaigns").delay("1h")
-    inbox = Inbox()
-
-    async def main() -> list[int]:
-        mockserver.receive_webhooks(inbox)
-        begin(mockserver)
-        statuses = [mockserver.call("GET", "/v1/campaigns").status for _ in range(2)]
-        assert ["due"] == [each["deliveries"][0]["status"] for each in mockserver.events] and not inbox.seen
-        await mockserver.aio.advance(0)
-        return statuses
-
-    assert [200, 200] == on_a_loop(main)
-    assert 1 == len(inbox.seen)
-
-
-def test_a_document_that_makes_an_event_due_is_refused_as_any_command(mockserver: Sandbox) -> None:
-    async def main() -> None:
-        mockserver.receive_webhooks(Inbox())
-        session = begin(mockserver)
-        mockserver.at(0).complete_session(session)
-        with pytest.raises(ValueError, match="await it: "):
-            mockserver.apply({"given": {}})
-
-    on_a_loop(main)
-
-
 @pytest.mark.parametrize("end", ["reset", "close"])
 def test_a_coroutine_under_way_ends_with_its_sandbox(end: str) -> None:
     arrived, ended = threading.Event(), threading.Event()
@@ -447,40 +236,3 @@ def test_a_coroutine_under_way_ends_with_its_sandbox(end: str) -> None:
         waiting.join(DEADLINE_S)
 
         assert not waiting.is_alive() and ended.wait(DEADLINE_S)
-
-
-def test_the_loop_of_a_sandbox_ends_with_it() -> None:
-    def own() -> list[threading.Thread]:
-        return [each for each in threading.enumerate() if each.name == "mockserver receivers"]
-
-    with MockServer() as server, server.sandbox(now=NOON) as sandbox:
-        sandbox.receive_webhooks(Inbox())
-        sandbox.complete_session(begin(sandbox))
-        [thread] = own()
-    thread.join(DEADLINE_S)
-
-    assert not thread.is_alive()
-
-
-def test_a_cancelled_command_ends_its_task(mockserver: Sandbox) -> None:
-    arrived = threading.Event()
-
-    async def silent(_: Any) -> None:
-        arrived.set()
-        await asyncio.Event().wait()
-
-    async def main() -> bool:
-        mockserver.receive_webhooks(silent)
-        command = asyncio.create_task(mockserver.aio.complete_session(begin(mockserver)))
-        await asyncio.to_thread(arrived.wait, DEADLINE_S)
-        command.cancel()
-        with suppress(asyncio.CancelledError):
-            await command
-        return command.cancelled()
-
-    assert on_a_loop(main)
-
-
-def test_python_names_the_async_form_where_its_await_was_forgotten(mockserver: Sandbox) -> None:
-    with pytest.warns(RuntimeWarning, match=r"'Aio\.advance' was never awaited"):
-        mockserver.aio.advance(0)  # type: ignore[unused-coroutine] # the coroutine ends unawaited as the statement ends

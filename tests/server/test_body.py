@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import socket
-import sys
 import threading
-from asyncio import Event
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
-from mockserver import MockServer
-from mockserver.server.http1.body import SMALL_MAX_BYTES, BodyTotal, RequestBody
-from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
+from mockserver.server.http1.body import SMALL_MAX_BYTES, BodyTotal
+from mockserver.server.http1.messages import Request, Response
 from mockserver.server.http1.request import RequestHead
 from mockserver.server.http1.server import Server
+from tests.harness.rows import each_row
 from tests.server.clocked import Clocked, Echo
 from tests.server.rawclient import RawClient
 from tests.server.wsgi import WsgiHandler
@@ -78,19 +75,6 @@ def test_a_chunked_body_may_arrive_byte_by_byte(serve: Serve) -> None:
         assert b"/a abc" == client.answer().body
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
-def test_a_chunked_body_is_read_alike_in_segments_of_any_size(size: int) -> None:
-    """The sizes of what the parser is given are those that arrive: no byte is given to it again."""
-    for _, sent, read in CHUNKS[:-1]:
-        body, received = RequestBody(None, len(LARGE), BodyTotal(None), lambda: None), bytearray()
-        for at in range(0, len(sent), size):
-            received += sent[at : at + size]
-            body.receive(received)
-            assert (b"", at + size >= len(sent)) == (bytes(received), body.is_whole)
-
-        assert read == body.content()
-
-
 # name of the case, status, what is sent after the head
 BROKEN = [
     ("no size", 400, b"\r\nabc"),
@@ -115,7 +99,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("status", "sent"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN])
+@each_row(("status", "sent"), [case[1:] for case in BROKEN])
 def test_a_broken_body_is_refused_and_never_reaches_the_app(
     serve: Serve, status: int, sent: bytes, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -126,21 +110,6 @@ def test_a_broken_body_is_refused_and_never_reaches_the_app(
         assert "close" == answer.headers["connection"]
         assert client.ended()
     assert ("", "") == capfd.readouterr()
-
-
-@pytest.mark.parametrize(
-    "fields", [("Transfer-Encoding: chunked",), ("Content-Length: 2", "Transfer-Encoding: chunked")]
-)
-def test_a_broken_body_keeps_its_status_under_the_statuses_of_the_guide(fields: tuple[str, ...]) -> None:
-    with MockServer() as server, server.sandbox(choices={"dual-status": "guide"}) as sandbox:
-        base = urlsplit(sandbox.base_url)
-        prefix = base.path
-        assert base.port is not None
-        with RawClient(base.port) as client:
-            key = f"X-API-Key: {sandbox.secret_key}"
-            answer = client.send(f"POST {prefix}/v1/campaigns HTTP/1.1", key, *fields, body=b"zz\r\n").answer()
-
-    assert (400, "VALIDATION_ERROR") == (answer.status, answer.json()["code"])
 
 
 def test_pipelined_requests_are_answered_in_their_order(serve: Serve) -> None:
@@ -154,20 +123,6 @@ def test_pipelined_requests_are_answered_in_their_order(serve: Serve) -> None:
         assert [b"/1 ab", b"/2 c", b"/3 "] == [client.answer().body for _ in range(3)]
 
 
-def test_pipelined_requests_are_all_answered_to_a_client_that_has_ended_its_side(serve: Serve) -> None:
-    class Handler(WsgiHandler):
-        def respond(self, request: Request) -> ResponseOrDisconnect:  # type: ignore[override]
-            return Response(200, (), request.target.encode())
-
-    server, count = serve(Handler(None)), 50
-    with RawClient(server.port) as client:
-        client.socket.sendall(b"".join(b"GET /%d HTTP/1.1\r\nHost: x\r\n\r\n" % number for number in range(count)))
-        client.socket.shutdown(socket.SHUT_WR)
-
-        assert [b"/%d" % number for number in range(count)] == [client.answer().body for _ in range(count)]
-        assert client.ended()
-
-
 @pytest.mark.parametrize("header", ["Content-Length: 3", CHUNKED])
 def test_the_client_is_bidden_to_continue_when_the_app_reads(serve: Serve, header: str) -> None:
     with RawClient(serve(echo).port) as client:
@@ -176,28 +131,6 @@ def test_the_client_is_bidden_to_continue_when_the_app_reads(serve: Serve, heade
 
         assert b"/a abc" == client.answer().body
         assert b"/b " == client.send("GET /b HTTP/1.1").answer().body
-
-
-def test_a_client_whose_body_is_not_read_gets_no_100_continue(serve: Serve) -> None:
-    with RawClient(serve(NOT_READING).port) as client:
-        answer = client.send("POST / HTTP/1.1", "Content-Length: 3", "Expect: 100-continue").answer()
-
-        assert (200, "close") == (answer.status, answer.headers["connection"])
-        assert client.ended()
-
-
-def test_a_client_that_does_not_wait_is_not_bidden(serve: Serve) -> None:
-    with RawClient(serve(echo).port) as client:
-        client.send("POST / HTTP/1.1", "Content-Length: 3", "Expect: 100-continue", body=b"abc")
-
-        assert 200 == client.answer().status
-
-
-def test_http_1_0_has_no_expectation(serve: Serve) -> None:
-    with RawClient(serve(echo).port) as client:
-        client.send("POST / HTTP/1.0", "Content-Length: 3", "Expect: 100-continue", body=b"abc")
-
-        assert 200 == client.answer().status
 
 
 # name of the case, header, body, whether another request may follow
@@ -222,13 +155,6 @@ def test_an_unread_body_is_skipped_or_ends_the_connection_after_the_answer(
             assert b"unread" == client.send("GET / HTTP/1.1").answer().body
         else:
             assert client.ended()
-
-
-def test_a_large_body_can_be_answered_before_it_has_arrived(serve: Serve) -> None:
-    with RawClient(serve(NOT_READING).port) as client:
-        client.send("POST / HTTP/1.1", f"Content-Length: {len(LARGE)}")
-
-        assert "close" == client.answer().headers["connection"]
 
 
 # name of the case, header, body
@@ -256,26 +182,6 @@ def test_a_request_with_a_body_beyond_its_bound_has_none(serve: Serve, header: s
             assert 413 == client.send("POST / HTTP/1.1", header, body=body).answer().status
 
     assert 2 * [(None, None)] == seen
-
-
-@pytest.mark.parametrize("is_chunked", [False, True])
-def test_a_large_body_is_spooled_to_a_file(serve: Serve, is_chunked: bool) -> None:
-    body, spooled = b"0123456789abcdef" * 128 * 1024, []
-
-    class Handler(WsgiHandler):
-        def respond(self, request: Request) -> Awaitable[ResponseOrDisconnect]:
-            spooled.append(request.is_spooled)
-            return super().respond(request)
-
-    header, sent = (
-        (CHUNKED, b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body))
-        if is_chunked
-        else (f"Content-Length: {len(body)}", body)
-    )
-    with RawClient(serve(Handler(echo)).port) as client:
-        assert b"/ " + body == client.send("POST / HTTP/1.1", header, body=sent).answer().body
-
-    assert [True] == spooled
 
 
 def test_a_body_that_ends_early_is_refused(serve: Serve) -> None:
@@ -312,13 +218,6 @@ class TestTotalOfBodies:
             client.run(lambda: client.received.endswith(b"aab"))
         assert [False, True] == [request.is_spooled for request in handler.requests]
 
-    def test_a_body_that_arrives_in_short_segments_takes_no_more_memory_than_its_bytes(self) -> None:
-        body, size = RequestBody(None, 10**6, BodyTotal(None), lambda: None), 40 * KIB
-        for _ in range(size // 2):
-            body.receive(bytearray(b"2\r\nab\r\n"))
-
-        assert sys.getsizeof(body._unwritten) < 2 * size
-
     def test_the_largest_body_that_arrives_gives_way_when_all_take_more_than_the_total(self) -> None:
         total = BodyTotal(400 * KIB)
         handler = Echo()
@@ -333,15 +232,6 @@ class TestTotalOfBodies:
             assert [True, False, True] == [client.is_open for client in (one, two, three)]
             assert 220 * KIB == total.taken_bytes
             assert [] == two.log
-
-    def test_a_small_body_is_taken_whatever_the_large_ones_take(self) -> None:
-        total = BodyTotal(100 * KIB)
-        with Clocked(Echo(), total) as large, Clocked(Echo(), total) as small:
-            upload(large, 300 * KIB, 90 * KIB)
-            assert small.send(post(SMALL_MAX_BYTES) + b"a" * 100).send(b"b" * (SMALL_MAX_BYTES - 100)).received
-
-            assert large.is_open
-            assert 90 * KIB == total.taken_bytes
 
     @pytest.mark.parametrize("end", ["answered", "aborted", "slow", "beyond", "chunks"])
     def test_nothing_is_counted_after_the_end_of_a_request(self, end: str) -> None:
@@ -367,23 +257,6 @@ class TestTotalOfBodies:
             elif end == "slow":
                 client.wait(30.0).wait(30.0)
                 assert client.received.startswith(b"HTTP/1.1 400 ")
-
-            assert 0 == total.taken_bytes
-
-    def test_a_body_counts_until_the_response_also_of_a_client_that_has_gone(self) -> None:
-        total, answer = BodyTotal(None), Event()
-
-        class Later(Echo):
-            async def respond(self, request: Request) -> Response:  # type: ignore[override]
-                await answer.wait()
-                return Response(200, (), b"%d" % len(request.body() or b""))
-
-        with Clocked(Later(), total) as client:
-            upload(client, 100 * KIB, 90 * KIB)
-            client.send(b"a" * 10 * KIB).leave()
-            assert 100 * KIB == total.taken_bytes
-            answer.set()
-            client.settle()
 
             assert 0 == total.taken_bytes
 
@@ -420,34 +293,6 @@ class TestPace:
                 client.send(b"a" * 256).wait(1.0)
 
             assert client.received.startswith(b"HTTP/1.1 200 ")
-
-    def test_a_quick_beginning_does_not_pay_for_a_slow_rest(self) -> None:
-        with Clocked(Echo()) as client:
-            client.send(post(100 * KIB))
-            for _ in range(3):
-                client.send(b"a" * 20 * KIB)
-            for _ in range(4):
-                client.wait(15.0).send(b"a")
-
-            assert client.received.startswith(b"HTTP/1.1 400 ")
-
-    def test_the_bytes_that_frame_chunks_count(self) -> None:
-        with Clocked(Echo()) as client:
-            client.send(b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n")
-            for _ in range(60):
-                client.wait(1.0).send(b"1\r\na\r\n" * 50)
-
-            assert client.is_open
-
-    def test_a_body_of_http_1_0_and_one_in_chunks_have_the_pace_too(self) -> None:
-        for head in (
-            b"POST / HTTP/1.0\r\nHost: here\r\nContent-Length: 9\r\n\r\n",
-            b"POST / HTTP/1.1\r\nHost: here\r\nTransfer-Encoding: chunked\r\n\r\n1",
-        ):
-            with Clocked(Echo()) as client:
-                client.send(head).wait(15.0).send(b"0").wait(15.0)
-
-                assert client.received.startswith(b"HTTP/1.1 400 ")
 
     def test_the_rest_of_an_unread_body_ends_its_connection_when_it_is_slow(self) -> None:
         with Clocked(Echo(body_max_bytes=10)) as client:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-import requests
 
-from mockserver import Sandbox
-from mockserver.server import app as flask_app
 from mockserver.server import front_controller
 from mockserver.server.control.routes import ASSET_HEADERS, PAGE_HEADERS, ROUTES
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
+from tests.harness.rows import each_row
 from tests.operations.world import GIVEN
 
 ORIGIN = "http://127.0.0.1:5055"
@@ -66,7 +64,7 @@ def values(response: HttpResponse, name: str) -> list[str]:
     return [value for key, value in response.headers if key.lower() == name.lower()]
 
 
-@pytest.mark.parametrize("to", [*PAGES, *SCRIPTS])
+@each_row("to", [*PAGES, *SCRIPTS])
 def test_what_a_browser_loads_by_itself_is_a_page_without_scripts_and_without_an_origin(
     host: SandboxHost, to: str
 ) -> None:
@@ -79,7 +77,7 @@ def test_what_a_browser_loads_by_itself_is_a_page_without_scripts_and_without_an
     assert ["Sec-Fetch-Dest"] == values(response, "Vary")
 
 
-@pytest.mark.parametrize("to", SCRIPTS)
+@each_row("to", SCRIPTS)
 def test_what_a_browser_would_run_as_a_script_is_plain_text(host: SandboxHost, to: str) -> None:
     reply(host)
 
@@ -94,24 +92,6 @@ def test_no_header_of_a_page_concerns_the_whole_origin(host: SandboxHost) -> Non
     assert {"Content-Type", "Content-Security-Policy", "X-Content-Type-Options", "X-Other"} == names
 
 
-def test_a_navigation_over_http_to_another_machine_has_no_sec_fetch_dest_and_is_one_by_its_other_header(
-    host: SandboxHost,
-) -> None:
-    reply(host)
-
-    response = send(host, upgrade_insecure_requests="1")
-
-    assert "sandbox" == values(response, "Content-Security-Policy")[-1]
-
-
-def test_what_is_prefetched_may_be_shown_later(host: SandboxHost) -> None:
-    reply(host)
-
-    assert (
-        "sandbox" == values(send(host, sec_fetch_dest="empty", sec_purpose="prefetch"), "Content-Security-Policy")[-1]
-    )
-
-
 def test_no_cache_gives_the_answer_to_a_fetch_to_a_navigation(host: SandboxHost) -> None:
     reply(host)
 
@@ -119,39 +99,6 @@ def test_no_cache_gives_the_answer_to_a_fetch_to_a_navigation(host: SandboxHost)
 
     assert (*by_another.headers, ("Vary", "Sec-Fetch-Dest")) == by_fetch.headers
     assert by_another.body == by_fetch.body
-
-
-@pytest.mark.parametrize(
-    ("method", "path"),
-    [("GET", LIST), ("HEAD", LIST), ("GET", "/v1/none"), ("GET", "/none"), ("POST", "/v1/campaigns"), ("PUT", LIST)],
-)
-def test_a_client_that_is_no_browser_gets_the_answer_without_them(host: SandboxHost, method: str, path: str) -> None:
-    plain, shown = send(host, path, method, b"{"), send(host, path, method, b"{", sec_fetch_dest="document")
-
-    assert [] == [name for name, _ in plain.headers if name in ("Vary", "Content-Security-Policy")]
-    added = (("Content-Security-Policy", "sandbox"), ("X-Content-Type-Options", "nosniff"), ("Vary", "Sec-Fetch-Dest"))
-    assert (*plain.headers, *added) == shown.headers
-    assert (plain.status, plain.body) == (shown.status, shown.body)
-
-
-def test_a_delayed_answer_over_a_socket_is_confined_too(mockserver: Sandbox) -> None:
-    effects = {"delay": "1ms", "reply": {"status": 200, "headers": {"Content-Type": "text/html"}, "body": "<b>"}}
-    mockserver.on("listTemplates").do(effects)
-    headers = {"X-API-Key": mockserver.secret_key, "Sec-Fetch-Dest": "document"}
-
-    answer = requests.get(f"{mockserver.base_url}{LIST}", headers=headers, timeout=10)
-
-    assert ("<b>", "sandbox") == (answer.text, answer.headers["Content-Security-Policy"])
-
-
-def test_a_server_of_flask_confines_it_too(host: SandboxHost) -> None:
-    reply(host)
-    client = flask_app.build(host).test_client()
-    key = host.sandboxes[DEFAULT_ID].tenant.secret_key
-
-    answer = client.get(LIST, headers={"X-API-Key": key, "Sec-Fetch-Dest": "document"})
-
-    assert "sandbox" == answer.headers.getlist("Content-Security-Policy")[-1]
 
 
 @pytest.mark.parametrize("row", [row for row in ROUTES if row.media_types], ids=lambda row: row.id)
@@ -163,17 +110,3 @@ def test_a_text_of_the_control_plane_is_a_page_of_the_mock_or_none(host: Sandbox
     sandbox = (("Content-Security-Policy", "sandbox"), ("X-Content-Type-Options", "nosniff"))
     expected = own.get(values(response, "Content-Type")[0].partition(";")[0], sandbox)
     assert (200, []) == (response.status, [header for header in expected if header not in response.headers])
-
-
-@pytest.mark.parametrize("accept", ["image/avif,image/webp,image/svg+xml,image/*,*/*;q=0.8", "image/png,image/*;q=0.5"])
-def test_a_browser_that_asks_for_an_icon_gets_it_and_the_journal_has_no_call(accept: str) -> None:
-    host = SandboxHost()
-    hosted = host.create(SandboxConfig())
-    request = HttpRequest("GET", f"/sandboxes/{hosted.id}/favicon.ico", {"accept": accept}, b"", ORIGIN)
-
-    response, _ = front_controller.handle_request(host, request)
-
-    assert isinstance(response, HttpResponse)
-    assert (200, "image/svg+xml; charset=utf-8") == (response.status, dict(response.headers)["Content-Type"])
-    assert response.body.startswith(b"<svg")
-    assert [] == list(hosted.sandbox.journal.exchanges)

@@ -1,9 +1,6 @@
 """A clock that follows the process's: its lead, no step back, and freezegun and time-machine in effect."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
-from urllib.parse import urlsplit
 
 import freezegun
 import pytest
@@ -12,8 +9,7 @@ import time_machine
 
 from mockserver import MockServer
 from tests.clients.operations import SESSIONS
-from tests.server.control_calls import begin, is_frozen, make
-from tests.server.rawclient import RawClient
+from tests.server.control_calls import begin, is_frozen
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = datetime(2031, 7, 1, 8, 30, 15, 123456, tzinfo=UTC)
@@ -41,32 +37,6 @@ class TestFollowing:
 
             assert (START + 3600 * SECOND, START + 3605 * SECOND) == (stood, sandbox.now)
 
-    @pytest.mark.parametrize("travel", [freezegun.freeze_time, lambda to: time_machine.travel(to, tick=False)])
-    @pytest.mark.parametrize("to", [START, LATER.replace(microsecond=0)], ids=["past", "future"])
-    def test_without_a_history_it_is_at_the_time_of_a_process_that_is_frozen_later(
-        self, mockserver_server: MockServer, travel: Callable[..., Any], to: datetime
-    ) -> None:
-        with time_machine.travel(START + 86_400 * SECOND), mockserver_server.sandbox(clock="follow") as sandbox:
-            sandbox.apply(given={"chats": [{"id": "chat_ana"}]})
-            with travel(to):
-                created = sandbox.call("POST", SESSIONS, json={})
-                sandbox.advance("19m")
-                pending = sandbox.call("GET", f"{SESSIONS}/{created.json()['sessionId']}").json()
-                sandbox.advance("1m")
-                expired = sandbox.call("GET", f"{SESSIONS}/{created.json()['sessionId']}").json()
-
-                assert to + 20 * MINUTE == sandbox.now
-            assert (to + 20 * MINUTE).strftime("%Y-%m-%dT%H:%M:%S.000Z") == created.json()["expiresAt"]
-            assert ("pending", "expired") == (pending["status"], expired["status"])
-
-    def test_catching_up_without_a_history_goes_back_to_an_earlier_time_of_the_process(
-        self, mockserver_server: MockServer
-    ) -> None:
-        with time_machine.travel(START, tick=False), mockserver_server.sandbox(now=LATER) as sandbox:
-            sandbox.clock.follow(catch_up=True)
-
-            assert START == sandbox.now
-
     def test_what_falls_due_has_happened_when_it_is_next_looked_at(self, mockserver_server: MockServer) -> None:
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
             begin(sandbox)
@@ -75,22 +45,6 @@ class TestFollowing:
             process.shift(3600)
 
             assert ([], ["2026-03-01T12:20:00.000Z"]) == (before, [each["at"] for each in sandbox.events])
-
-    def test_advancing_adds_an_offset(self, mockserver_server: MockServer) -> None:
-        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
-            sandbox.advance("10m")
-            at_once = sandbox.now
-            process.shift(60)
-
-            assert (START + 10 * MINUTE, START + 11 * MINUTE) == (at_once, sandbox.now)
-
-    def test_freezing_stops_it_where_it_is(self, mockserver_server: MockServer) -> None:
-        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
-            process.shift(60)
-            sandbox.freeze()
-            process.shift(60)
-
-            assert (START + MINUTE, True) == (sandbox.now, is_frozen(sandbox))
 
     def test_from_frozen_it_continues_from_its_instant(self, mockserver_server: MockServer) -> None:
         with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox(now=START) as sandbox:
@@ -111,34 +65,6 @@ class TestFollowing:
 
             assert (LATER, LATER + MINUTE) == (at_once, sandbox.now)
             assert ["2026-03-01T12:20:00.000Z"] == [each["at"] for each in sandbox.events]
-
-    def test_catching_up_with_an_earlier_time_waits_for_it(self, mockserver_server: MockServer) -> None:
-        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(now=LATER) as sandbox:
-            begin(sandbox)
-            sandbox.clock.follow(catch_up=True)
-            at_once = sandbox.now
-            process.move_to(LATER + MINUTE)
-
-            assert (LATER, LATER + MINUTE) == (at_once, sandbox.now)
-
-    def test_a_sandbox_made_over_http_follows(self, mockserver_server: MockServer) -> None:
-        made = make(mockserver_server.url)
-
-        assert made.control("GET", "/clock").json()["frozen"] is False
-
-    @pytest.mark.parametrize("how", ["reset", "checkpoint"])
-    def test_a_following_clock_drops_only_its_offset(self, mockserver_server: MockServer, how: str) -> None:
-        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
-            if how == "reset":
-                sandbox.advance("1h")
-                process.shift(60)
-                sandbox.reset()
-            else:
-                with sandbox.checkpoint():
-                    sandbox.advance("1h")
-                    process.shift(60)
-
-            assert (START + MINUTE, False) == (sandbox.now, is_frozen(sandbox))
 
     def test_a_restored_clock_never_moves_back_with_the_clock_of_the_process(
         self, mockserver_server: MockServer
@@ -168,26 +94,6 @@ class TestAFrozenProcess:
 
             assert (LATER, LATER + MINUTE) == (born, sandbox.now)
 
-    def test_a_sandbox_created_at_an_instant_is_frozen_there_all_the_same(self, mockserver_server: MockServer) -> None:
-        with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox(now=START) as sandbox:
-            process.shift(60)
-
-            assert (START, True) == (sandbox.now, is_frozen(sandbox))
-
-    @pytest.mark.parametrize("travel", [freezegun.freeze_time, lambda to: time_machine.travel(to, tick=False)])
-    @pytest.mark.clause("session.expires-at")
-    def test_it_is_obeyed_from_the_server_s_thread(
-        self, mockserver_server: MockServer, travel: Callable[..., Any]
-    ) -> None:
-        made = make(mockserver_server.url, clock={"follow": True})
-        with travel(LATER.replace(microsecond=0)):
-            reply = made.api("POST", SESSIONS, {})
-
-            assert "2031-07-01T08:50:15.000Z" == reply.json()["expiresAt"]
-            assert "Tue, 01 Jul 2031 08:30:15 GMT" == reply.headers["Date"]
-        assert made.control("DELETE", "").status_code == 404
-        assert requests.delete(f"{made.server}/_mock/sandboxes/{made.id}", timeout=60).status_code == 204
-
 
 class TestJumps:
     @pytest.mark.parametrize("to", ["0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59.999999Z"])
@@ -212,27 +118,3 @@ class TestJumps:
 
             assert datetime(9999, 12, 30, tzinfo=UTC) == sandbox.now
             assert "pending" == sandbox.call("GET", f"{SESSIONS}/{begin(sandbox)}").json()["status"]
-
-    def test_a_connection_outlives_jumps_of_the_clock_in_both_directions(self, mockserver_server: MockServer) -> None:
-        jumps = (0, 3600, -7200, 10 * 365 * 86_400, -20 * 365 * 86_400)
-        with (
-            time_machine.travel(START, tick=False) as process,
-            mockserver_server.sandbox(clock="follow") as sandbox,
-            RawClient(urlsplit(sandbox.base_url).port or 0) as client,
-        ):
-            for seconds in jumps:
-                process.shift(seconds)
-                target = f"POST {urlsplit(sandbox.base_url).path}{SESSIONS} HTTP/1.1"
-                client.send(
-                    target,
-                    f"X-API-Key: {sandbox.secret_key}",
-                    "Content-Type: application/json",
-                    "Content-Length: 2",
-                    body=b"{}",
-                )
-                assert 202 == client.answer().status
-            entries = sandbox.log.journal["exchanges"]
-            ids = {each["response"]["body"]["sessionId"] for each in entries}
-
-            assert len(jumps) == len(ids)
-            assert sorted(each["at"] for each in entries) == [each["at"] for each in entries]

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver.core.state.journal import COMMANDS_MAX
 from mockserver.server.control.routes import ROUTES
 
 # The call of `sendCall` is a step itself.
@@ -38,17 +37,6 @@ def test_commands_in_process_and_over_http_are_recorded_alike(sandbox: Sandbox) 
     assert [("advance", {"by": "20m"})] * 2 == kept(sandbox)
 
 
-def test_a_step_has_the_position_before_it(sandbox: Sandbox) -> None:
-    sandbox.advance("20m")
-    sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
-    sandbox.advance("20m")
-
-    first, second = sandbox.log.steps
-    assert (0, 0) == (first["exchanges"], first["transitions"])
-    assert (1, 1) == (second["exchanges"], second["transitions"])
-    assert ("2026-03-01T12:00:00.000Z", "2026-03-01T12:20:00.000Z") == (first["at"], second["at"])
-
-
 def test_reads_and_refused_commands_are_not_steps(sandbox: Sandbox) -> None:
     assert sandbox.log.journal and sandbox.state()
     sandbox.call("POST", "/_mock/journal/verify", json={"operation": "createCampaign", "times": 0})
@@ -58,45 +46,6 @@ def test_reads_and_refused_commands_are_not_steps(sandbox: Sandbox) -> None:
         sandbox.apply({"given": {"chat": []}})
 
     assert [] == kept(sandbox)
-
-
-def test_no_key_or_secret_is_recorded(sandbox: Sandbox) -> None:
-    tenant = {"id": "b", "secretKey": "sk_of_the_test", "publicKey": "pk_of_the_test"}
-    sandbox.apply(
-        {"given": {"tenants": [tenant], "webhooks": [{"url": "http://127.0.0.1:9/", "secret": "whsec_YWJjZGVmZw=="}]}}
-    )
-    sandbox.admin.set_tenant(name=sandbox.secret_key)
-
-    given = {"tenants": [{"id": "b"}], "webhooks": [{"url": "http://127.0.0.1:9/"}]}
-    assert ("apply_scenario", {"given": given}) == kept(sandbox)[0]
-    assert "sk_..." == kept(sandbox)[1][1]["name"]
-
-
-def test_a_document_that_is_changed_later_is_recorded_as_it_was(sandbox: Sandbox) -> None:
-    document: dict[str, Any] = {"given": {"forms": [{"id": "f"}]}}
-    sandbox.apply(document)
-    document["given"]["forms"].append({"id": "g"})
-
-    assert {"given": {"forms": [{"id": "f"}]}} == kept(sandbox)[0][1]
-
-
-def test_a_restored_checkpoint_takes_the_steps_back(sandbox: Sandbox) -> None:
-    sandbox.advance("1m")
-    with sandbox.checkpoint():
-        sandbox.advance("2m")
-    sandbox.advance("3m")
-
-    assert ["1m", "3m"] == [arguments["by"] for _, arguments in kept(sandbox)]
-    sandbox.reset()
-    assert [] == kept(sandbox)
-
-
-def test_of_too_many_the_oldest_is_dropped_and_counted(sandbox: Sandbox) -> None:
-    for _ in range(COMMANDS_MAX + 2):
-        sandbox.advance(1)
-
-    assert COMMANDS_MAX == len(sandbox.log.steps)
-    assert 2 == sandbox._hosted.sandbox.journal.dropped_commands
 
 
 def test_every_command_that_writes_is_a_step_but_for_those_that_take_steps_back_change_nothing_or_send_a_call() -> None:

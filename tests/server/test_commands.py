@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 
-from mockserver import Sandbox
 from mockserver.server.control.commands import CommandId
 from mockserver.server.control.routes import COMMANDS, ROUTES, find_command
-from mockserver.wire.response import HttpResponse
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "schemas"
 # By id: the name under which the history (`GET /_mock/steps`) and replay documents have the command. These are public.
@@ -67,41 +65,3 @@ def test_a_command_can_be_resolved_by_its_id_and_by_its_recorded_name(name: str)
 def test_no_command_of_a_sandbox_has_another_name(name: str) -> None:
     with pytest.raises(ValueError, match=f"command: got '{name}'"):
         find_command(name)
-
-
-@pytest.mark.deep
-def test_no_command_returns_a_function(mockserver: Sandbox) -> None:
-    session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
-    mockserver.receive_webhooks(lambda request: 204)
-    mockserver.complete_session(session, phone="+5511999990000")
-    (event,) = mockserver.events
-    bodies: dict[str, dict[str, Any]] = {
-        "advanceClock": {"by": "1m"},
-        "redeliverEvent": {"id": event["id"]},
-        "readOpenapi": {},
-        "readOpenapiYaml": {},
-        "readDocs": {},
-        "readDocsScript": {},
-        "readStream": {},
-        "readScenario": {"name": "demo"},
-        "sendCall": {"method": "GET", "path": "/v1/campaigns"},
-        "readSample": {"type": "text/plain"},
-    }
-    unlocked = [route.id for route in ROUTES if route.target == "sandbox" and route.phase in ("snapshot", "unlocked")]
-    assert set(bodies) == {route.id for route in ROUTES if route.target == "sandbox" and route.phase == "unlocked"}
-
-    views = {name: mockserver._backend.run(name, **bodies.get(name, {})) for name in unlocked}
-
-    assert {} == {name: view for name, view in views.items() if not isinstance(view, dict | str | bytes | HttpResponse)}
-
-
-def test_a_command_with_the_lock_free_takes_none_of_another_thread(mockserver: Sandbox) -> None:
-    held = []
-
-    def handler(hosted: Any, _: Any) -> None:
-        held.append(hosted.sandbox.lock._is_owned())
-
-    for phase in ("locked", "unlocked"):
-        mockserver._hosted.run_command(handler, {}, phase=phase)
-
-    assert [True, False] == held

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mockserver.server.http1.messages import Disconnect, Response, ResponseOrDisconnect
+from mockserver.server.http1.messages import Response
 from mockserver.server.http1.server import Server
 from mockserver.server.http1.wire import NO_LINGER
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
@@ -62,13 +62,6 @@ def test_a_failing_app_is_an_internal_error_with_a_logged_traceback(serve: Serve
     assert any("Traceback" in line for line in log)
 
 
-def test_without_a_log_the_traceback_is_printed_to_stderr(serve: Serve, capsys: pytest.CaptureFixture[str]) -> None:
-    with RawClient(serve(raising).port) as client:
-        client.send("GET / HTTP/1.1").answer()
-
-    assert "LookupError: secret detail" in capsys.readouterr().err
-
-
 def test_an_app_that_fails_in_the_middle_breaks_its_answer_off(serve: Serve) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         yield b"one"
@@ -92,20 +85,6 @@ def test_pieces_are_closed_in_the_end(serve: Serve) -> None:
     with RawClient(serve(answering(Pieces([b"x"]))).port) as client:
         client.send("GET / HTTP/1.1").answer()
         assert closed.wait(DEADLINE_SECONDS)
-
-
-def breaking(answer: ResponseOrDisconnect) -> Any:
-    return lambda environ, start: answer
-
-
-def test_an_app_may_close_without_an_answer(serve: Serve) -> None:
-    with RawClient(serve(breaking(Disconnect())).port) as client:
-        assert client.send("POST / HTTP/1.1", "Content-Length: 100000", body=b"x" * 100_000).ended()
-
-
-def test_an_app_may_reset_the_connection(serve: Serve) -> None:
-    with RawClient(serve(breaking(Disconnect(is_reset=True))).port) as client, pytest.raises(ConnectionResetError):
-        client.send("GET / HTTP/1.1").ended()
 
 
 def reset(client: RawClient) -> None:

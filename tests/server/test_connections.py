@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import socket
-import ssl
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +12,9 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver.core.webhooks import url_policy
 from mockserver.server.webhooks import connections
-from mockserver.server.webhooks.connections import RESPONSE_MAX_BYTES, ReceiverConnection
 from mockserver.server.webhooks.sender import HttpSender
 from mockserver.testing.receivers import Receiver
+from tests.harness.rows import each_row
 from tests.operations.session_calls import NOON, begin
 from tests.server.receivers import ACCEPTED, PATIENCE_SECONDS, read_request, receiving
 
@@ -72,44 +70,7 @@ def test_deliveries_that_are_due_together_use_one_connection_per_receiver(mockse
     assert [[(200, None)]] * 20 == attempts(hooks[1])
 
 
-def test_each_receiver_gets_the_events_in_their_order(mockserver: Sandbox) -> None:
-    last = b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n"
-    with receiving([ACCEPTED] * 20) as one, receiving([*[ACCEPTED] * 6, last], [ACCEPTED] * 13) as two:
-        for each in (one, two):
-            mockserver.receive_webhooks(each.url)
-        expire(mockserver, 20)
-
-    expected = [event["id"] for event in mockserver.events]
-    for receiver in (one, two):
-        requests = [request for connection in receiver.requests for request in connection]
-        assert expected == [request.partition(b"webhook-id: ")[2].split(b"\r\n")[0].decode() for request in requests]
-    assert [[20], [7, 13]] == [one.counts, two.counts]
-
-
-def test_deliveries_of_one_advance_at_different_instants_use_one_connection(mockserver: Sandbox) -> None:
-    with receiving([ACCEPTED] * 3) as receiver:
-        mockserver.receive_webhooks(receiver.url)
-        for _ in range(3):
-            begin(mockserver)
-            mockserver.advance("1m")
-        mockserver.advance("20m")
-
-    assert [3] == receiver.counts
-
-
-def test_no_connection_stays_open_when_nothing_is_due(mockserver: Sandbox) -> None:
-    with receiving([ACCEPTED], [ACCEPTED]) as receiver:
-        mockserver.receive_webhooks(receiver.url)
-        mockserver.complete_session(begin(mockserver))
-        assert receiver.closed[0].wait(PATIENCE_SECONDS)
-        mockserver.advance("1m")
-        mockserver.complete_session(begin(mockserver))
-        assert receiver.closed[1].wait(PATIENCE_SECONDS)
-
-    assert [1, 1] == receiver.counts
-
-
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "status"),
     [
         (ACCEPTED, 204),
@@ -132,7 +93,7 @@ def test_a_connection_is_reused_after_a_whole_response(sender: HttpSender, reply
     assert [3] == receiver.counts
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "status"),
     [
         (b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n", 204),
@@ -160,34 +121,6 @@ def test_a_connection_is_not_reused_if_its_next_bytes_are_in_doubt(
     assert [1, 1] == receiver.counts
 
 
-def test_a_response_without_a_length_ends_with_its_connection(sender: HttpSender) -> None:
-    reply = b"HTTP/1.1 200 OK\r\n\r\nto the end"
-    with receiving([reply, close_at_once], [reply, close_at_once]) as receiver:
-        results = [sender.send(receiver.url, {}, b"{}") for _ in range(2)]
-
-    assert [(200, b"to the end")] * 2 == [(each.status, each.body) for each in results]
-    assert [1, 1] == receiver.counts
-
-
-def test_a_connection_with_bytes_after_the_response_is_replaced(sender: HttpSender) -> None:
-    sent, go = threading.Event(), threading.Event()
-
-    def send_more(wire: socket.socket) -> None:
-        go.wait(PATIENCE_SECONDS)
-        wire.sendall(b"HTTP/1.1 500 Not asked for\r\n\r\n")
-        sent.set()
-        wire.recv(1)
-
-    with receiving([ACCEPTED, send_more], [ACCEPTED]) as receiver:
-        first = post(sender, receiver.url)
-        go.set()
-        assert sent.wait(PATIENCE_SECONDS)
-        assert [(204, None)] * 2 == [first, post(sender, receiver.url)]
-        sender.close_idle()
-
-    assert [1, 1] == receiver.counts
-
-
 def test_a_connection_that_the_receiver_has_closed_is_replaced(sender: HttpSender) -> None:
     with receiving([ACCEPTED, close_at_once], [ACCEPTED]) as receiver:
         first = post(sender, receiver.url)
@@ -207,18 +140,6 @@ def test_a_connection_that_closes_before_its_request_is_read_adds_no_attempt(moc
     assert [1, 1, 1] == receiver.counts
 
 
-def test_a_connection_whose_end_is_not_yet_seen_adds_no_attempt(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with receiving([ACCEPTED, close_at_once], [ACCEPTED]) as receiver:
-        monkeypatch.setattr(ReceiverConnection, "is_open", lambda self: receiver.closed[0].wait(PATIENCE_SECONDS))
-        hook = mockserver.receive_webhooks(receiver.url)
-        expire(mockserver, 2)
-
-    assert [[(204, None)]] * 2 == attempts(hook)
-    assert [1, 1] == receiver.counts
-
-
 def test_a_request_that_was_read_and_not_answered_is_a_failed_attempt(mockserver: Sandbox) -> None:
     with receiving([ACCEPTED, close_after_reading], [ACCEPTED]) as receiver:
         hook = mockserver.receive_webhooks(receiver.url)
@@ -228,36 +149,6 @@ def test_a_request_that_was_read_and_not_answered_is_a_failed_attempt(mockserver
 
     assert [1] == before
     assert [[(204, None)], [(None, "no response: RemoteDisconnected"), (204, None)]] == attempts(hook)
-
-
-def test_a_new_connection_that_closes_unread_is_a_failed_attempt(sender: HttpSender) -> None:
-    with receiving([close_unread], [ACCEPTED]) as receiver:
-        status, error = post(sender, receiver.url)
-
-    assert status is None and str(error).startswith("no response: ")
-    assert [[]] == receiver.requests
-
-
-def test_a_request_is_sent_over_one_new_connection_at_most(sender: HttpSender) -> None:
-    with receiving([ACCEPTED, close_unread], [close_unread], [ACCEPTED]) as receiver:
-        results = [post(sender, receiver.url) for _ in range(2)]
-
-    assert (204, None) == results[0]
-    assert results[1][0] is None and str(results[1][1]).startswith("no response: ")
-    assert [1, 0] == receiver.counts
-
-
-def test_a_response_that_breaks_off_is_a_failed_attempt_on_a_reused_connection_too(sender: HttpSender) -> None:
-    def break_off(wire: socket.socket) -> None:
-        read_request(wire)
-        wire.sendall(b"HTTP/1.1 2")
-
-    with receiving([ACCEPTED, break_off], [ACCEPTED]) as receiver:
-        results = [post(sender, receiver.url) for _ in range(2)]
-
-    assert (204, None) == results[0]
-    assert results[1][0] is None
-    assert [1] == receiver.counts
 
 
 def resolve(monkeypatch: pytest.MonkeyPatch, *answers: str) -> list[str]:
@@ -290,33 +181,6 @@ def test_a_reused_connection_stays_at_the_address_that_was_checked(
     assert [2] == receiver.counts
 
 
-def test_the_address_is_checked_again_if_a_reused_connection_is_replaced(
-    monkeypatch: pytest.MonkeyPatch, sender: HttpSender
-) -> None:
-    resolve(monkeypatch, "127.0.0.1", "192.0.2.7")
-    with receiving([ACCEPTED, close_unread]) as receiver:
-        url = f"http://changing.localhost:{receiver.port}/hook"
-        results = [post(sender, url) for _ in range(2)]
-
-    assert [(204, None), (None, "refused: changing.localhost is 192.0.2.7, which is not this machine")] == results
-
-
-def test_a_connection_is_shared_by_the_paths_of_a_host_and_not_by_another_host(
-    monkeypatch: pytest.MonkeyPatch, sender: HttpSender
-) -> None:
-    given = resolve(monkeypatch, "127.0.0.1")
-    with receiving([ACCEPTED, ACCEPTED], [ACCEPTED]) as receiver:
-        for host, path in (("127.0.0.1", "/a"), ("hooks.example", ""), ("127.0.0.1", "/b?c=d")):
-            assert (204, None) == post(sender, f"http://{host}:{receiver.port}{path}")
-        sender.close_idle()
-
-    assert ["127.0.0.1"] == given
-    lines = [[request.split(b"\r\n") for request in connection] for connection in receiver.requests]
-    assert [b"POST /a HTTP/1.1", b"POST /b?c=d HTTP/1.1"] == [request[0] for request in lines[0]]
-    assert [b"POST / HTTP/1.1"] == [request[0] for request in lines[1]]
-    assert f"Host: hooks.example:{receiver.port}".encode() in lines[1][0]
-
-
 def test_a_connection_is_replaced_after_its_lifetime(monkeypatch: pytest.MonkeyPatch, sender: HttpSender) -> None:
     given = resolve(monkeypatch, "127.0.0.1", "127.0.0.1")
     monkeypatch.setattr(connections, "_LIFETIME_SECONDS", -1.0)
@@ -327,14 +191,6 @@ def test_a_connection_is_replaced_after_its_lifetime(monkeypatch: pytest.MonkeyP
 
     assert ["127.0.0.1"] * 2 == given
     assert [1, 1] == receiver.counts
-
-
-@pytest.mark.parametrize("for_good", [False, True])
-def test_a_cancellation_closes_the_idle_connections(sender: HttpSender, for_good: bool) -> None:
-    with receiving([ACCEPTED, ACCEPTED]) as receiver:
-        post(sender, receiver.url)
-        sender.cancel_all(for_good=for_good)
-        assert receiver.closed[0].wait(PATIENCE_SECONDS)
 
 
 @pytest.mark.parametrize("ending", ["reset", "close"])
@@ -372,26 +228,3 @@ def test_the_time_limit_applies_to_each_request_of_a_connection() -> None:
 
     assert [(204, None), (204, None), (None, "timeout")] == results
     assert [2] == receiver.counts
-
-
-def test_the_bound_of_a_response_applies_to_each_request_of_a_connection(sender: HttpSender) -> None:
-    large = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % RESPONSE_MAX_BYTES + b"x" * RESPONSE_MAX_BYTES
-    with receiving([large, large]) as receiver:
-        bodies = [sender.send(receiver.url, {}, b"{}").body for _ in range(2)]
-        sender.close_idle()
-
-    assert [RESPONSE_MAX_BYTES] * 2 == [len(body) for body in bodies]
-    assert [2] == receiver.counts
-
-
-def test_a_connection_under_tls_is_reused_and_replaced(monkeypatch: pytest.MonkeyPatch, sender: HttpSender) -> None:
-    certificate = Path(__file__).with_name("localhost.pem")
-    monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    with receiving([ACCEPTED, ACCEPTED, close_at_once], [ACCEPTED]) as receiver:
-        receiver.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        receiver.context.load_cert_chain(certificate)
-        results = [post(sender, f"https://localhost:{receiver.port}/hook") for _ in range(3)]
-        sender.close_idle()
-
-    assert [(204, None)] * 3 == results
-    assert [2, 1] == receiver.counts

@@ -11,6 +11,7 @@ from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.server.control.routes import ROUTES
 from mockserver.version import VERSION
+from tests.harness.rows import each_row
 from tests.server.control_calls import NOON, Made, control, make, refused
 
 
@@ -29,32 +30,6 @@ def test_the_server_returns_its_health_and_version(mockserver_server: MockServer
 
 
 class TestSandboxes:
-    @pytest.mark.parametrize("choice", ["dual-statsu", "key-scopes", "dual-status"])
-    def test_invalid_choices_in_scenario_and_config_are_refused_with_their_place(
-        self, mockserver_server: MockServer, choice: str
-    ) -> None:
-        recipe = {"scenario": {"choices": {choice: {"a": 1}}}, "choices": {choice: {"b": 2}}}
-
-        reply = control(mockserver_server.url, "POST", "/sandboxes", recipe)
-
-        assert (400, "MOCK_BAD_SCENARIO") == refused(reply)
-        assert [f"/choices/{choice}"] == [each["path"] for each in reply.json()["problems"]]
-
-    @pytest.mark.parametrize(
-        "scenario", [{"choices": 3}, {"choices": {"dual-status": []}}, {"seed": "x"}, {"seed": -1}]
-    )
-    def test_a_document_of_the_wrong_types_is_refused_also_with_choices_in_the_config(
-        self, mockserver_server: MockServer, scenario: JSON
-    ) -> None:
-        reply = control(
-            mockserver_server.url, "POST", "/sandboxes", {"scenario": scenario, "choices": {"page-limit": "x"}}
-        )
-
-        assert (400, "MOCK_BAD_SCENARIO") == refused(reply)
-        assert f"/{next(iter(scenario))}" in [
-            each["path"].removeprefix("/scenario")[: len(next(iter(scenario))) + 1] for each in reply.json()["problems"]
-        ]
-
     def test_one_is_created_from_a_whole_config(self, mockserver_server: MockServer) -> None:
         recipe = {
             "scenario": {"scenario": "mine", "given": {"funnels": [{"id": "funnel_a"}]}},
@@ -71,38 +46,6 @@ class TestSandboxes:
         assert (["funnel_a"], ["form_a"]) == tuple(
             [each["id"] for each in state["tenants"][0][kind]] for kind in ("funnels", "forms")
         )
-
-    def test_one_is_made_from_a_library_scenario_by_its_name(self, mockserver_server: MockServer) -> None:
-        assert json.loads(make(mockserver_server.url, scenario="demo").state())["tenants"][0]["chats"]
-
-    def test_without_a_seed_it_is_its_own_and_a_seed_repeats(self, mockserver_server: MockServer) -> None:
-        def session(**seed: int) -> str:
-            return make(mockserver_server.url, clock={"freeze": NOON}, **seed).session()
-
-        assert session(seed=0) == session(seed=0) != session(seed=1) == session(seed=1)
-        assert session() != session() != session(seed=0)
-
-    def test_they_are_listed_with_their_exchanges(self, made: Made) -> None:
-        made.session()
-        made.control("GET", "/state")
-
-        listed = control(made.server, "GET", "/sandboxes").json()["sandboxes"]
-
-        own = {"sandboxId": made.id, "baseUrl": made.base, "createdAt": "2026-03-01T12:00:00.000Z", "exchanges": 1}
-        (row,) = [each for each in listed if each["sandboxId"] == made.id]
-        assert own == {name: row[name] for name in own}
-
-    def test_one_that_is_deleted_responds_with_410(self, made: Made) -> None:
-        assert 204 == control(made.server, "DELETE", f"/sandboxes/{made.id}").status_code
-
-        listed = control(made.server, "GET", "/sandboxes").json()["sandboxes"]
-        assert made.id not in [each["sandboxId"] for each in listed]
-        assert (404, "MOCK_NOT_FOUND") == refused(control(made.server, "DELETE", f"/sandboxes/{made.id}"))
-        for path in ("/v1/campaigns", "/_mock/state", "/media/x", ""):
-            assert (410, "MOCK_SANDBOX_CLOSED") == refused(requests.get(made.base + path, timeout=60))
-
-    def test_an_unknown_prefix_is_not_found(self, mockserver_server: MockServer) -> None:
-        assert (404, "MOCK_NOT_FOUND") == refused(requests.get(f"{mockserver_server.url}/sandboxes/x/v1/a", timeout=60))
 
     @pytest.mark.parametrize(
         "recipe",
@@ -134,9 +77,6 @@ class TestSandboxes:
 
 
 class TestClock:
-    def test_it_is_read(self, made: Made) -> None:
-        assert {"now": "2026-03-01T12:00:00.000Z", "frozen": True} == made.control("GET", "/clock").json()
-
     def test_it_is_frozen_followed_and_advanced(self, made: Made) -> None:
         frozen = made.control("PUT", "/clock", {"freeze": "2026-03-01T13:00:00Z"})
         advanced = made.control("POST", "/clock/advance", {"by": "20m"})
@@ -150,14 +90,6 @@ class TestClock:
         assert (False, True) == (following.json()["frozen"], stopped.json()["frozen"])
         assert stopped.json()["now"].startswith("2026-03-01T13:30:")
 
-    def test_advancing_returns_what_happened(self, made: Made) -> None:
-        session_id = made.session()
-
-        reply = made.control("POST", "/clock/advance", {"until": "idle"}).json()
-
-        fired = [{"at": "2026-03-01T12:20:00.000Z", "what": "session.expire", "id": session_id}]
-        assert {"now": "2026-03-01T12:20:00.000Z", "fired": fired} == reply
-
     def test_an_advance_to_the_next_due_timer_ends_at_it_and_without_one_changes_nothing(self, made: Made) -> None:
         session_id = made.session()
 
@@ -165,15 +97,6 @@ class TestClock:
         fired = [{"at": "2026-03-01T12:20:00.000Z", "what": "session.expire", "id": session_id}]
         assert {"now": "2026-03-01T12:20:00.000Z", "fired": fired} == first
         assert {"now": "2026-03-01T12:20:00.000Z", "fired": []} == second
-
-    def test_an_advance_to_the_next_due_timer_is_never_too_late_on_a_clock_that_runs(
-        self, mockserver_server: MockServer
-    ) -> None:
-        made = make(
-            mockserver_server.url, scenario={"script": [{"at": "PT0.001S", "do": {"set-tenant": {"name": "Later"}}}]}
-        )
-
-        assert 200 == made.control("POST", "/clock/advance", {"to": "next"}).status_code
 
     @pytest.mark.parametrize(
         ("method", "path", "body"),
@@ -214,14 +137,6 @@ class TestChoices:
             assert (list(row.options), row.default, row.default) == (each["options"], each["default"], each["value"])
             assert each["question"].endswith("?") and each["clause"]
 
-    def test_the_set_values_are_returned_and_apply(self, made: Made) -> None:
-        reply = made.control("PATCH", "/choices", {"dual-status": "guide", "media-max-size": {"image": 5}})
-
-        values = {each["id"]: each["value"] for each in reply.json()["choices"]}
-        assert (200, "guide", 5) == (reply.status_code, values["dual-status"], values["media-max-size"]["image"])
-        assert 16 * 1024 * 1024 == values["media-max-size"]["video"]
-        assert values == {each["id"]: each["value"] for each in made.control("GET", "/choices").json()["choices"]}
-
     @pytest.mark.parametrize(
         ("wrong", "nearest"),
         [
@@ -252,23 +167,6 @@ class TestTenants:
         } == made.control("GET", f"/tenants/{made.tenant}").json()
 
     @pytest.mark.parametrize(
-        ("setting", "status", "code"),
-        [
-            ({"developersEnabled": False}, 401, "DEVELOPERS_DISABLED"),
-            ({"subscription": "none"}, 403, "SUBSCRIPTION_INACTIVE"),
-            ({"subscription": "canceled", "name": "x"}, 403, "SUBSCRIPTION_INACTIVE"),
-        ],
-    )
-    def test_a_setting_applies_to_later_calls(self, made: Made, setting: JSON, status: int, code: str) -> None:
-        shown = made.control("PATCH", f"/tenants/{made.tenant}", setting).json()
-
-        reply = made.api("GET", "/v1/campaigns")
-
-        assert setting == {key: shown[key] for key in setting}
-        assert "sk_..." == shown["secretKey"]
-        assert (status, code) == (reply.status_code, reply.json()["code"])
-
-    @pytest.mark.parametrize(
         ("body", "nearest"),
         [({"subscription": "suspnded"}, "suspended"), ({"subscribtion": "none"}, "subscription"), ({"name": ""}, None)],
     )
@@ -283,14 +181,8 @@ class TestTenants:
         assert nearest == reply.json()["problems"][0].get("nearest")
         assert before == made.state()
 
-    def test_the_refusal_of_an_unknown_one_has_the_nearest(self, made: Made) -> None:
-        reply = made.control("GET", "/tenants/tenant_defualt")
 
-        assert (404, "MOCK_NOT_FOUND") == refused(reply)
-        assert "tenant_default" in reply.json()["message"]
-
-
-@pytest.mark.parametrize("path", sorted({route.path for route in ROUTES}))
+@each_row("path", sorted({route.path for route in ROUTES}))
 def test_the_refusal_of_a_method_lists_those_of_the_path(made: Made, path: str) -> None:
     methods = [route.method for route in ROUTES if route.path == path]
 
@@ -316,28 +208,6 @@ def test_the_refusal_of_an_unknown_path_has_the_nearest(made: Made, path: str, n
 
     assert (404, "MOCK_NOT_FOUND") == refused(reply)
     assert nearest is None or reply.json()["message"].endswith(f"; did you mean {nearest!r}?")
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "status"),
-    [
-        ("GET", "/_mock/clock", 200),
-        ("POST", "/_mock/reset", 204),
-        ("GET", "/_mock/nowhere", 404),
-        ("PUT", "/_mock/state", 405),
-        ("GET", "/_mock/health", 200),
-        ("GET", "/media/media_nowhere", 404),
-        ("GET", "/connect/nowhere", 410),
-        ("DELETE", "/connect/style.css", 405),
-        ("GET", "/connect/style.css", 200),
-        ("GET", "/v1/campaigns", 401),
-        ("GET", "/elsewhere", 404),
-    ],
-)
-def test_whatever_a_sandbox_answers_is_dated_by_its_own_clock(made: Made, method: str, path: str, status: int) -> None:
-    reply = requests.request(method, made.base + path, timeout=10)
-
-    assert (status, "Sun, 01 Mar 2026 12:00:00 GMT") == (reply.status_code, reply.headers["Date"])
 
 
 def test_a_command_that_moves_the_clock_is_dated_after_the_move(made: Made) -> None:

@@ -39,19 +39,6 @@ def test_applying_answers_the_ids_listing_shows_the_rules_and_deleting_ends_them
     assert [] == made.control("GET", "/rules").json()["rules"]
 
 
-WHEN = [
-    (lambda when: when.nth(2), {"nth": 2}),
-    (lambda when: when.times(2), {"times": 2}),
-    (lambda when: when.every(2), {"every": 2}),
-    (lambda when: when.skip(2), {"skip": 2}),
-    (lambda when: when.chance(0.5), {"chance": 0.5}),
-    (lambda when: when.from_("1m").until(timedelta(minutes=5)), {"from": "1m", "until": 300.0}),
-    (lambda when: when.until(3), {"until": 3}),
-    (lambda when: when.where({"path.id": "x"}, name="y"), {"where": {"path.id": "x", "body.name": "y"}}),
-    (lambda when: when.while_(campaign="processing", sent=">=2"), {"while": {"campaign": "processing", "sent": ">=2"}}),
-    (lambda when: when.when("before"), {"when": "before"}),
-    (lambda when: when.must_fire(), {"mustFire": True}),
-]
 DO = [
     (lambda when: when.error("INTERNAL_ERROR"), {"error": "INTERNAL_ERROR"}),
     (
@@ -112,15 +99,6 @@ DO = [
 
 def _written(sandbox: Sandbox) -> JSON:
     return {key: each for key, each in sandbox.rules[-1].items() if key not in ("id", "scenario", "matched", "fired")}
-
-
-@pytest.mark.parametrize("build, written", WHEN)
-def test_a_condition_of_the_builder_is_that_of_the_document(
-    mockserver: Sandbox, build: Callable[..., Any], written: JSON
-) -> None:
-    build(mockserver.on("readCampaign")).garble()
-    assert {"on": "readCampaign", **written, "do": {"garble": True}} == _written(mockserver)
-    mockserver.admin.remove_rules()
 
 
 @pytest.mark.parametrize("build, written", DO)

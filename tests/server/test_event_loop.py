@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import gc
 import json
 import os
-import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
-from io import BytesIO
-from queue import SimpleQueue
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,15 +23,11 @@ from freezegun import freeze_time
 from mockserver import MockServer, Sandbox
 from mockserver.core.faults import injection
 from mockserver.server import front_controller
-from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
-from mockserver.server.http1 import body, event_loop, waits
+from mockserver.server.http1 import event_loop, waits
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.request import RequestHead
 from mockserver.server.http1.server import Server
-from mockserver.server.http1.wire import Wire
 from mockserver.server.http1.workers import Workers
-from mockserver.server.socket_handler import SocketHandler
 from tests.harness.waiting import PATIENCE_SECONDS, wait_until
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 
@@ -68,19 +59,6 @@ def test_a_delay_takes_real_time_while_the_clock_of_the_process_is_frozen(
         sandbox.on("listCampaigns").delay("50ms")
         with connected(sandbox) as client:
             assert 200 == ask(client, sandbox).answer().status
-
-
-@pytest.mark.parametrize("freeze", FREEZERS.values(), ids=FREEZERS)
-def test_a_clock_that_is_frozen_during_a_wait_does_not_prolong_it(
-    freeze: Callable[[], AbstractContextManager[Any]],
-) -> None:
-    with MockServer() as server, server.sandbox() as sandbox:
-        rule = sandbox.on("listCampaigns").delay("100ms")
-        with connected(sandbox) as client:
-            ask(client, sandbox)
-            wait_until(lambda: rule.fired == 1)
-            with freeze():
-                assert 200 == client.answer().status
 
 
 @pytest.mark.parametrize("freezer", ["freezegun", "time_machine"])
@@ -172,33 +150,6 @@ def test_a_thousand_waiting_calls_take_fewer_than_ten_threads_and_end_with_the_s
     wait_until(lambda: not threads_of(url))
 
 
-@pytest.mark.deep
-def test_ten_thousand_idle_connections_take_fewer_than_ten_threads() -> None:
-    count = 10_000
-    with many_descriptors(2 * count + 200), MockServer() as server, server.sandbox() as sandbox, ExitStack() as clients:
-        parts = urlsplit(sandbox.base_url)
-        for _ in range(count):
-            clients.enter_context(socket.create_connection((parts.hostname, parts.port), DEADLINE_SECONDS))
-        with connected(sandbox) as client:
-            assert 200 == ask(client, sandbox).answer().status
-        assert 0 < len(threads_of(server.url)) < 10
-
-
-def test_a_reset_cancels_every_wait_and_the_server_continues_to_serve() -> None:
-    with MockServer() as server, server.sandbox() as sandbox, ExitStack() as clients:
-        rule = sandbox.on("listCampaigns").delay("1h")
-        callers = [clients.enter_context(connected(sandbox)) for _ in range(100)]
-        for caller in callers:
-            ask(caller, sandbox)
-        wait_until(lambda: rule.fired == len(callers))
-
-        sandbox.reset()
-
-        assert all(caller.ended() for caller in callers)
-        with connected(sandbox) as client:
-            assert 200 == ask(client, sandbox).answer().status
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 def test_a_sandbox_of_a_fork_has_no_address_and_one_of_its_parent_has() -> None:
     code = f"""
@@ -227,48 +178,6 @@ with MockServer() as server, server.sandbox() as sandbox:
     assert ["200 200", "200", "1"] == [lines[0], *lines[2:]], done
     assert lines[1].startswith("got a sandbox of a fork; its server belongs to process "), done
     assert lines[1].endswith("; make a new MockServer"), done
-
-
-@pytest.mark.deep
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-def test_a_fork_has_no_server_and_reports_that_in_one_line() -> None:
-    code = f"""
-import os, socket
-from mockserver.server.http1.server import Server
-from tests.server.test_event_loop import Quiet
-server = Server(Quiet())
-server.start()
-unstarted = Server(Quiet())
-reading, writing = os.pipe()
-other_reading, other_writing = os.pipe()
-if not (child := os.fork()):
-    server.stop()
-    try:
-        unstarted.start()
-    except RuntimeError as refusal:
-        print(refusal, flush=True)
-    os.close(other_writing)
-    os.write(writing, b"!")
-    os.read(other_reading, 1)  # the child runs until its parent ends
-    os._exit(0)
-os.read(reading, 1)
-with socket.create_connection((server.host, server.port), {DEADLINE_SECONDS}) as client:
-    client.sendall(b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
-    print(client.recv(15).decode())
-server.stop()
-try:
-    socket.create_connection((server.host, server.port), {DEADLINE_SECONDS})
-except ConnectionRefusedError:
-    print("closed", flush=True)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code], input="", capture_output=True, encoding="utf-8", timeout=30, check=False
-    )
-
-    assert done.stdout.startswith("got a start in a fork of process "), done
-    assert "to which this server belongs; make a new one\n" in done.stdout, done
-    assert "HTTP/1.1 200 OK" in done.stdout, done
-    assert "closed" in done.stdout, done
 
 
 class Quiet:
@@ -318,89 +227,6 @@ def test_the_event_loop_of_a_test_stays_its_own(mockserver: Sandbox) -> None:
         asyncio.get_running_loop()
 
 
-def test_a_server_leaves_the_current_event_loop_of_its_thread(serve: Serve) -> None:
-    policy, own = asyncio.get_event_loop_policy(), asyncio.new_event_loop()
-    asyncio.set_event_loop(own)
-    try:
-        with RawClient(serve(Quiet()).port) as client:
-            assert 200 == client.send("GET / HTTP/1.1").answer().status
-
-        assert policy is asyncio.get_event_loop_policy()
-        assert own is asyncio.get_event_loop()
-    finally:
-        asyncio.set_event_loop(None)
-        own.close()
-
-
-def test_a_large_slow_upload_delays_no_other_call(mockserver: Sandbox) -> None:
-    with connected(mockserver) as slow, connected(mockserver) as quick:
-        target = urlsplit(f"{mockserver.base_url}/v1/messaging/media").path
-        slow.send(
-            f"POST {target} HTTP/1.1",
-            f"X-API-Key: {mockserver.secret_key}",
-            "Content-Type: multipart/form-data; boundary=b",
-            f"Content-Length: {8 * 1024 * 1024}",
-            body=b"x" * 4 * 1024 * 1024,
-        )
-
-        assert 200 == ask(quick, mockserver).answer().status
-        slow.socket.sendall(b"x" * 4 * 1024 * 1024)
-        assert 400 <= slow.answer().status < 500
-
-
-def test_a_disk_that_is_slow_delays_no_call_next_to_an_upload(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    writes, is_disk_free = threading.Event(), threading.Event()
-
-    class SlowFile(BytesIO):
-        def write(self, piece: Any) -> int:
-            writes.set()
-            assert is_disk_free.wait(PATIENCE_SECONDS)
-            return super().write(piece)
-
-    monkeypatch.setattr(body, "TemporaryFile", SlowFile)
-    with connected(mockserver) as upload, connected(mockserver) as quick:
-        target = urlsplit(f"{mockserver.base_url}/v1/messaging/media").path
-        content = (
-            b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\n'
-        )
-        content += b"x" * 3 * 1024 * 1024 + b"\r\n--b--\r\n"
-        key = f"X-API-Key: {mockserver.secret_key}"
-        fields = (key, "Content-Type: multipart/form-data; boundary=b", f"Content-Length: {len(content)}")
-        sending = threading.Thread(
-            target=upload.send, args=(f"POST {target} HTTP/1.1", *fields), kwargs={"body": content}
-        )
-        sending.start()
-        assert writes.wait(PATIENCE_SECONDS)
-
-        assert 200 == ask(quick, mockserver).answer().status
-        is_disk_free.set()
-        sending.join()
-        uploaded = upload.answer()
-
-    assert (201, True) == (uploaded.status, json.loads(uploaded.body)[0]["success"])
-
-
-def test_a_full_disk_fails_the_upload_alone(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    class FullDisk(BytesIO):
-        def write(self, piece: Any) -> int:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(body, "TemporaryFile", FullDisk)
-    with connected(mockserver) as upload, connected(mockserver) as quick:
-        target = urlsplit(f"{mockserver.base_url}/v1/messaging/media").path
-        with suppress(OSError):  # the server may answer while the client still sends
-            key = f"X-API-Key: {mockserver.secret_key}"
-            upload.send(f"POST {target} HTTP/1.1", key, "Content-Length: 3000000", body=b"x" * 2_999_999)
-
-        assert (500, 200) == (upload.answer().status, ask(quick, mockserver).answer().status)
-
-    assert "No space left on device" in capfd.readouterr().err
-
-
 def test_a_call_that_reads_many_chats_runs_in_a_worker(
     mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -418,90 +244,6 @@ def test_a_call_that_reads_many_chats_runs_in_a_worker(
         requests.post(f"{url}/v1/campaigns/audience-preview", json={"filters": []}, headers=headers, timeout=10)
 
     assert [False, True] == [name.endswith("worker") for name in threads]
-
-
-def test_a_call_goes_on_in_a_worker_after_a_wait(
-    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threads: list[str] = []
-    run_operation = injection.run_operation
-
-    def watched(*arguments: Any) -> Any:
-        threads.append(threading.current_thread().name)
-        return run_operation(*arguments)
-
-    monkeypatch.setattr(injection, "run_operation", watched)
-    with mockserver_server.sandbox() as sandbox:
-        sandbox.on("previewAudience").delay("1ms")
-        url, headers = f"{sandbox.base_url}/v1/campaigns/audience-preview", {"X-API-Key": sandbox.secret_key}
-        requests.post(url, json={"filters": []}, headers=headers, timeout=10)
-
-    assert [True] == [name.endswith("worker") for name in threads]
-
-
-def test_a_stop_in_the_middle_of_a_slow_body_waits_for_no_sandbox_and_reports_nothing(
-    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
-) -> None:
-    server = MockServer()
-    with server.sandbox() as sandbox, connected(sandbox) as client:
-        sandbox.on("listCampaigns").dribble(5, "1h")
-        ask(client, sandbox)
-        while client.line():
-            pass
-        assert client.read(1)
-        with sandbox._hosted.sandbox.lock:
-            server._server.stop()  # type: ignore[union-attr]
-        assert len(client.read(1_000)) < len(b'{"campaigns":[]}') - 1
-    server.close()
-    gc.collect(1)  # what is new; all objects of a long run take seconds
-
-    assert [] == caplog.records
-    assert ("", "") == capfd.readouterr()
-
-
-def test_a_pool_starts_no_thread_while_one_is_free_though_it_does_not_get_to_run() -> None:
-    """A busy machine would otherwise make the pool grow to its bound, however few functions run at a time."""
-
-    class SlowQueue(SimpleQueue[Any]):
-        def get(self, *args: Any, **named: Any) -> Any:
-            job = super().get(*args, **named)
-            is_machine_free.wait()
-            return job
-
-    loop, is_machine_free = event_loop.ServerLoop(), threading.Event()
-    workers = Workers(loop, "pool", threads_max=4)
-    workers._jobs = SlowQueue()
-    is_machine_free.set()
-    loop.run_until_complete(workers.run(int))
-    is_machine_free.clear()
-    result = workers.run(int)
-    loop.run_until_complete(asyncio.sleep(0.05))
-
-    assert 1 == len(workers.threads)
-    is_machine_free.set()
-    assert 0 == loop.run_until_complete(result)
-    workers.stop()
-    wait_until(lambda: not workers.threads)
-    loop.close()
-
-
-def test_a_pool_that_is_stopped_starts_no_thread_and_runs_no_function() -> None:
-    """Also not for a function that was waiting for a thread: that thread would never end."""
-    loop, release, calls = event_loop.ServerLoop(), threading.Event(), []
-    workers = Workers(loop, "pool", threads_max=1)
-    workers.run(release.wait)
-    waiting = workers.run(lambda: calls.append("queued"))
-    workers.stop()
-    late = workers.run(lambda: calls.append("late"))
-    loop.run_until_complete(asyncio.sleep(0.05))
-
-    assert 1 == len(workers.threads)
-    assert late.cancelled()
-    release.set()
-    loop.run_until_complete(waiting)
-    wait_until(lambda: not workers.threads)
-    assert ["queued"] == calls
-    loop.close()
 
 
 def test_a_thread_that_waits_for_another_program_leaves_its_place_in_the_pool_to_a_queued_function() -> None:
@@ -536,18 +278,6 @@ def test_an_error_of_a_worker_is_the_error_of_its_call(serve: Serve) -> None:
     assert "SystemExit" in log[1]
 
 
-def test_the_loop_is_a_selector_loop_whatever_the_policy_makes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The default loop of Windows has no `add_reader`, and a loop of another library has another clock."""
-    monkeypatch.setattr(asyncio, "new_event_loop", None)
-    monkeypatch.setattr(asyncio, "get_event_loop_policy", None)
-    monkeypatch.setenv("PYTHONASYNCIODEBUG", "1")
-    loop = event_loop.ServerLoop()
-    loop.close()
-
-    assert isinstance(loop, asyncio.SelectorEventLoop)
-    assert not loop.get_debug()
-
-
 def test_a_socket_needs_neither_flask_nor_werkzeug() -> None:
     code = f"""
 import sys, urllib.request
@@ -563,22 +293,20 @@ print([name for name in ("flask", "werkzeug", "jinja2") if name in sys.modules])
     assert ("200\n[]\n", "") == (done.stdout, done.stderr)
 
 
-def test_a_large_body_is_sent_in_pieces_and_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    """To copy and send it at one time would take the loop milliseconds, in which it serves no other connection."""
-    sizes: list[int] = []
-    send = Wire.send
+def test_a_call_goes_on_in_a_worker_after_a_wait(
+    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+    run_operation = injection.run_operation
 
-    async def watched(wire: Wire, data: bytes) -> None:
-        sizes.append(len(data))
-        await send(wire, data)
+    def watched(*arguments: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return run_operation(*arguments)
 
-    monkeypatch.setattr(Wire, "send", watched)
-    host = SandboxHost()
-    host.create(SandboxConfig({"given": {"chats": {"count": 3_000}}}), id=DEFAULT_ID)
-    with Server(SocketHandler(host)) as server:
-        host.origin = server.url
-        response = requests.get(f"{server.url}/_mock/state")
+    monkeypatch.setattr(injection, "run_operation", watched)
+    with mockserver_server.sandbox() as sandbox:
+        sandbox.on("previewAudience").delay("1ms")
+        url, headers = f"{sandbox.base_url}/v1/campaigns/audience-preview", {"X-API-Key": sandbox.secret_key}
+        requests.post(url, json={"filters": []}, headers=headers, timeout=10)
 
-    assert 1_000_000 < len(response.content) == int(response.headers["Content-Length"])
-    assert 3_000 == len(response.json()["tenants"][0]["chats"])
-    assert 300_000 > max(sizes)
+    assert [True] == [name.endswith("worker") for name in threads]

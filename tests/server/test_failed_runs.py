@@ -72,90 +72,6 @@ def test_a_sandbox_that_ends_as_failed_leaves_its_files(url: str, folder: Path) 
     assert "<pre>mockserver replay-calls TestReads.yaml</pre>" in trace
 
 
-def test_a_report_of_a_failure_keeps_the_same_files(url: str, folder: Path) -> None:
-    made = ran(url)
-
-    text = made.control("POST", f"/report{FAILURE}").text
-
-    assert text == (folder / "TestReads.txt").read_text("utf-8")
-    before = {name: (folder / name).read_bytes() for name in files(folder)}
-    assert FILES == [*before]
-    end(made)
-    assert before == {name: (folder / name).read_bytes() for name in files(folder)}
-
-
-def test_the_lines_name_the_files_and_no_address(url: str, folder: Path) -> None:
-    made = ran(url)
-    made.session()  # pending, which the report explains by a command
-
-    *_, repeat, step_by_step, own = made.control("POST", f"/report{FAILURE}").text.splitlines()
-
-    path = (folder / "TestReads").as_posix()
-    assert f"to repeat its calls, without the client: mockserver replay-calls {path}.yaml" == repeat
-    assert f"to see it step by step: {path}.html; mockserver open {path}.html serves its last state" == step_by_step
-    assert f"this report: {path}.txt" == own
-    assert [] == [name for name in FILES[1:] if made.base in (folder / name).read_text("utf-8")]
-
-
-def test_json_has_the_paths_of_the_files(url: str, folder: Path) -> None:
-    made = ran(url)
-    as_json = {"headers": {"Accept": "application/json"}}
-
-    report = made.control("POST", f"/report{FAILURE}", **as_json).json()
-
-    endings = {"replay": "yaml", "har": "har", "report": "txt", "trace": "html"}
-    assert {kind: (folder / f"TestReads.{end}").as_posix() for kind, end in endings.items()} == report["files"]
-    assert made.control("GET", "/report", **as_json).json()["files"] is None
-
-
-def test_the_end_after_a_report_keeps_its_name_and_words_and_has_the_later_calls(url: str, folder: Path) -> None:
-    made = ran(url)
-    made.control("POST", f"/report{FAILURE}")
-    made.api("GET", "/v1/campaigns")
-
-    end(made, "?failed=true")
-
-    assert FILES == files(folder)
-    text = (folder / "TestReads.txt").read_text("utf-8")
-    assert text.startswith("the test failed: expected a campaign\n")
-    assert "#2 listCampaigns" in text
-
-
-@pytest.mark.parametrize("query", ["", "?failed=false", "?failed=false&name=TestReads"])
-def test_a_sandbox_that_ends_otherwise_leaves_nothing(url: str, folder: Path, query: str) -> None:
-    made = ran(url)
-    made.control("GET", "/report")
-    made.control("GET", "/report?failure=expected+a+campaign")
-
-    assert 204 == end(made, query)
-
-    assert [] == files(folder)
-
-
-def test_two_sandboxes_of_one_name_have_files_of_their_own(url: str, folder: Path) -> None:
-    for number in (1, 2):
-        made = ran(url)
-        made.api("GET", f"/v1/campaigns/{number}")
-        end(made, ENDED.replace("Reads", "READS") if number == 2 else ENDED)
-
-    assert {"TestReads.txt", "TestREADS.2.txt"} <= {*files(folder)}
-    assert "/v1/campaigns/1" in (folder / "TestReads.txt").read_text("utf-8")
-    assert "/v1/campaigns/2" in (folder / "TestREADS.2.txt").read_text("utf-8")
-
-
-def test_without_a_name_the_files_have_that_of_the_sandbox(url: str, folder: Path) -> None:
-    made = ran(url)
-    end(made, "?failed=true")
-
-    assert f"{made.id}.txt" in files(folder)
-
-
-def test_a_run_without_a_call_leaves_its_report_alone(url: str, folder: Path) -> None:
-    end(make(url), ENDED)
-
-    assert ["TestReads.txt"] == files(folder)
-
-
 @pytest.mark.parametrize(
     "name", ["../../up", "/etc/passwd", "a/b\\c:d*e?f", "nul", "..", "x\x00\n\x1by", "ü" * 200, "."]
 )
@@ -213,26 +129,6 @@ def test_files_that_cannot_be_written_are_named_with_the_reason(url: str, folder
     assert 204 == end(made, ENDED)
 
 
-def test_a_read_of_the_report_writes_nothing(url: str, folder: Path) -> None:
-    made = ran(url)
-
-    text = made.control("GET", "/report?failure=expected+a+campaign").text
-
-    assert text.startswith("the test failed: expected a campaign\n")
-    assert [] == files(folder)
-    assert (400, "MOCK_BAD_QUERY") == refused(made.control("GET", f"/report{FAILURE}"))
-    assert 204 == end(made, "?failed=true")
-    assert "expected a campaign" not in (folder / f"{made.id}.txt").read_text("utf-8")
-
-
-@pytest.mark.parametrize("headers", [{"Sec-Fetch-Site": "cross-site"}, {"Origin": "http://attacker.example"}])
-@pytest.mark.parametrize("method", ["GET", "POST"])
-def test_no_page_of_another_site_writes_a_file(url: str, folder: Path, method: str, headers: dict[str, str]) -> None:
-    ran(url).control(method, f"/report{FAILURE}", headers=headers)
-
-    assert [] == files(folder)
-
-
 def keep(made: Made, name: str) -> str:
     """Keep the files of a failed test by its report; the last lines of it."""
     return made.control("POST", f"/report?failure=x&name={name}").text
@@ -271,29 +167,6 @@ def test_beyond_the_bound_on_their_bytes_the_oldest_runs_go(
     assert size_bytes(folder) <= bound
     assert "Test1.txt" not in files(folder)
     assert {"Test8.txt", "TestReads.txt"} <= {*files(folder)}
-
-
-def test_a_run_that_is_larger_than_the_bound_is_named_with_the_reason(
-    url: str, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(failed_runs, "BYTES_MAX", 10)
-
-    text = keep(ran(url), "TestReads")
-
-    assert " expected at most 10, the bound of the folder\n" in text
-    assert [] == files(folder)
-
-
-def test_a_later_run_of_the_same_name_replaces_its_own_files_alone(url: str, folder: Path) -> None:
-    first, second = ran(url), ran(url)
-    keep(first, "Test")
-    keep(second, "Test")
-    second.api("GET", "/v1/campaigns")
-    keep(second, "Test")
-
-    assert {"Test.txt", "Test.2.txt"} == {name for name in files(folder) if name.endswith(".txt")}
-    assert "#2 listCampaigns" not in (folder / "Test.txt").read_text("utf-8")
-    assert "#2 listCampaigns" in (folder / "Test.2.txt").read_text("utf-8")
 
 
 def test_two_servers_that_run_at_once_write_files_of_their_own(folder: Path) -> None:
@@ -337,13 +210,6 @@ def test_of_several_that_claim_an_old_file_one_gets_it(tmp_path: Path) -> None:
     assert [file] == [*tmp_path.iterdir()]
 
 
-@pytest.mark.parametrize("page", ["reports.md", "control-plane.md"])
-def test_the_pages_state_the_bounds(page: str) -> None:
-    text = (Path(__file__).parents[2] / "docs" / page).read_text("utf-8")
-
-    assert f"{failed_runs.RUNS_MAX:,} runs and {failed_runs.BYTES_MAX // 1024**2} MiB" in text
-
-
 @pytest.mark.parametrize(
     ("failure", "says"),
     [
@@ -358,14 +224,3 @@ def test_a_command_that_was_refused_is_no_call_that_is_missing(url: str, failure
     text = make(url).control("POST", f"/report?failure={quote(failure)}").text
 
     assert says == ("no call reached sandbox_" in text)
-
-
-def test_without_a_folder_the_lines_say_how_long_the_address_lasts(mockserver_server: MockServer) -> None:
-    made = ran(mockserver_server.url)
-
-    lines = made.control("POST", f"/report{FAILURE}").text.splitlines()[-3:]
-
-    assert f"while the sandbox is open: {made.base}/_mock/calls/1" == lines[0]
-    assert lines[1].startswith("to repeat its calls, while the sandbox is open: curl -s ")
-    assert "to keep files of it after that: start the server with --failures-dir FOLDER" == lines[2]
-    assert 204 == end(made, ENDED)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import gc
-import os
 import re
 import subprocess
 import sys
-import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import product
@@ -29,10 +26,8 @@ from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler, error_body
-from mockserver.wire import router
-from mockserver.wire.request import HttpRequest, equal_target
+from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
-from mockserver.wire.router import Router
 from tests.operations.test_hostile_law import mangled, tokens
 from tests.processes import OWN_GROUP, interrupt
 from tests.server.hostile import Request, send
@@ -40,7 +35,6 @@ from tests.server.rawclient import RawClient
 
 ROOT = Path(__file__).resolve().parents[2]
 CONFIG = SandboxConfig(scenario="demo", seed=3, clock={"freeze": "2026-03-01T12:00:00Z"})
-CONTROL = Router(((row.method, row.path, row) for row in ROUTES), has_head=False)
 DATE = "Sun, 01 Mar 2026 12:00:00 GMT"  # of a sandbox; the socket dates by its own clock what has none
 POLLED = re.compile(rb"<p>A client has polled for [^<]*</p>")
 OF_THE_CONNECTION = {"connection", "content-length", "keep-alive", "server"}
@@ -69,31 +63,6 @@ def test_each_operation_has_a_route_named_by_its_id() -> None:
 
 def test_each_control_command_has_a_route_named_by_its_id() -> None:
     assert {(row.id, row.method, row.path) for row in ROUTES} == rows(create_app(), "control")
-
-
-def test_the_media_and_the_hosted_page_have_routes() -> None:
-    app = create_app()
-
-    assert {("download", method, "/media/{id}") for method in ("GET", "HEAD")} == rows(app, "media")
-    assert {"/connect/{token}", "/connect/walk/{secret}", "/connect/style.css", "/connect/icon.svg"} == {
-        path for _, _, path in rows(app, "page")
-    }
-    assert {"api", "control", "media", "page"} == set(app.blueprints)
-
-
-def test_flask_lists_the_sixteen_operations() -> None:
-    listed = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "flask", "--app", "mockserver", "routes"],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=60,
-        check=False,
-    )
-
-    assert (0, "") == (listed.returncode, listed.stderr)
-    assert sorted(ENDPOINTS) == sorted(re.findall(r"^api\.(\w+)", listed.stdout, re.MULTILINE))
 
 
 def test_flask_runs_the_mock() -> None:
@@ -255,43 +224,7 @@ def test_odd_paths_have_the_same_answers_and_journal_in_every_way(
     assert not {301, 302, 307, 308, 500} & {each.status for each in expected[0]}
 
 
-def every_character_encoded(path: str) -> str:
-    return re.sub("[A-Za-z0-9._~-]", lambda character: f"%{ord(character[0]):02x}", path)
-
-
-# fmt: off
-ENCODABLE = (
-    "/v1/campaigns", "/v1/message-templates", "/v1/message-templates/template_revisao_semestral", "/v1/campaigns/filters/schema",
-    "/v1/messaging/chats/chat_helena?limit=2", "/v1/campaigns/~a.b-c_d", "/v1/nothing", "/_mock/health", "/_mock/clock",
-    "/media/x", "/connect/style.css", "/connect/x", "/connect/walk/x",
-)
 # fmt: on
-
-
-@pytest.mark.clause("base.prefix", "base.unknown-path")
-@pytest.mark.parametrize("prefix", ["", "/sandboxes/odd"])
-def test_an_unreserved_character_is_the_same_encoded_or_not_in_every_way(ways: Mapping[str, Way], prefix: str) -> None:
-    paths = [prefix + path for path in ENCODABLE]
-    encoded = [every_character_encoded(path.partition("?")[0]) + "".join(path.partition("?")[1:]) for path in paths]
-
-    for name, way in ways.items():
-        expected, found = (way.played("odd", [Request("GET", path) for path in each]) for each in (paths, encoded))
-
-        assert expected == found, name
-        assert {200, 404, 410} == {each.status for each in found[0]}
-
-
-@pytest.mark.parametrize("path", ["/v1%2Fcampaigns", "/v1/campaigns%3Fx", "/v1/%2563ampaigns", "/v1/%2e/campaigns"])
-def test_an_encoded_character_that_is_reserved_or_a_step_makes_another_path(ways: Mapping[str, Way], path: str) -> None:
-    assert [404, 404, 404] == [way.played("odd", [Request("GET", path)])[0][0].status for way in ways.values()]
-
-
-def test_an_upload_to_an_encoded_path_has_the_bound_of_uploads(ways: Mapping[str, Way]) -> None:
-    upload = Request("POST", "/v1/messaging/medi%61", {"Content-Type": "text/plain"}, b" " * (1024 * 1024 + 1))
-
-    assert [b"MEDIA_UPLOAD_EMPTY"] * 3 == [
-        re.findall(b"MEDIA_UPLOAD_EMPTY", way.played("odd", [upload])[0][0].body)[0] for way in ways.values()
-    ]
 
 
 @given(path=mangled(), method=st.sampled_from(("GET", "POST", "HEAD")) | tokens, prefix=st.sampled_from(PREFIXES[:3]))
@@ -320,22 +253,6 @@ def matched(app: flask.Flask, request: Request) -> tuple[str | None, Mapping[str
     return seen[0]
 
 
-@pytest.mark.parametrize("prefix", ["", f"/sandboxes/{DEFAULT_ID}"])
-@pytest.mark.parametrize("method", METHODS)
-def test_flask_matches_the_row_that_responds(prefix: str, method: str) -> None:
-    app = create_app("demo")
-    for path in (path.partition("?")[0] for path in ODD if path.startswith(("/v1", "//v1", "/_mock", "//_mock"))):
-        equal = equal_target(path)
-        operation, command = router.route(method, equal), CONTROL.match(method, equal)
-        expected: tuple[str | None, Mapping[str, str]]
-        if operation.target is not None:
-            expected = (f"api.{operation.target.id}", operation.params)
-        else:
-            expected = (f"control.{command.target.id}" if command.target else None, command.params)
-
-        assert expected == matched(app, Request(method, prefix + path)), path
-
-
 def test_a_port_of_one_sandbox_has_no_prefixes() -> None:
     host = SandboxHost()
     hosted = host.create(CONFIG)
@@ -349,38 +266,9 @@ def test_a_sandbox_has_one_application(mockserver: Sandbox) -> None:
     assert mockserver.admin.app is mockserver.admin.app
 
 
-def test_an_error_of_a_hook_is_its_response() -> None:
-    app = create_app()
-
-    @app.before_request
-    def refuse() -> None:
-        flask.abort(404, "of the hook")
-
-    assert b"of the hook" in app.test_client().get("/v1/campaigns").data
-
-
 def test_urls_of_routes_are_below_the_prefix_of_the_request() -> None:
     app = create_app()
     with app.test_request_context(f"/sandboxes/{DEFAULT_ID}/v1/campaigns", base_url="http://localhost/mount"):
         assert f"/mount/sandboxes/{DEFAULT_ID}/v1/campaigns/a%2Fb" == flask.url_for("api.readCampaign", id="a/b")
     with app.test_request_context("/v1/campaigns"):
         assert "/connect/walk/x" == flask.url_for("page.flow", secret="x")
-
-
-@pytest.mark.parametrize("path", ["/v1/campaigns", "/v1/nothing", "//v1/campaigns", "/_mock/nothing"])
-def test_a_request_is_freed_when_it_is_answered(path: str) -> None:
-    """A routing error that the request still held would be in a cycle of frames, which waits for the collector."""
-    app = create_app()
-    requests_seen: list[weakref.ref[flask.Request]] = []
-
-    def note(*_: object, **__: object) -> None:
-        requests_seen.append(weakref.ref(flask.request._get_current_object()))  # type: ignore[attr-defined]
-
-    gc.disable()
-    try:
-        with flask.request_started.connected_to(note, app):
-            send(app, Request("GET", path))
-
-        assert [None] == [each() for each in requests_seen]
-    finally:
-        gc.enable()

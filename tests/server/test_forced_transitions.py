@@ -55,23 +55,6 @@ class TestForcedMoves:
             assert status in reply.json()["message"] and "pending" in reply.json()["message"]
         assert before == made.state()
 
-    def test_it_is_a_forced_transition_and_no_exchange(self, made: Made) -> None:
-        session_id = made.session()
-
-        made.control("POST", f"/sessions/{session_id}/expire")
-
-        journal = made.control("GET", "/journal").json()
-        assert ["createConnectionSession"] == [each["operation"] for each in journal["exchanges"]]
-        assert {
-            "n": 2,
-            "at": "2026-03-01T12:00:00.000Z",
-            "kind": "session",
-            "id": session_id,
-            "from": "pending",
-            "to": "expired",
-            "cause": {"forced": "expire"},
-        } == journal["transitions"][-1]
-
     @pytest.mark.parametrize(
         ("path", "body", "status"),
         [
@@ -107,18 +90,3 @@ class TestForcedMoves:
         assert "draft" in draft.json()["message"] and "processing" in draft.json()["message"]
         assert (200, "failed") == (reply.status_code, reply.json()["status"])
         assert made.api("GET", f"/v1/campaigns/{campaign_id}").json() == reply.json()
-
-
-def test_events_are_listed_with_their_deliveries(made: Made) -> None:
-    session_id = made.session()
-    made.control("POST", f"/sessions/{session_id}/fail", {"reason": "phone_in_use"})
-
-    [event] = made.control("GET", "/events").json()["events"]
-
-    assert {
-        "id": event["id"],
-        "at": "2026-03-01T12:00:00.000Z",
-        "event": "entrypoints.chatapp.connection_failed",
-        "data": {"status": "failed", "reason": "phone_in_use", "sessionId": session_id},
-        "deliveries": [],
-    } == event

@@ -13,6 +13,7 @@ from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.server.hosting.host import DEFAULT_ID
 from mockserver.server.http1.request import HEAD_MAX_BYTES, HEADERS_MAX, LINE_MAX_BYTES
 from tests.documents.reading import public
+from tests.harness.rows import each_row
 from tests.server.hostile import Request
 from tests.server.rawclient import RawClient
 from tests.server.test_flask_app import CONFIG, Way, by_flask, by_socket, in_process
@@ -50,8 +51,8 @@ class Asked:
         self.code = answer.body.decode()
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", BEYOND)
+@each_row("way", WAYS)
+@each_row("name", BEYOND)
 @pytest.mark.option("head-bounds", "validation-error")
 def test_a_head_beyond_a_bound_is_a_validation_error(ways: Mapping[str, Way], way: str, name: str) -> None:
     query, headers, _, reason = BEYOND[name]
@@ -64,8 +65,8 @@ def test_a_head_beyond_a_bound_is_a_validation_error(ways: Mapping[str, Way], wa
     assert "the mock's own bound" in got.reason
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", BEYOND)
+@each_row("way", WAYS)
+@each_row("name", BEYOND)
 @pytest.mark.option("head-bounds", "http-status")
 def test_a_head_beyond_a_bound_has_the_status_of_http_by_choice(ways: Mapping[str, Way], way: str, name: str) -> None:
     query, headers, status, _ = BEYOND[name]
@@ -78,16 +79,15 @@ def test_a_head_beyond_a_bound_has_the_status_of_http_by_choice(ways: Mapping[st
     assert f'{{"statusCode":{status},"code":"VALIDATION_ERROR"' in got.code
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("name", BEYOND)
-@pytest.mark.parametrize(
+@each_row("way", WAYS)
+@each_row("name", BEYOND)
+@each_row(
     ("path", "key", "status", "code"),
     [
         ("/v1/nothing", {}, 404, "RESOURCE_NOT_FOUND"),
         (LIST, {"X-API-Key": ""}, 401, "API_KEY_MISSING"),
         (LIST, {"X-API-Key": "sk_other"}, 401, "API_KEY_INVALID"),
     ],
-    ids=["path", "missing", "invalid"],
 )
 @pytest.mark.clause("auth.header", "base.unknown-path")
 def test_path_and_key_are_checked_before_the_bounds_of_the_head(
@@ -112,11 +112,6 @@ def test_the_bounds_of_the_head_precede_the_body_and_keep_the_status_of_the_guid
 
     assert 422 == got.status
     assert "got a request line of 90" in got.reason
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_a_path_of_nine_kilobytes_is_unknown(ways: Mapping[str, Way], way: str) -> None:
-    assert 404 == Asked(ways[way], {}, Request("GET", f"/v1/{LONG}")).status
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -158,7 +153,7 @@ def cut(way: Way, choices: Mapping[str, object], *lines: str) -> tuple[int, str,
 LINE = "GET /sandboxes/bounds/v1/campaigns HTTP/1.1"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "status", "code"),
     [
         ((LINE, "KEY", "X: "), 431, "VALIDATION_ERROR"),
@@ -188,12 +183,6 @@ def test_a_cut_head_that_is_no_request_is_refused_as_such(ways: Mapping[str, Way
 
         assert (400, True) == (status, "VALIDATION_ERROR" in body), line
         assert "the request line is not 'METHOD target HTTP/1.1'" in reason
-
-
-@pytest.mark.deep
-def test_a_long_query_of_a_command_is_read(ways: Mapping[str, Way]) -> None:
-    for way in ways.values():
-        assert 200 == Asked(way, {}, Request("GET", f"/_mock/report?failure={LONG}")).status
 
 
 def test_a_call_beyond_the_bounds_is_recorded_and_not_replayed(ways: Mapping[str, Way]) -> None:

@@ -1,19 +1,15 @@
 """The hosted page against unknown links, link scanners and hostile sites: guarded, escaped, one page for every dead link."""
 
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-from mockserver import MockServer, Sandbox
+from mockserver import Sandbox
 from mockserver.testing.transports.in_process import Response
-from tests.operations.session_calls import NOON, PHONE, begin, create, read
-from tests.server import page_calls
+from tests.harness.rows import each_row
+from tests.operations.session_calls import NOON, PHONE, create, read
 from tests.server.page_calls import GONE, begun, fields, get, inside, link, post, press, visits
 
-ROOT = Path(__file__).resolve().parents[2]
 EVIL = '"><script>alert(1)</script>{{7*11111}}&amp;'
 GUARDS = {
     "cache-control": "no-store",
@@ -54,7 +50,7 @@ def test_every_page_is_guarded_and_dated_by_the_sandbox(mockserver: Sandbox) -> 
         assert "Sun, 01 Mar 2026 12:00:00 GMT" == page.headers["date"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "source"),
     [
         (None, "'self'"),
@@ -74,10 +70,6 @@ def test_forms_post_only_to_the_mock_and_the_origin_of_the_return_url(
     page = get(mockserver, link(mockserver, {"returnUrl": url} if url else {}))
 
     assert OWN.format(source) == policy(page)
-
-
-def test_a_dead_link_s_page_has_no_form_to_send(mockserver: Sandbox) -> None:
-    assert OWN.format("'none'") == policy(get(mockserver, "/connect/unknown"))
 
 
 @pytest.mark.clause("session.url")
@@ -126,16 +118,8 @@ def test_previews_use_no_link_up(mockserver: Sandbox, agent: str) -> None:
     assert 303 == press(mockserver, path).status
 
 
-@pytest.mark.mockserver(choices={"link-consumed-when": "first-get"})
-def test_a_head_uses_no_link_up_even_where_the_first_get_does(mockserver: Sandbox) -> None:
-    path = link(mockserver)
-
-    assert 200 == mockserver.call("HEAD", path, key="").status
-    assert [303, 410] == [get(mockserver, path).status, get(mockserver, path).status]
-
-
-@pytest.mark.parametrize("secret", [None, "", "x", "á", "0" * 40])
-@pytest.mark.parametrize("where", ["link", "flow"])
+@each_row("secret", [None, "", "x", "á", "0" * 40])
+@each_row("where", ["link", "flow"])
 def test_a_form_without_the_page_s_secret_is_refused_and_moves_nothing(
     mockserver: Sandbox, where: str, secret: str | None
 ) -> None:
@@ -149,7 +133,7 @@ def test_a_form_without_the_page_s_secret_is_refused_and_moves_nothing(
     assert before == mockserver.state()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headers", "status"),
     [
         ({}, 303),
@@ -174,12 +158,6 @@ def test_a_form_of_another_site_is_refused(mockserver: Sandbox, headers: dict[st
     assert status == reply.status
 
 
-def test_a_form_s_secret_fits_no_other_link(mockserver: Sandbox) -> None:
-    one, other = link(mockserver), link(mockserver)
-
-    assert 403 == post(mockserver, other, fields(get(mockserver, one)) | {"press": "continue"}).status
-
-
 @pytest.mark.parametrize(
     ("body", "content_type", "status"),
     [
@@ -200,25 +178,6 @@ def test_junk_gets_an_error_page_and_uses_nothing_up(
 
     assert (status, "text/html; charset=utf-8") == (reply.status, reply.headers["content-type"])
     assert 200 == get(mockserver, path).status
-
-
-@pytest.mark.parametrize("button", ["", "Continue", "simulate-", "simulate-completed", "continue\r\n"])
-def test_a_button_that_the_page_does_not_have_moves_nothing(mockserver: Sandbox, button: str) -> None:
-    path = link(mockserver)
-
-    assert 400 == press(mockserver, path, button).status
-    assert 200 == get(mockserver, path).status
-
-
-@pytest.mark.parametrize("step", ["", "nothing", "authorise", "number", "cancelled", "completed"])
-def test_a_step_that_was_not_reached_is_not_taken(mockserver: Sandbox, step: str) -> None:
-    session_id = begin(mockserver)
-    path = inside(mockserver, mockserver.end_user(session_id).url)
-    flow = page_calls.flow_path(mockserver, press(mockserver, path))
-
-    assert 303 == press(mockserver, flow, step=step, number=PHONE).status
-    assert "account" == fields(get(mockserver, flow))["step"]
-    assert "pending" == read(mockserver, session_id)["status"]
 
 
 @pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "get", "BREW"])
@@ -250,27 +209,6 @@ def test_all_text_of_callers_is_escaped(mockserver: Sandbox) -> None:
     assert "&lt;script&gt;" in bodies[1].body.decode()
 
 
-def test_no_page_contains_an_id_a_key_or_the_token_of_the_link(mockserver: Sandbox) -> None:
-    session = create(mockserver, {"coexistence": True, "returnUrl": "https://clinic.example/"})
-    path = inside(mockserver, session["url"])
-    replies = [get(mockserver, path)]
-    flow = page_calls.flow_path(mockserver, press(mockserver, path))
-    for given in ({}, {"number": PHONE}, {}, {"account": "own"}, {}):
-        replies.append(get(mockserver, flow))
-        press(mockserver, flow, **given)
-    replies.append(get(mockserver, flow))
-    entrypoint = read(mockserver, session["sessionId"])["entrypoint"]
-    text = "\n".join(f"{reply.headers}{reply.body.decode()}" for reply in replies)
-    secrets = [session["sessionId"], mockserver.secret_key, mockserver.public_key, mockserver.tenant_id]
-
-    assert [] == [
-        each
-        for each in (*secrets, *(entrypoint[key] for key in ("id", "phoneNumberId", "businessAccountId")))
-        if each in text
-    ]
-    assert session["url"].rpartition("/")[2] not in "".join(reply.body.decode() for reply in replies[1:])
-
-
 @pytest.mark.clause("session.return")
 @pytest.mark.parametrize(
     ("url", "location"),
@@ -287,49 +225,6 @@ def test_a_return_url_remains_one_ascii_header(mockserver: Sandbox, url: str, lo
     assert location == page.headers["location"]
 
 
-def test_pressing_twice_completes_once_and_returns_twice(mockserver: Sandbox) -> None:
-    session = create(mockserver, {"returnUrl": "https://clinic.example/"})
-    flow = page_calls.flow_path(mockserver, press(mockserver, inside(mockserver, session["url"])))
-    press(mockserver, flow, account="own")
-    press(mockserver, flow, number=PHONE)
-    form = fields(get(mockserver, flow)) | {"press": "continue"}
-
-    replies = [post(mockserver, flow, form) for _ in range(2)]
-
-    assert ["https://clinic.example/"] * 2 == [reply.headers["location"] for reply in replies]
-    assert 1 == len(mockserver.events)
-    assert b"https://clinic.example/" in get(mockserver, flow).body
-
-
-def test_a_page_is_not_an_exchange_and_its_transitions_are_assigned_to_its_step(mockserver: Sandbox) -> None:
-    mockserver.end_user(begin(mockserver)).connect()
-
-    journal = mockserver.log.journal
-    assert ["createConnectionSession"] == [exchange["operation"] for exchange in journal["exchanges"]]
-    assert [{"exchange": 1}, {"page": "authorise"}] == [moved["cause"] for moved in journal["transitions"]]
-
-
-@pytest.mark.mockserver(now=NOON)
-def test_a_visit_records_the_user_agent_and_the_page(mockserver: Sandbox) -> None:
-    session_id = begin(mockserver)
-    path = inside(mockserver, mockserver.end_user(session_id).url)
-    get(mockserver, path, user_agent="a" * 5000, sec_fetch_dest="iframe", referer="https://clinic.example/")
-    press(mockserver, path)
-    get(mockserver, "/connect/unknown")
-
-    kept = visits(mockserver)
-
-    assert [1, 2, 3, 4] == [visit.n for visit in kept]
-    assert ["GET intro 200", "GET intro 200", "POST intro 303", "GET gone 410"] == [
-        f"{visit.method} {visit.step} {visit.status}" for visit in kept
-    ]
-    assert [session_id] * 3 + [None] == [visit.session_id for visit in kept]
-    assert ("a" * 500, "iframe", "https://clinic.example/") == (
-        kept[0].user_agent, kept[0].sec_fetch_dest, kept[0].referer
-    )  # fmt: skip
-    assert {mockserver._hosted.sandbox.now} == {visit.at for visit in kept}
-
-
 def test_visits_and_flows_follow_checkpoint_and_reset(mockserver: Sandbox) -> None:
     path = link(mockserver)
     get(mockserver, path)
@@ -342,70 +237,6 @@ def test_visits_and_flows_follow_checkpoint_and_reset(mockserver: Sandbox) -> No
     assert 200 == get(mockserver, path).status
     mockserver.reset()
     assert [] == visits(mockserver)
-
-
-def test_the_state_shows_the_flow_and_not_its_secret(mockserver: Sandbox) -> None:
-    _, flow = begun(mockserver)
-
-    (shown,) = mockserver.state()["tenants"][0]["walks"]
-
-    assert ("account", "...") == (shown["step"], shown["secret"][3:])
-    assert shown["begunAt"] == shown["consumedAt"]
-    assert flow.rpartition("/")[2] not in str(mockserver.state())
-
-
-@pytest.mark.parametrize(("name", "type"), [("style.css", "text/css"), ("icon.svg", "image/svg+xml")])
-def test_the_page_s_own_files_are_under_its_prefix(mockserver: Sandbox, name: str, type: str) -> None:
-    page = get(mockserver, link(mockserver)).body.decode()
-    reply = get(mockserver, f"/connect/{name}")
-
-    assert f'"/sandboxes/{mockserver.id}/connect/{name}"' in page
-    assert (200, type) == (reply.status, reply.headers["content-type"].partition(";")[0])
-    assert 405 == post(mockserver, f"/connect/{name}", b"").status
-    assert (b"", str(len(reply.body))) == (
-        (head := mockserver.call("HEAD", f"/connect/{name}", key="")).body,
-        head.headers["content-length"],
-    )
-    assert 1 == len(mockserver.log.steps)  # the page's own visit: requests for its assets do not count
-
-
-def test_the_page_loads_nothing_from_another_site_and_runs_no_script(mockserver: Sandbox) -> None:
-    _, flow = begun(mockserver, {"coexistence": True})
-    press(mockserver, flow, number=PHONE)
-    page = get(mockserver, flow).body.decode()
-
-    assert "<svg" in page
-    assert [] == re.findall(r"<script|\son\w+=|\sstyle=|javascript:|(?:src|href)=\"(?!/sandboxes/)", page)
-
-
-def test_other_tenants_have_their_own_links(mockserver: Sandbox) -> None:
-    mockserver.apply({"given": {"tenants": [{"id": "tenant_other", "name": "Outra", "secretKey": "sk_other"}]}})
-
-    assert b"Outra" in get(mockserver, link(mockserver, key="sk_other")).body
-
-
-def test_a_link_of_one_sandbox_is_unknown_to_another(mockserver: Sandbox, mockserver_server: MockServer) -> None:
-    path = link(mockserver)
-
-    with mockserver_server.sandbox() as other:
-        assert 410 == get(other, path).status
-
-
-def test_the_page_code_is_loaded_only_for_the_first_page() -> None:
-    code = (
-        "import sys\nfrom mockserver import MockServer\n"
-        "with MockServer().sandbox() as sandbox:\n"
-        "    url = sandbox.call('POST', '/v1/entrypoints/chatapp/connection-sessions', json={}).json()['url']\n"
-        "    print(sorted({'jinja2', 'segno'} & set(sys.modules)))\n"
-        "    sandbox.end_user(url).open()\n"
-        "    print(sorted({'jinja2', 'segno'} & set(sys.modules)))\n"
-    )
-
-    done = subprocess.run(
-        [sys.executable, "-c", code], check=False, cwd=ROOT, capture_output=True, encoding="utf-8", timeout=60
-    )
-
-    assert "[]\n['jinja2']\n" == done.stdout, done.stderr
 
 
 @pytest.mark.option("simulate-panel", "shown")

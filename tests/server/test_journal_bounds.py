@@ -8,18 +8,14 @@ import json
 import sys
 import tracemalloc
 from collections.abc import Iterator
-from decimal import Decimal
-from types import FrameType, ModuleType, TracebackType
+from types import ModuleType
 from typing import Any
 
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver._json import JSON
 from mockserver.contract.limits import JOURNAL_ANSWER_MAX_BYTES, JOURNAL_BODY_MAX_BYTES
-from mockserver.core.state import journal
 from mockserver.testing.report.replay import print_replay
-from tests.harness.access import BOTH, Opener
 
 MEBIBYTE = 1024 * 1024
 MEDIA = "/v1/messaging/media"
@@ -60,48 +56,6 @@ def reachable(root: object) -> list[object]:
     return list(found.values())
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize("access", BOTH.values(), ids=BOTH)
-@pytest.mark.parametrize("key", [None, "sk_unknown"], ids=["refused by its type", "unknown key"])
-def test_a_refused_upload_leaves_only_the_beginning_of_its_body(
-    traced: None, sandbox: Sandbox, key: str | None, access: Opener
-) -> None:
-    headers = [*FORM.items(), ("X-API-Key", key or sandbox.secret_key)]
-
-    def refused() -> int:
-        status = access(sandbox).ask("POST", MEDIA, headers, upload(2 * MEBIBYTE)).status
-        assert access(sandbox).ask("GET", "/v1/campaigns", headers, b"").status  # by now the call before is over
-        return status
-
-    assert 400 <= refused()  # the first imports what it needs
-    before = tracemalloc.get_traced_memory()[0]
-    for _ in range(5):
-        refused()
-    grown = tracemalloc.get_traced_memory()[0] - before
-
-    assert grown < MEBIBYTE
-
-
-def test_no_entry_of_the_journal_refers_to_an_exception_or_a_frame(sandbox: Sandbox) -> None:
-    sandbox.call("POST", MEDIA, body=upload(10), headers=FORM)
-    sandbox.call("POST", "/v1/campaigns", body=b"{")
-    sandbox.call("GET", "/v1/nowhere")
-
-    entries = list(sandbox._hosted.sandbox.journal.exchanges)
-    assert 3 == sum(entry.error is not None for entry in entries)
-    assert [] == [each for each in reachable(entries) if isinstance(each, BaseException | TracebackType | FrameType)]
-
-
-def test_a_call_that_waits_is_cut_in_the_steps(sandbox: Sandbox) -> None:
-    sandbox.on("uploadMedia").delay("5s")
-    sandbox.call("POST", MEDIA, body=upload(MEBIBYTE), headers=FORM)
-
-    (step,) = (each for each in sandbox._hosted.sandbox.journal.commands if each.command == "call")
-    call = step.arguments["call"]
-    assert (JOURNAL_BODY_MAX_BYTES, len(upload(MEBIBYTE))) == (len(call.body), call.cut_from_bytes)
-    assert "not sent again" in sandbox.log.replay_document()["summary"]
-
-
 def test_a_long_json_body_that_waited_is_sent_again_whole(sandbox: Sandbox) -> None:
     sandbox.on("previewAudience").delay("5s")
     sandbox.call("POST", PREVIEW, json={"filters": [], "note": "x" * 70_000})
@@ -118,13 +72,6 @@ def test_a_body_that_is_cut_is_marked_with_its_whole_size(sandbox: Sandbox) -> N
     cut, whole = (each["request"] for each in sandbox.log.journal["exchanges"])
     assert (JOURNAL_BODY_MAX_BYTES, len(upload(MEBIBYTE))) == (len(cut["body"]), cut["cutFromBytes"])
     assert "cutFromBytes" not in whole
-
-
-def test_an_untruncated_json_body_is_not_marked(sandbox: Sandbox) -> None:
-    sandbox.call("POST", PREVIEW, json={"filters": [], "note": "x" * 70_000})
-
-    (shown,) = (each["request"] for each in sandbox.log.journal["exchanges"])
-    assert (70_000, False) == (len(shown["body"]["note"]), "cutFromBytes" in shown)
 
 
 def test_a_truncated_response_is_marked_in_every_view(sandbox: Sandbox) -> None:
@@ -198,13 +145,6 @@ def test_the_journal_has_the_configured_number_of_exchanges() -> None:
         assert [3, 4, 5] == [each["n"] for each in sandbox.log.journal["exchanges"]]
 
 
-@pytest.mark.parametrize("bound", ["journal_max_entries", "journal_max_bytes"])
-def test_a_journal_of_size_zero_is_refused(bound: str) -> None:
-    settings: JSON = {bound: 0}
-    with pytest.raises(ValueError, match=f"{bound}: got 0; expected a whole number of at least 1"):
-        MockServer(**settings)
-
-
 def test_an_answer_that_is_lost_does_not_count(sandbox: Sandbox) -> None:
     sandbox.call("GET", "/v1/message-templates")
     journal = sandbox._hosted.sandbox.journal
@@ -215,33 +155,9 @@ def test_an_answer_that_is_lost_does_not_count(sandbox: Sandbox) -> None:
     assert journal.size_bytes == sum(each.size_bytes for each in journal.exchanges)
 
 
-def test_a_reset_frees_what_the_journal_held_immediately(traced: None, sandbox: Sandbox) -> None:
-    sandbox.call("POST", PREVIEW, json={"filters": []})
-    sandbox.reset()
-    before = tracemalloc.get_traced_memory()[0]
-    for _ in range(20):
-        sandbox.call("POST", PREVIEW, json={"filters": [], "note": ["x" * 100] * 2000})
-    held = tracemalloc.get_traced_memory()[0] - before
-    sandbox.reset()
-    left = tracemalloc.get_traced_memory()[0] - before
-
-    assert held > 4 * MEBIBYTE
-    assert left < MEBIBYTE // 10
-
-
 def size_bytes(value: Any) -> int:
     """The bytes of a JSON value's objects; None, booleans and small whole numbers are the process's own."""
     return sum(sys.getsizeof(each) for each in reachable(value) if not (isinstance(each, int) and -5 <= each <= 256))
-
-
-@pytest.mark.parametrize(
-    "member",
-    ["{}", "[]", '{"a":1}', "[1]", '"ab"', '"ç€"', '"\U0001f600"', "1.5", "123456789012", '{"a":{"b":[1.5,"x"]}}'],
-)
-def test_a_json_value_is_counted_with_at_least_what_its_objects_take(member: str) -> None:
-    text = f"[{','.join([member] * 100)}]"
-
-    assert size_bytes(json.loads(text, parse_float=Decimal)) <= journal.of_json(text.encode())
 
 
 def test_an_entry_counts_with_at_least_what_it_takes_and_at_most_four_times_as_much(

@@ -4,7 +4,6 @@ import pytest
 import requests
 
 from mockserver import Sandbox
-from mockserver._json import JSON
 
 
 @pytest.fixture
@@ -32,17 +31,6 @@ def test_an_unknown_operation_is_refused_with_the_nearest(mock: str) -> None:
 
     assert (400, "MOCK_BAD_OPERATION") == (refused.status_code, refused.json()["code"])
     assert "did you mean 'createCampaign'?" in refused.json()["message"]
-
-
-def test_a_key_that_the_journal_does_not_take_is_refused(mock: str) -> None:
-    assert "MOCK_BAD_QUERY" == requests.get(f"{mock}/journal?operaton=x", timeout=60).json()["code"]
-
-
-@pytest.mark.parametrize("also", [{"atLeast": 1}, {"atMost": 1}])
-def test_the_number_of_calls_is_given_in_one_way(mock: str, also: JSON) -> None:
-    body = {"operation": "*", "times": 2, **also}
-
-    assert "MOCK_BAD_VERIFY" == requests.post(f"{mock}/journal/verify", json=body, timeout=60).json()["code"]
 
 
 def test_the_state_is_serialized_while_the_sandbox_continues(mockserver: Sandbox) -> None:

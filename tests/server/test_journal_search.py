@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 import pytest
 
 from mockserver import Sandbox
-from mockserver.server.control import views
 
 CAMPAIGN = {"name": "Promoção de MARÇO", "platform": "chatapp", "templateId": "template_vencimento", "cadence": 7919}
 
@@ -45,10 +44,6 @@ def test_every_value_of_an_exchange_is_found_in_any_case(played: Sandbox) -> Non
         assert [] == missing
 
 
-def test_a_pair_of_a_key_and_a_value_is_found(played: Sandbox) -> None:
-    assert [2] == search(played, '"cadence": 7919')
-
-
 def test_the_newest_or_the_oldest_of_the_exchanges_with_a_text_are_returned(played: Sandbox) -> None:
     assert ([2, 3, 4], [3, 4], [2]) == (
         search(played, "/v1/campaigns", since="1"),
@@ -60,26 +55,6 @@ def test_the_newest_or_the_oldest_of_the_exchanges_with_a_text_are_returned(play
 def test_a_search_finds_no_key_that_the_answer_masks(played: Sandbox) -> None:
     assert [] == search(played, played.secret_key)
     assert [] == search(played, played.secret_key[:8])
-
-
-def test_a_search_renders_only_exchanges_that_may_contain_the_text(
-    played: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rendered: list[int] = []
-    render = views.exchange
-    monkeypatch.setattr(views, "exchange", lambda entry, hide: rendered.append(entry.n) or render(entry, hide))
-
-    assert ([], [3]) == (search(played, "no call has this"), search(played, "abacaxi"))
-    assert [3] == rendered
-
-
-def test_the_newest_exchanges_with_a_text_are_rendered_alone(played: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    rendered: list[int] = []
-    render = views.exchange
-    monkeypatch.setattr(views, "exchange", lambda entry, hide: rendered.append(entry.n) or render(entry, hide))
-    search(played, "/v1/", last="2")
-
-    assert [5, 4] == rendered
 
 
 def test_an_escaped_text_is_found(mockserver: Sandbox) -> None:

@@ -7,14 +7,12 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from queue import SimpleQueue
 from typing import Any, TextIO
 
 import pytest
 
 from mockserver.server import log
 from mockserver.server.log import LogWriter, unblocked_stderr
-from tests.harness.waiting import wait_until
 
 DEADLINE_SECONDS = 60
 
@@ -76,35 +74,6 @@ def test_lines_that_many_threads_write_are_all_written(pipe: Pipe) -> None:
     assert [f"a{number}" for number in range(300)] == [line for line in lines if line.startswith("a")]
 
 
-def test_all_lines_that_wait_are_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    writes: list[str] = []
-    blocked, release = threading.Event(), threading.Event()
-
-    def write(stream: object, text: str) -> None:
-        writes.append(text)
-        blocked.set()
-        release.wait()
-
-    monkeypatch.setattr(log, "_write", write)
-    with LogWriter(io.StringIO(), notice) as writer:
-        writer.write("first\n")
-        blocked.wait()
-        for number in range(1000):
-            writer.write(f"{number}\n")
-        release.set()
-
-    assert ["first\n", "".join(f"{number}\n" for number in range(1000))] == writes
-
-
-def test_a_queue_that_is_half_full_is_written_at_once(pipe: Pipe, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(log, "_GATHER_SECONDS", threading.TIMEOUT_MAX)
-    with LogWriter(pipe.stream, notice) as writer:
-        for number in range(log.QUEUE_MAX // 2 + 1):  # the first one may be counted before the thread waits
-            writer.write(f"{number}\n")
-
-        assert "0\n1\n2\n" == pipe.read("2\n")[:6]
-
-
 def test_a_text_has_its_date_if_the_dated_one_before_has_another() -> None:
     stream = io.StringIO()
     with LogWriter(stream, notice) as writer:
@@ -120,33 +89,6 @@ def test_a_text_has_its_date_if_the_dated_one_before_has_another() -> None:
         writer.write("g\n", "day 2")
 
     assert "day 1 a\nb\nc\nd\nday 2 e\nday 1 f\nday 2 g\n" == stream.getvalue()
-
-
-def test_a_text_that_is_written_within_another_write_is_written(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A handler of a signal or a finalizer may write at any place of a write."""
-    stream, within = io.StringIO(), ["within\n"]
-
-    class Queue(SimpleQueue[Any]):
-        def put(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
-            super().put(item)
-            if within:
-                writer.write(within.pop())
-
-    monkeypatch.setattr(log, "SimpleQueue", Queue)
-    with LogWriter(stream, notice) as writer:
-        writer.write("outer\n")
-
-    assert "outer\nwithin\n" == stream.getvalue()
-
-
-def test_lines_that_are_dropped_at_the_end_are_counted() -> None:
-    stream = io.StringIO()
-    with LogWriter(stream, notice) as writer:
-        writer.write("a\n")
-        wait_until(lambda: bool(stream.getvalue()))  # the thread is past its count
-        writer._dropped += 1
-
-    assert "a\n1 dropped\n" == stream.getvalue()
 
 
 @pytest.fixture
@@ -182,25 +124,6 @@ def test_lines_beyond_a_full_queue_are_dropped_and_counted(pipe: Pipe, overfull:
     assert ["first", *["x"] * log.QUEUE_MAX, "1000 dropped"] == lines
 
 
-def test_each_line_of_a_dropped_text_is_counted(
-    pipe: Pipe, blocked: tuple[LogWriter, threading.Event], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    writer, release = blocked
-    monkeypatch.setattr(log, "QUEUE_MAX", 1)
-    for text in ("written\n", "a\nb\n", "c\n"):
-        writer.write(text)
-    release.set()
-
-    assert "first\nwritten\n3 dropped\n" == pipe.read(" dropped\n")
-
-
-def test_lines_after_dropped_ones_are_written(pipe: Pipe, overfull: LogWriter) -> None:
-    pipe.read(" dropped\n")
-    overfull.write("last\n")
-
-    assert "last\n" == pipe.read("last\n")
-
-
 def test_close_does_not_wait_for_a_reader_that_never_reads(pipe: Pipe) -> None:
     writer = LogWriter(pipe.stream, notice)
     for _ in range(1000):
@@ -212,15 +135,6 @@ def test_close_does_not_wait_for_a_reader_that_never_reads(pipe: Pipe) -> None:
 
     assert not closing.is_alive()
     pipe.read("last\n")  # to the end: the next test's pipe may have the same descriptor
-
-
-def test_close_writes_what_the_stream_still_takes() -> None:
-    stream = io.StringIO()
-    with LogWriter(stream, notice) as writer:
-        writer.write("one\n")
-        writer.write("two\n")
-
-    assert "one\ntwo\n" == stream.getvalue()
 
 
 def test_a_text_that_cannot_be_encoded_is_written_with_escapes(pipe: Pipe) -> None:

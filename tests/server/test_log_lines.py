@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from datetime import datetime, timedelta
+from datetime import datetime
 from io import StringIO
 from types import SimpleNamespace
 from typing import Any, cast
@@ -17,7 +17,7 @@ from mockserver.cli.serve import _logger
 from mockserver.core.instants import SECOND
 from mockserver.server.hosting import host
 from mockserver.server.hosting.limits import Limiter, ServerLimits
-from mockserver.server.hosting.log_lines import Line, ServerLog, as_json, as_text, call_line
+from mockserver.server.hosting.log_lines import Line, ServerLog, as_json, as_text
 from mockserver.server.log import LogWriter
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
@@ -88,16 +88,6 @@ def test_a_refused_call_has_its_code_and_its_reason(logged: Logged) -> None:
     assert line["reason"].startswith("campaigns.detail at path.id")
 
 
-def test_a_call_that_a_rule_changes_has_the_rule(logged: Logged) -> None:
-    rule = logged.sandbox.on("listCampaigns").drop("before")
-    with pytest.raises(OSError):
-        logged.sandbox.call("GET", "/v1/campaigns")
-    line = logged.objects()[-1]
-
-    assert (rule.id, "drop", "listCampaigns") == (line["rule"], line["noResponse"], line["operation"])
-    assert "status" not in line
-
-
 def test_a_control_command_is_a_line_and_a_read_is_none(logged: Logged) -> None:
     call = logged.sandbox.call
     call("GET", "/_mock/clock")
@@ -108,17 +98,6 @@ def test_a_control_command_is_a_line_and_a_read_is_none(logged: Logged) -> None:
     assert ("command", "advanceClock", 200) == (done["kind"], done["command"], done["status"])
     assert ("advanceClock", 400, "MOCK_BAD_DURATION") == (refused["command"], refused["status"], refused["code"])
     assert "got 'soon'" in refused["reason"]
-
-
-def test_a_call_by_a_command_is_a_line_of_the_call_and_one_of_the_command(logged: Logged) -> None:
-    sandbox = logged.sandbox
-    key = {"X-API-Key": sandbox.secret_key}
-    sandbox.call("POST", "/_mock/calls", json={"method": "GET", "path": "/v1/campaigns", "headers": key})
-    made, command = logged.objects()
-
-    assert ("call", 1, "listCampaigns", 200) == (made["kind"], made["n"], made["operation"], made["status"])
-    assert ("command", "sendCall", 200) == (command["kind"], command["command"], command["status"])
-    assert sandbox.secret_key not in str(logged.texts())
 
 
 def test_a_line_waits_for_no_thread_that_holds_the_sandbox(logged: Logged) -> None:
@@ -169,37 +148,6 @@ def test_a_sandbox_that_a_limit_ends_is_a_line(logged: Logged) -> None:
     assert "(--age)" in line["reason"]
 
 
-def test_the_text_has_the_date_if_it_is_not_that_of_the_line_before(logged: Logged) -> None:
-    sandbox = logged.sandbox
-    path = f"/sandboxes/{sandbox.id}/v1/campaigns"
-    for _ in range(2):
-        sandbox.call("GET", "/v1/campaigns")
-    sandbox.advance(timedelta(days=1))
-    sandbox.call("GET", "/v1/campaigns")
-
-    calls = [line for line in logged.texts() if path in line]
-    assert [f"2026-03-01 12:00:00 200 GET {path}\n", f"12:00:00 200 GET {path}\n"] == calls[:2]
-    assert [f"2026-03-02 12:00:00 200 GET {path}\n"] == calls[2:]
-
-
-@pytest.mark.parametrize(
-    ("method", "target", "shown"),
-    [
-        ("GET", "/v1/campaigns?page=2", "GET {prefix}/v1/campaigns?page=2"),
-        ("POST", "/v1/campaigns/audience-preview", "POST {prefix}/v1/campaigns/audience-preview"),
-        ("OPTIONS-WITH-A-LONG-NAME", "/v1/campaigns/\0{key}", "OPTIONS-WITH-A-LONG- {prefix}/v1/campaigns/\\x00sk_..."),
-    ],
-)
-def test_the_text_of_a_call_has_its_status_method_and_path(
-    logged: Logged, method: str, target: str, shown: str
-) -> None:
-    hosted, key = logged.sandbox._hosted, logged.sandbox.secret_key
-    request = HttpRequest(method, target.replace("{key}", key), {}, b"", "")
-    line = call_line(hosted.log_context(), request, HttpResponse(200, (), b"{}"), 0)
-
-    assert (f"12:00:00 200 {shown.replace('{prefix}', hosted.prefix)}\n", "2026-03-01") == as_text(line)
-
-
 def test_the_text_of_a_call_shows_its_trace_context_its_refusal_its_rule_and_a_response_that_it_did_not_get(
     logged: Logged,
 ) -> None:
@@ -227,17 +175,6 @@ def test_the_line_of_a_refusal_that_a_rule_gives_has_a_text(logged: Logged, body
     assert as_text(logged.lines[-1])[0].startswith(f"12:00:00 500 GET {logged.sandbox._hosted.prefix}/v1/campaigns")
 
 
-def test_each_call_has_the_number_of_its_own_entry_also_after_a_wait(logged: Logged) -> None:
-    sandbox = logged.sandbox
-    sandbox.on("listCampaigns").delay("1h")
-    sandbox.call("GET", "/v1/campaigns")
-    sandbox.call("GET", "/v1/message-templates")
-
-    assert [("listCampaigns", 1), ("listTemplates", 2)] == [
-        (line["operation"], line["n"]) for line in logged.objects() if line["kind"] == "call"
-    ]
-
-
 def test_a_line_that_cannot_be_made_is_reported_and_breaks_no_call(
     logged: Logged, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -248,20 +185,6 @@ def test_a_line_that_cannot_be_made_is_reported_and_breaks_no_call(
 
     assert 200 == logged.sandbox.call("GET", "/v1/campaigns").status
     assert ["unexpected failure in a line of the log"] == [record.getMessage() for record in caplog.records]
-
-
-def test_a_secret_that_a_command_takes_away_is_hidden_in_the_lines_of_earlier_calls(logged: Logged) -> None:
-    sandbox = logged.sandbox
-    secret = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"  # without the form of a key
-    webhook = {"url": "http://127.0.0.1:9/hook", "secret": secret}
-    created = sandbox.call("POST", "/_mock/webhooks", json=webhook).json()
-    rotate = f"/_mock/webhooks/{created['webhookId']}/rotate"
-    sandbox.call("POST", rotate, json={"secret": f"whsec_{secret[::-1]}"})  # the former one is kept
-    sandbox.call("GET", f"/v1/campaigns?name={secret}")
-    sandbox.call("POST", rotate, json={"secret": f"whsec_{secret.swapcase()}"})
-
-    assert secret not in sandbox._hosted.sandbox.secrets()
-    assert f"12:00:00 200 GET {sandbox._hosted.prefix}/v1/campaigns?name=MfK...\n" in logged.texts()
 
 
 def test_a_trace_context_is_in_the_journal_and_on_the_page_of_the_call(logged: Logged) -> None:

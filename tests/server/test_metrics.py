@@ -9,9 +9,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from mockserver.server.control import webhooks
-from mockserver.server.control.metrics import Family, as_text
 from mockserver.server.front_controller import handle_request
-from mockserver.server.hosting.closed import Ended
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.wire.request import HttpRequest
@@ -78,14 +76,6 @@ def test_calls_are_counted_by_operation_and_status_and_no_reset_or_end_takes_the
     assert 1 == counted["mockserver_calls_total", ("none", "404")]
 
 
-def test_a_call_without_an_answer_is_counted(host: SandboxHost) -> None:
-    hosted = host.create(SandboxConfig({"script": [{"on": "listCampaigns", "do": {"drop": "before"}}]}))
-    request = HttpRequest.create("GET", f"{hosted.prefix}/v1/campaigns", {}, b"", "http://x")
-    handle_request(host, request)
-
-    assert 1 == samples(host)["mockserver_calls_total", ("listCampaigns", "none")]
-
-
 def test_attempts_at_deliveries_are_counted_by_the_state_that_they_lead_to(host: SandboxHost) -> None:
     hosted = host.create(SandboxConfig(clock={"freeze": "2026-03-01T12:00:00Z"}))
     statuses = iter([500, 204])
@@ -100,15 +90,6 @@ def test_attempts_at_deliveries_are_counted_by_the_state_that_they_lead_to(host:
     assert [1, 1] == [counted["mockserver_deliveries_total", (state,)] for state in ("waiting", "delivered")]
 
 
-def test_evictions_are_counted_by_limit_from_zero(host: SandboxHost) -> None:
-    hosted = host.create(SandboxConfig())
-    host.close(hosted.id, ended_by=Ended("idle", "it had no call"))
-
-    counted = samples(host)
-
-    assert [1, 0, 0] == [counted["mockserver_evictions_total", (limit,)] for limit in ("idle", "age", "memory")]
-
-
 def test_sandboxes_and_bytes_are_those_of_now(host: SandboxHost) -> None:
     host.create(SandboxConfig())
     before = samples(host)
@@ -120,31 +101,9 @@ def test_sandboxes_and_bytes_are_those_of_now(host: SandboxHost) -> None:
     assert after["mockserver_memory_bytes", ()] > after["mockserver_journal_bytes", ()]
 
 
-def test_the_lag_is_that_of_the_server(host: SandboxHost) -> None:
-    host.loop_lag_seconds = lambda: 0.25
-
-    assert 0.25 == samples(host)["mockserver_loop_lag_seconds", ()]
-
-
 def test_the_text_is_the_same_without_prometheus_client(host: SandboxHost, monkeypatch: pytest.MonkeyPatch) -> None:
     call(host, "GET", "/v1/campaigns")
     with_library = call(host, "GET", "/_mock/metrics").body
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
 
     assert with_library == call(host, "GET", "/_mock/metrics").body
-
-
-def test_values_of_labels_are_escaped() -> None:
-    family = Family("mockserver_calls", "counter", "Calls.", ("operation",), {('a"b\\c\nd',): 1})
-
-    (parsed,) = text_string_to_metric_families(as_text(family))
-
-    assert 'a"b\\c\nd' == parsed.samples[0].labels["operation"]
-
-
-def test_calls_are_not_counted_unless_the_server_has_it_so() -> None:
-    host = SandboxHost()
-    host.create(SandboxConfig(), id=DEFAULT_ID)
-    call(host, "GET", "/v1/campaigns")
-
-    assert [] == [name for name, _ in samples(host) if name == "mockserver_calls_total"]

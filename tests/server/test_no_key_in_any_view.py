@@ -7,13 +7,12 @@ from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote
 
-import pytest
-
 from mockserver.server import app as flask_app
 from mockserver.server.control import routes
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.hosting.log_lines import ServerLog, as_text
+from tests.harness.rows import each_row
 from tests.operations.world import GIVEN
 from tests.server.hostile import Request, send
 
@@ -109,8 +108,8 @@ def requests(key: str, written: str) -> list[Request]:
     return calls
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
-@pytest.mark.parametrize("which", ["secret", "public", "signing", "own signing"])
+@each_row("form", FORMS.values())
+@each_row("which", ["secret", "public", "signing", "own signing"])
 def test_no_view_header_or_log_line_shows_a_key(which: str, form: Callable[..., Any]) -> None:
     host = SandboxHost()
     lines: list[str] = []

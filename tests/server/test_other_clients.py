@@ -10,11 +10,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver._json import JSON
-from mockserver.core.instants import parse
-from mockserver.core.state.sandbox import Clock
-from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
-from mockserver.testing.remote import RemoteServer
+from mockserver.server.hosting.host import SandboxHost
 from mockserver.wire.request import HttpRequest
 from tests.clients.operations import SESSIONS
 from tests.server.conftest import Serve
@@ -36,12 +32,6 @@ def create(host: SandboxHost, **body: Any) -> JSON:
     return answer
 
 
-def microseconds(instant: str) -> int:
-    read = parse(instant)
-    assert read is not None
-    return read[0]
-
-
 class TestCreation:
     def test_the_answer_has_the_signing_secrets_that_were_assigned(self, mockserver_server: MockServer) -> None:
         scenario = {"given": {"webhooks": [{"url": HOOK}]}}
@@ -53,45 +43,6 @@ class TestCreation:
         assert ids[:2] == list(made.webhook_secrets)
         assert all(secret.startswith("whsec_") for secret in made.webhook_secrets.values())
 
-    @pytest.mark.parametrize("name", ["localhost", "127.0.0.1"])
-    def test_addresses_follow_the_name_by_which_the_client_has_addressed_the_server(
-        self, mockserver_server: MockServer, name: str
-    ) -> None:
-        url = f"http://{name}:{mockserver_server.url.rpartition(':')[2]}"
-        created = control(mockserver_server.url, "POST", "/sandboxes", {}, headers={"Host": url[7:]}).json()
-        listed = control(mockserver_server.url, "GET", "/sandboxes", headers={"Host": url[7:]}).json()["sandboxes"]
-
-        assert f"{url}/sandboxes/{created['sandboxId']}" == created["baseUrl"]
-        assert created["baseUrl"] in [each["baseUrl"] for each in listed]
-
-    def test_an_address_has_one_prefix_also_if_it_is_created_at_that_of_another_sandbox(
-        self, mockserver_server: MockServer
-    ) -> None:
-        made = make(mockserver_server.url)
-
-        nested = control(made.base, "POST", "/sandboxes", {}).json()
-
-        assert f"{mockserver_server.url}/sandboxes/{nested['sandboxId']}" == nested["baseUrl"]
-
-    def test_a_foreign_name_is_in_no_address(self, mockserver_server: MockServer) -> None:
-        reply = control(mockserver_server.url, "POST", "/sandboxes", {}, headers={"Host": "evil.example"})
-
-        assert (403, "MOCK_FOREIGN_HOST") == refused(reply)
-
-    def test_the_keys_of_each_are_its_own_and_the_same_in_each_run(self) -> None:
-        runs = [[create(host) for _ in range(3)] for host in (SandboxHost(), SandboxHost())]
-
-        assert runs[0] == runs[1]
-        assert 3 == len({each["secretKey"] for each in runs[0]})
-
-    def test_a_call_without_the_prefix_is_refused_by_the_default_sandbox(self) -> None:
-        host = SandboxHost()
-        host.create(SandboxConfig(), id=DEFAULT_ID)
-        key = create(host)["secretKey"]
-        request = HttpRequest.create("GET", "/v1/campaigns", {"x-api-key": key}, b"", "http://127.0.0.1")
-
-        assert 401 == response_to(host, request).status
-
     def test_keys_follow_from_the_seed_of_the_server_or_from_a_seed_that_is_given(self) -> None:
         hosts = [SandboxHost(), SandboxHost()]
         hosts[1].default_seed = lambda: 7
@@ -99,25 +50,6 @@ class TestCreation:
         assert create(hosts[0])["secretKey"] != create(hosts[1])["secretKey"]
         given = [create(host, **body) for host in hosts for body in ({"seed": 3}, {"scenario": {"seed": 3}})]
         assert 1 == len({each["secretKey"] for each in given})
-
-    def test_a_suite_against_a_local_server_has_the_seed_of_one_in_process(self, mockserver_server: MockServer) -> None:
-        with RemoteServer(mockserver_server.url).sandbox() as remote, mockserver_server.sandbox() as local:
-            assert local.secret_key == remote.secret_key
-
-    def test_it_follows_the_servers_freeze_unless_it_has_a_clock(self) -> None:
-        host = SandboxHost()
-        host.frozen_at = microseconds(NOON)
-
-        def clock(**body: JSON) -> Clock:
-            created = create(host, **body)
-            return host.sandboxes[created["sandboxId"]].sandbox.clock
-
-        assert (True, microseconds(NOON)) == (clock().frozen, clock().now)
-        assert not clock(clock={"follow": True}).frozen
-        assert not clock(scenario={"clock": {"follow": True}}).frozen
-        assert microseconds("2020-01-01T00:00:00Z") == clock(clock={"freeze": "2020-01-01T00:00:00Z"}).now
-        host.frozen_at = None
-        assert not clock().frozen
 
     def test_a_profile_sets_its_choices_below_those_of_the_body_and_above_the_scenarios(
         self, mockserver_server: MockServer
@@ -223,12 +155,6 @@ class TestWebhooks:
         assert words in reply.json()["message"]
         assert [] == json.loads(made.state())["tenants"][0]["webhooks"]
 
-    def test_a_sandbox_on_a_server_registers_urls(self, mockserver_server: MockServer) -> None:
-        with RemoteServer(mockserver_server.url).sandbox(now=NOON) as sandbox:
-            receiver = sandbox.receive_webhooks(HOOK, secret="mine")
-
-            assert (HOOK, "mine", []) == (receiver.url, receiver.secret, receiver.deliveries)
-
 
 class TestSettledDeliveries:
     """Commands that end a session, on a server that delivers in the background."""
@@ -273,22 +199,6 @@ class TestSettledDeliveries:
         assert (200, False) == (reply.status_code, held.is_set())
         (delivery,) = standalone.events()[0]["deliveries"]
         assert "due" == delivery["status"]
-        held.set()
-
-    def test_a_receiver_that_does_not_respond_is_awaited_for_a_second_alone(
-        self,
-        standalone: Standalone,  # noqa: F811
-        serve: Serve,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
-        held, waits = threading.Event(), list[Any]()
-        standalone.receive(serve(app(lambda _: held.wait(30) and None)).url)
-        session = standalone.made.session()
-        monkeypatch.setattr(standalone.hosted.dispatch._worked, "wait", waits.append)  # as after a second
-
-        reply = standalone.made.control("POST", f"/sessions/{session}/complete", {})
-
-        assert (200, [1.0], False) == (reply.status_code, waits, held.is_set())
         held.set()
 
     @pytest.mark.parametrize(

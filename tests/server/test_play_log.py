@@ -52,25 +52,6 @@ def test_what_happened_since_the_last_print_is_printed_once(mockserver: Sandbox,
     )
 
 
-@pytest.mark.mockserver(scenario=DOCUMENT)
-def test_a_rule_without_a_target_is_printed_with_the_reason(mockserver: Sandbox, lines: list[str]) -> None:
-    mockserver.advance("5m")
-    PlayLog(lines.append).print_new(mockserver._hosted)
-
-    assert lines == [
-        "    * rule_2 fires: resume-sends 5m from the start; no effect: resume-sends: no campaign is processing"
-    ]
-
-
-@pytest.mark.mockserver(scenario=DOCUMENT)
-def test_an_event_is_printed_with_its_session(mockserver: Sandbox, lines: list[str]) -> None:
-    session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions").json()["sessionId"]
-    mockserver.fail_session(session)
-    PlayLog(lines.append).print_new(mockserver._hosted)
-
-    assert f"event entrypoints.chatapp.connection_failed of {session}" in lines[-1]
-
-
 def test_a_scenario_is_introduced_by_what_it_shows(lines: list[str]) -> None:
     PlayLog(lines.append).print_scenario(
         DOCUMENT, {"chats": ["chat_a", "chat_b"], "forms": [f"form_{number}" for number in range(9)]}

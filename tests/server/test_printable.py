@@ -2,48 +2,29 @@
 
 from __future__ import annotations
 
-import io
 from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver import MockServer, Sandbox
-from mockserver.cli.play_log import PlayLog
+from mockserver import MockServer
 from mockserver.contract.text import printable
 from mockserver.core.redaction import Redactor
-from mockserver.judge.client.judge import finding
-from mockserver.report.run.exchanges import format_line, shorten
 from mockserver.server.hosting.log_lines import ServerLog, as_text
-from mockserver.testing import conduct
-from mockserver.testing.report.replay import print_replay
+from tests.harness.rows import each_row
 
 KEY = "sk_aaaaaaaaaaaaaaaa"
 ODD = ["\n", "\r\n", "\x1b[2J", "\x85", "\x9b31m", "\u2028", "\u202e", "\x00", "\ud800"]
 ENCODED = ["%0a", "%0D%0A", "%1b[2J", "%c2%85", "%C2%9B31m", "%e2%80%a8", "%e2%80%ae", "%00"]
 
 
-@pytest.mark.parametrize("odd", ODD, ids=ascii)
+@each_row("odd", ODD)
 def test_a_character_that_a_terminal_acts_on_becomes_an_escape(odd: str) -> None:
     text = printable(f"a{odd}b")
 
     assert text.isprintable()
     assert ("a", "b") == (text[0], text[-1])
-
-
-def test_printable_text_is_unchanged_and_a_character_may_be_excepted() -> None:
-    assert "ação €, 100%" == printable("ação €, 100%")
-    assert "one\ntwo\\x1b" == printable("one\ntwo\x1b", keep="\n")
-
-
-@pytest.mark.parametrize("encoded", ENCODED)
-def test_a_text_with_a_key_is_decoded_without_line_ends_and_escapes(encoded: str) -> None:
-    hidden = Redactor([KEY]).text(f"/v1/a%41?x={encoded}&key={KEY}")
-
-    assert hidden.isprintable()
-    assert KEY not in unquote(hidden)
-    assert f"/v1/aA?x={unquote(encoded)}&key=sk_..." == unquote(hidden)
 
 
 def test_of_two_secrets_that_begin_alike_the_longer_is_hidden_whole() -> None:
@@ -55,10 +36,6 @@ def test_a_text_in_the_form_of_a_key_is_masked_without_a_known_secret(prefix: st
     shown = Redactor([]).text(f"x={prefix}Ab9+/=-Ab9+/=-Ab&y=1, task_one, {prefix}campaign_one")
 
     assert f"x={prefix[:3]}...&y=1, task_one, {prefix}campaign_one" == shown
-
-
-def test_a_reason_without_a_secret_is_unchanged() -> None:
-    assert "got 'campaign_x'; expected one" == Redactor([KEY, "abc"]).text("got 'campaign_x'; expected one")
 
 
 @given(st.text(st.characters(codec="utf-8")))
@@ -81,40 +58,3 @@ def test_a_call_is_one_printable_line_of_the_log(encoded: str) -> None:
 
     assert 4 == len(lines)
     assert [True] * 4 == [each.isprintable() for each in lines]
-
-
-@pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
-def test_a_reason_is_printable(mockserver: Sandbox, odd: str) -> None:
-    reason = mockserver.call("GET", f"/v1/a{odd}%0a?x={KEY}").headers["x-mock-reason"]
-
-    assert reason.isascii()
-    assert reason.isprintable()
-
-
-@pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
-def test_a_line_of_a_report_is_printable(mockserver: Sandbox, odd: str) -> None:
-    mockserver.call("POST", f"/v1/campaigns/{odd}", json={"name": odd})
-    (exchange,) = mockserver.log.exchanges
-
-    assert format_line(exchange).isprintable()
-    assert shorten({"name": odd}).isprintable()
-    assert shorten(f"a{odd}").isprintable()
-    assert conduct.format_findings([finding("poll-after-final", f"a{odd}b", (1,))]).count("\n") == 2
-
-
-@pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
-def test_a_line_of_play_is_printable(odd: str) -> None:
-    lines: list[str] = []
-    PlayLog(lines.append).print_scenario({"scenario": f"a{odd}b", "script": [{"on": f"x{odd}", "do": {odd: odd}}]}, {})
-
-    assert [True] * len(lines) == [each.isprintable() for each in lines]
-
-
-@pytest.mark.parametrize("odd", ODD[:-1], ids=ascii)
-def test_a_line_of_a_replay_is_printable(mockserver: Sandbox, odd: str) -> None:
-    mockserver.on("listCampaigns").reply(200, f"a{odd}b")
-    mockserver.call("GET", "/v1/campaigns")
-    out = io.StringIO()
-    print_replay(mockserver.log.replay_document(), out)
-
-    assert [True] * 3 == [each.isprintable() for each in out.getvalue().split("\n")[:-1]][-3:]

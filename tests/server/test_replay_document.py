@@ -6,7 +6,6 @@ import base64
 import json
 import re
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,9 @@ import pytest
 import requests
 
 from mockserver import MockServer, Sandbox, cli
-from mockserver.core.state.journal import COMMANDS_MAX
-from mockserver.scenario import documents
 from mockserver.testing.report.replay import replay
 from tests.clients.operations import SESSIONS
-from tests.server.control_calls import NOON, Made, control, make, refused
+from tests.server.control_calls import NOON, Made, make, refused
 
 TEMPLATE = {"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi, ção 🦷"}], "variables": []}
 BODY = {"name": "Ação 🦷", "platform": "chatapp", "templateId": "t", "cadence": 1}
@@ -68,20 +65,6 @@ def test_the_steps_contain_what_was_done_and_what_is_due(made: Made) -> None:
     } == shown
 
 
-def test_a_deferred_call_is_listed_without_its_key(sandbox: Sandbox) -> None:
-    sandbox.on("createCampaign").delay("30s")
-    with pytest.raises(TimeoutError):
-        sandbox.call("POST", f"/v1/campaigns?k={sandbox.secret_key}", json=BODY, timeout=3)
-
-    shown = sandbox.call("GET", "/_mock/steps").json()
-
-    called = {"method": "POST", "path": "/v1/campaigns"}
-    assert [called | {"rules": ["rule_1"]}] == shown["deferred"]
-    assert called | {"waits": 3} == shown["steps"][-1]["arguments"]
-    assert ("call.arrive", "2026-03-01T12:00:30.000Z") == (shown["due"]["what"], shown["due"]["at"])
-    assert sandbox.secret_key not in json.dumps(shown)
-
-
 def test_the_link_of_a_hosted_page_is_only_for_the_end_user(sandbox: Sandbox) -> None:
     session = sandbox.call("POST", SESSIONS, json={}).json()
     with sandbox.end_user(session) as person:
@@ -91,15 +74,6 @@ def test_the_link_of_a_hosted_page_is_only_for_the_end_user(sandbox: Sandbox) ->
 
     assert {"visit"} == {step["command"] for step in shown.json()["steps"]}
     assert session["url"].rpartition("/")[2].encode() not in shown.body
-
-
-def test_to_read_writes_nothing(made: Made) -> None:
-    made.control("POST", "/clock/advance", {"by": "20m"})
-    made.api("POST", "/v1/campaigns", BODY)
-    before, state = reads(made), made.state()
-
-    assert before == reads(made)
-    assert state == made.state()
 
 
 @pytest.mark.parametrize("indent", [None, 2, "\t"])
@@ -122,21 +96,6 @@ def test_the_document_that_is_saved_as_json_is_sent_again(
     assert capsys.readouterr().out.endswith("5 calls and commands, none with another outcome than recorded\n")
 
 
-def test_the_document_is_json_and_the_one_of_this_process(sandbox: Sandbox) -> None:
-    for body in (b'{"name": NaN}', b'{"name": "\\ud800"}', b"\xff{", b'{"name": 1e999}', b'{"a": 1, "a": 2}'):
-        sandbox.call("POST", "/v1/campaigns", body=body, headers={"content-type": "application/json"})
-    sandbox.advance(seconds=0.5)
-
-    answer = sandbox.call("GET", "/_mock/replay")
-
-    def no_constant(name: str) -> None:
-        raise AssertionError(name)
-
-    assert sandbox.log.replay_document() == json.loads(answer.body, parse_constant=no_constant)
-    assert [] == [each for each in replay(answer.json()) if each.differences]
-    assert documents.dump(answer.json()).encode()
-
-
 @pytest.mark.parametrize(("size_chars", "replayed"), [(20, []), (100_000, ["not sent"])])
 def test_a_number_that_no_double_represents_is_replayed_exactly(
     sandbox: Sandbox, size_chars: int, replayed: list[str]
@@ -152,36 +111,11 @@ def test_a_number_that_no_double_represents_is_replayed_exactly(
     assert replayed == [each.label.rpartition(", ")[2] for each in replay(document.json()) if each.differences]
 
 
-def test_each_entry_has_its_instant_if_the_first_commands_are_missing(sandbox: Sandbox) -> None:
-    """Without them the waits between the first calls would be missing too."""
-    for _ in range(3):
-        sandbox.call("GET", "/v1/campaigns")
-        sandbox.advance("20s")
-    for _ in range(COMMANDS_MAX):
-        sandbox.advance(1)
-    sandbox.call("GET", "/v1/campaigns")
-
-    document = sandbox.log.replay_document()
-
-    times = [entry["at"] for entry in document["calls"] if "call" in entry]
-    assert [exchange["at"] for exchange in sandbox.log.journal["exchanges"]] == [
-        datetime.fromisoformat(time).isoformat(timespec="milliseconds").replace("+00:00", "Z") for time in times
-    ]
-    assert [] == [entry for entry in replay(document) if entry.differences]
-
-
 def test_a_query_that_the_document_does_not_take_is_named(made: Made) -> None:
     reply = made.control("GET", "/replay?nmae=x")
 
     assert (400, "MOCK_BAD_QUERY") == refused(reply)
     assert "nmae" in reply.json()["message"]
-
-
-def test_the_bytes_of_a_file_are_unchanged_unless_they_are_a_key(sandbox: Sandbox) -> None:
-    body = b"\xff\x00 sk_ab %41 pk_\xfe"
-    sandbox.call("POST", "/v1/messaging/media", body=body, headers={"content-type": "multipart/form-data; boundary=x"})
-
-    assert body == base64.b64decode(sandbox.log.replay_document()["calls"][0]["base64"])
 
 
 @pytest.mark.parametrize(
@@ -205,46 +139,3 @@ def test_no_key_is_in_a_body_that_is_not_json(body: bytes, kind: str) -> None:
     text = "".join([written, *hidden]).replace("%5F", "_")
     assert "of_the_default" not in text
     assert "sk_..." in text
-
-
-def test_the_choices_that_are_read_are_remembered_also_after_a_reset(made: Made) -> None:
-    made.api("GET", "/v1/campaigns")
-    assert (409, "MOCK_NOT_WATCHED") == refused(made.control("GET", "/choices/watch"))
-
-    assert 204 == made.control("POST", "/choices/watch").status_code
-    assert {"read": []} == made.control("GET", "/choices/watch").json()
-    made.control("GET", "/choices")
-    made.control("GET", "/state")
-    assert {"read": []} == made.control("GET", "/choices/watch").json()
-    made.control("POST", "/reset")
-    made.api("POST", "/v1/campaigns", {})
-
-    read = made.control("GET", "/choices/watch").json()["read"]
-    assert "dual-status" in read
-    assert "cancel-final" not in read
-    assert [] == made.control("GET", "/steps").json()["steps"]
-
-
-def test_calls_to_a_closed_sandbox_are_listed_next_to_the_open_ones(mockserver_server: MockServer) -> None:
-    fresh, other = make(mockserver_server.url), make(mockserver_server.url)
-    for each in (fresh, other):
-        requests.delete(f"{fresh.server}/_mock/sandboxes/{each.id}", timeout=60)
-    assert [410, 410] == [fresh.api("GET", "/v1/campaigns").status_code for _ in range(2)]
-
-    closed = control(mockserver_server.url, "GET", "/sandboxes").json()["closed"]
-
-    assert [2] == [each["lateCalls"] for each in closed if each["sandboxId"] == fresh.id]
-    assert other.id not in [each["sandboxId"] for each in closed]
-
-
-@pytest.mark.parametrize("body", [b"[" * 5000 + b"]" * 5000, b'{"a":' * 5000 + b"1" + b"}" * 5000])
-def test_a_body_that_nests_too_deep_is_stored_as_text(sandbox: Sandbox, body: bytes) -> None:
-    json_type = {"content-type": "application/json"}
-    assert 400 == sandbox.call("POST", "/v1/campaigns", headers=json_type, body=body).status
-    sandbox.on("listCampaigns").reply(200, body=body.decode())
-    sandbox.call("GET", "/v1/campaigns")
-    answer = requests.get(f"{sandbox.base_url}/_mock/replay", timeout=60)
-
-    assert 200 == answer.status_code
-    assert [body.decode()] == [step["body"] for step in answer.json()["calls"] if "body" in step]
-    assert [] == [each.rule for each in sandbox.conduct]

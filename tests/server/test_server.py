@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import errno
-import http.client
 import signal
 import socket
-import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -19,7 +16,7 @@ import pytest
 from mockserver.server.http1 import server as http1_server
 from mockserver.server.http1.connection import ConnectionLimits
 from mockserver.server.http1.listener import PortInUse
-from mockserver.server.http1.messages import Disconnect, Request, Response
+from mockserver.server.http1.messages import Request, Response
 from mockserver.server.http1.request import RequestHead
 from tests.harness.waiting import wait_until
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
@@ -64,35 +61,6 @@ def test_a_taken_port_is_named_together_with_the_mend() -> None:
     assert "expected a free port, such as --port 0 takes" in str(taken.value)
 
 
-def test_a_client_may_connect_before_the_server_starts() -> None:
-    server = Server(hello)
-    with RawClient(server.port) as client:
-        client.send("GET / HTTP/1.1")
-        with server:
-            assert b"hello" == client.answer().body
-
-
-def test_a_server_that_gets_no_loop_refuses_its_clients_and_stops(monkeypatch: pytest.MonkeyPatch) -> None:
-    failures: list[object] = []
-    monkeypatch.setattr(threading, "excepthook", lambda failure: failures.append(failure.exc_type))
-
-    def no_descriptor(*_: object) -> Any:
-        raise OSError(errno.EMFILE, "Too many open files")
-
-    monkeypatch.setattr(http1_server, "ServerLoop", no_descriptor)
-    with Server(hello) as server:
-        wait_until(lambda: failures == [OSError])
-        with pytest.raises(ConnectionRefusedError):
-            RawClient(server.port)
-
-    assert not own_threads(server)
-
-
-def test_a_server_serves_only_once() -> None:
-    with Server(hello) as server, pytest.raises(RuntimeError, match="make a new one"):
-        server.start()
-
-
 def test_a_released_port_is_free_immediately(serve: Serve) -> None:
     with Server(hello) as first, RawClient(first.port) as client:
         client.send("GET / HTTP/1.1").answer()
@@ -132,36 +100,6 @@ def test_stop_does_not_wait_for_a_request_in_flight() -> None:
     app.released.set()
     worker.join(DEADLINE_SECONDS)
     assert not server.threads
-
-
-def test_stop_is_harmless_twice_and_without_a_start() -> None:
-    server = Server(hello)
-    server.stop()
-    server.stop()
-    server.serve_forever()
-
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection((server.host, server.port), DEADLINE_SECONDS)
-
-
-def test_a_server_that_is_stopped_before_it_starts_serves_nothing() -> None:
-    server = Server(hello)
-    server.stop()
-    server.start()
-    server.stop()
-
-    assert not server.threads
-
-
-def test_an_app_may_stop_its_server() -> None:
-    def app(environ: Any, start: Any) -> list[bytes]:
-        server.stop()
-        return hello(environ, start)
-
-    server = Server(app)
-    server.start()
-    with RawClient(server.port) as client:
-        assert client.send("GET / HTTP/1.1").ended()
 
 
 def test_serve_forever_returns_when_another_thread_stops_it() -> None:
@@ -207,78 +145,6 @@ def test_serve_forever_returns_when_a_signal_handler_stops_it(receiver: Callable
         socket.create_connection((server.host, server.port), DEADLINE_SECONDS)
 
 
-def test_a_second_signal_during_the_handler_of_the_first_does_not_block_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The `timeout` of coreutils sends two: to the process, and then to its group."""
-
-    if sys.platform == "win32":
-        pytest.skip("Windows has no such signal")
-
-    def app(environ: Any, start: Any) -> list[bytes]:
-        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
-        return hello(environ, start)
-
-    server = Server(app)
-    lock = server._lock
-
-    class Interrupted:
-        """The server's lock; a second signal arrives when the handler of the first has acquired it."""
-
-        def __enter__(self) -> None:
-            if not lock.acquire(timeout=DEADLINE_SECONDS):
-                is_late.set()
-            elif threading.current_thread() is threading.main_thread() and len(handling) == 1:
-                signal.raise_signal(signal.SIGUSR1)
-
-        def __exit__(self, *_: object) -> None:
-            with suppress(RuntimeError):  # it was not acquired
-                lock.release()
-
-    def handle(*_: object) -> None:
-        handling.append(True)
-        server.stop()
-
-    handling: list[bool] = []
-    is_late = threading.Event()
-    before = signal.signal(signal.SIGUSR1, handle)
-    monkeypatch.setattr(server, "_lock", Interrupted())
-    try:
-        with RawClient(server.port) as client:
-            client.send("GET / HTTP/1.1")
-            server.serve_forever()
-    finally:
-        signal.signal(signal.SIGUSR1, before)
-
-    assert not is_late.is_set()
-    assert 2 == len(handling)
-    wait_until(lambda: not server.threads)  # the worker may be about to end
-
-
-def test_a_signal_that_does_not_stop_it_is_handled_and_leaves_it_serving() -> None:
-    if sys.platform == "win32":
-        pytest.skip("Windows has no such signal")
-
-    def call_and_stop() -> None:
-        with RawClient(server.port) as client:
-            assert 200 == client.send("GET / HTTP/1.1").answer().status
-            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
-            assert handled.wait(DEADLINE_SECONDS)
-            assert 200 == client.send("GET / HTTP/1.1").answer().status
-        server.stop()
-
-    server, handled = Server(hello), threading.Event()
-    wakeup_before = signal.set_wakeup_fd(-1)
-    before = signal.signal(signal.SIGUSR1, lambda *_: handled.set())
-    client = threading.Thread(target=call_and_stop)
-    client.start()
-    try:
-        server.serve_forever()
-    finally:
-        client.join(DEADLINE_SECONDS)
-        signal.signal(signal.SIGUSR1, before)
-
-    assert -1 == signal.set_wakeup_fd(wakeup_before)
-
-
 @pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
 def test_a_server_that_finishes_has_no_connection_established_that_it_does_not_accept(
     family: int, host: str, monkeypatch: pytest.MonkeyPatch
@@ -306,49 +172,6 @@ def test_a_server_that_finishes_has_no_connection_established_that_it_does_not_a
         assert server._ended.wait(DEADLINE_SECONDS)
 
     assert [TCP_SYN_SENT] == states
-
-
-def test_connections_are_served_side_by_side(serve: Serve) -> None:
-    app = Waiting()
-    server = serve(app)
-    with RawClient(server.port) as slow, RawClient(server.port) as quick:
-        slow.send("GET /slow HTTP/1.1")
-        assert app.reached.wait(DEADLINE_SECONDS)
-        app.released.set()
-        quick.send("GET /quick HTTP/1.1")
-
-        assert b"hello" == quick.answer().body
-        assert b"hello" == slow.answer().body
-
-
-def test_a_client_library_reuses_its_connection(serve: Serve) -> None:
-    server = serve(hello)
-    client = http.client.HTTPConnection(server.host, server.port, timeout=DEADLINE_SECONDS)
-    sockets = set()
-    for _ in range(3):
-        client.request("POST", "/", body=b"x")
-        assert b"hello" == client.getresponse().read()
-        sockets.add(client.sock)
-    client.close()
-
-    assert 1 == len(sockets)
-    assert None not in sockets
-
-
-def test_small_answers_do_not_wait_for_an_acknowledgement(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
-    set_options: list[tuple[int, ...]] = []
-
-    class Recording(socket.socket):
-        def setsockopt(self, *option: Any) -> None:
-            set_options.append(option)
-            super().setsockopt(*option)
-
-    monkeypatch.setattr(socket, "socket", Recording)
-    server = serve(hello)
-    with RawClient(server.port) as client:
-        client.send("GET / HTTP/1.1").answer()
-
-    assert (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1) in set_options
 
 
 def test_a_refusal_of_bytes_is_reported_and_a_failure_of_the_handler_is_none(serve: Serve) -> None:
@@ -398,23 +221,6 @@ class Inline:
         return Response(200, ())
 
 
-def test_what_follows_the_last_request_of_a_connection_is_dropped(serve: Serve) -> None:
-    asked: list[str] = []
-
-    def app(environ: Any, start: Any) -> list[bytes]:
-        asked.append(environ["PATH_INFO"])
-        return hello(environ, start)
-
-    server = serve(app, idle_seconds=0.05)
-    with RawClient(server.port) as client:
-        client.send("GET /a HTTP/1.1", "Connection: close", body=b"GET /b HTTP/1.1\r\n")
-        assert 200 == client.answer().status
-        assert client.ended()
-        wait_until_ended(server)
-
-    assert ["/a"] == asked
-
-
 def test_connections_beyond_the_limit_wait_while_each_one_has_a_request(serve: Serve) -> None:
     app = Waiting()
     server = serve(app, limits=ConnectionLimits(connections=1))
@@ -443,22 +249,6 @@ def test_the_connection_without_a_request_for_the_longest_time_gives_way_to_anot
         assert second.ended()
         assert 200 == third.send("GET / HTTP/1.1").answer().status
         assert 3 == server.connections
-
-
-def test_a_connection_that_the_handler_has_reset_is_not_taken_for_an_idle_one(serve: Serve) -> None:
-    reset, one = (lambda environ, start: Disconnect(is_reset=True)), ConnectionLimits(connections=1)
-    server = serve(reset, limits=one, idle_seconds=3_600)
-
-    def is_reset() -> bool:
-        with RawClient(server.port) as client, pytest.raises(ConnectionResetError):
-            client.send("GET / HTTP/1.1").ended()
-        return True
-
-    assert is_reset()
-    wait_until_ended(server)
-    with RawClient(server.port) as idle:
-        assert is_reset()
-        assert idle.ended()
 
 
 @pytest.mark.parametrize(
@@ -530,57 +320,3 @@ def test_an_idle_connection_gives_way_when_the_process_has_no_descriptor_left(
             assert first.ended()
             assert 200 == second.send("GET / HTTP/1.1").answer().status
         monkeypatch.undo()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no descriptors to count")
-def test_silent_connections_of_a_server_with_few_descriptors_block_no_other_client() -> None:
-    program = (
-        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))\n"
-        "from mockserver.server.http1.server import Server\n"
-        "from mockserver.server.http1.messages import Response\n"
-        "class Handler:\n"
-        "    def body_max_bytes(self, head): return 0\n"
-        "    def respond(self, request): return Response(200, ())\n"
-        "with Server(Handler()) as server:\n"
-        "    print(server.port, flush=True)\n"
-        "    input()\n"
-    )
-    with (
-        subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process,
-        ExitStack() as clients,
-    ):
-        assert process.stdout is not None
-        port = int(process.stdout.readline())
-        for _ in range(60):
-            clients.enter_context(RawClient(port))
-        with RawClient(port) as client:
-            assert 200 == client.send("GET / HTTP/1.1").answer().status
-        process.communicate(b"\n")
-
-
-def test_open_connections_take_no_thread(serve: Serve) -> None:
-    server = serve(Inline())
-    with ExitStack() as clients:
-        opened = [clients.enter_context(RawClient(server.port)) for _ in range(300)]
-        for client in opened:
-            assert 200 == client.send("GET / HTTP/1.1").answer().status
-
-        assert (300, 1) == (server.connections, len(server.threads))
-
-
-def test_connections_that_have_ended_are_removed(serve: Serve) -> None:
-    server = serve(Inline())
-    for _ in range(300):
-        with RawClient(server.port) as client:
-            client.send("GET / HTTP/1.1", "Connection: close").answer()
-            assert client.ended()
-
-    wait_until_ended(server)
-
-
-def wait_until_ended(server: http1_server.Server) -> None:
-    """Wait until the server has no connection."""
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while server.connections:
-        assert time.monotonic() < deadline
-        time.sleep(0.002)

@@ -16,6 +16,7 @@ from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.hosting.limits import Limiter, ServerLimits
 from mockserver.server.hosting.shard import Shard, read_shard
 from mockserver.wire.request import HttpRequest
+from tests.harness.rows import each_row
 from tests.server.control_calls import response_to
 
 Ask = Callable[..., Any]
@@ -69,38 +70,6 @@ def test_a_sandbox_of_a_former_run_is_gone_and_one_that_never_was_is_unknown() -
     assert 404 == ask("GET", "/sandboxes/unknown/v1/campaigns").status
 
 
-def test_a_browser_at_a_sandbox_of_a_former_run_gets_a_page_of_that_shard() -> None:
-    former = created(host_of(Shard(1, 2)))["sandboxId"]
-    ask = asking(host_of(Shard(1, 2, "1")))
-
-    page = ask("GET", f"/sandboxes/{former}/_mock/", accept="text/html")
-
-    style = "/sandboxes/shard_1/_mock/page/style.css"
-    assert 410 == page.status
-    assert f"<h1>{former} is closed</h1>" in page.body.decode()
-    assert "<p>It has ended with its process: shard 1 was restarted.</p>" in page.body.decode()
-    assert f'href="{style}"' in page.body.decode()
-    assert 200 == ask("GET", style).status
-
-
-def test_a_sandbox_that_a_later_run_has_closed_has_not_ended_by_the_restart() -> None:
-    host = host_of(Shard(1, 2, "1"))
-    own = created(host)["sandboxId"]
-    host.close(own)
-
-    gone = asking(host)("GET", f"/sandboxes/{own}/v1/campaigns")
-
-    assert (410, False) == (gone.status, "limit" in gone.json())
-
-
-def test_a_former_sandbox_is_gone_also_for_the_control_plane_with_its_token() -> None:
-    former = created(host_of(Shard(1, 2)))["sandboxId"]
-    host = host_of(Shard(1, 2, "1"))
-    host.token = "let-me-in"
-
-    assert 410 == asking(host)("GET", f"/sandboxes/{former}/_mock/clock").status
-
-
 def test_a_shard_is_addressed_by_its_name_for_its_control_plane_alone() -> None:
     host = host_of(Shard(1, 3))
     made = created(host)
@@ -131,26 +100,7 @@ def test_the_pages_of_a_shard_lead_to_itself_and_its_sandboxes_to_their_own_addr
     assert f'href="{made["baseUrl"]}/_mock/"' in page
 
 
-def test_a_token_at_a_page_of_a_shard_opens_that_page() -> None:
-    host = host_of(Shard(1, 3))
-    host.token = "let-me-in"
-    headers = {"host": "127.0.0.1", "accept": "text/html"}
-    form = b"token=let-me-in&next=/sandboxes/shard_1/_mock/sandboxes"
-
-    answer = response_to(
-        host, HttpRequest.create("POST", "/sandboxes/shard_1/_mock/", headers, form, "http://127.0.0.1")
-    )
-
-    assert (303, "/sandboxes/shard_1/_mock/sandboxes") == (answer.status, dict(answer.headers)["Location"])
-    assert "; Path=/sandboxes/shard_1/_mock/;" in dict(answer.headers)["Set-Cookie"]
-
-
-def test_a_server_without_others_names_no_shard() -> None:
-    assert {"status", "version"} == set(asking(host_of(None))("GET", "/_mock/health").json())
-    assert 404 == asking(host_of(None))("GET", "/sandboxes/shard_0/_mock/health").status
-
-
-@pytest.mark.parametrize("text", ["", "1", "2/2", "-1/2", "1/", "a/b", "0/257", "0/2/", "0/2/run"])
+@each_row("text", ["", "1", "2/2", "-1/2", "1/", "a/b", "0/257", "0/2/", "0/2/run"])
 def test_a_wrong_shard_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="expected NUMBER/COUNT"):
         read_shard(text)

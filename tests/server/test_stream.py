@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import socket
 from collections.abc import Callable, Iterator
@@ -151,16 +150,6 @@ def test_calls_changes_deliveries_and_the_clock_arrive_as_they_happen(
     assert ("clock", None) == (idle.name, idle.data["due"])
 
 
-def test_a_refused_call_has_its_code_and_no_key(sandbox: Sandbox, reader: Callable[..., Reader]) -> None:
-    own = reader()
-    own.event()
-    sandbox.call("GET", f"/v1/campaigns/{sandbox.secret_key}")
-    data = own.event().data
-
-    assert (404, "CAMPAIGN_NOT_FOUND") == (data["status"], data["code"])
-    assert sandbox.secret_key not in json.dumps(data)
-
-
 @pytest.mark.parametrize("way", ["header", "query"])
 def test_a_reader_that_connects_again_gets_what_follows_without_a_gap(
     sandbox: Sandbox, reader: Callable[..., Reader], way: str
@@ -180,14 +169,6 @@ def test_a_reader_that_connects_again_gets_what_follows_without_a_gap(
     assert [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6] == [event.data["n"] for event in (*seen, *rest)]
 
 
-def test_every_place_between_two_events_can_be_resumed(sandbox: Sandbox, reader: Callable[..., Reader]) -> None:
-    for _ in range(3):
-        session(sandbox)
-    every = reader("?since=0.0.0").until("clock")[:-1]
-    for place, event in enumerate(every):
-        assert every[place + 1 :] == reader(f"?since={event.id}").until("clock")[:-1]
-
-
 def test_a_reader_too_far_behind_gets_the_numbers_of_what_it_misses(
     sandbox: Sandbox, reader: Callable[..., Reader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,15 +184,6 @@ def test_a_reader_too_far_behind_gets_the_numbers_of_what_it_misses(
     )
 
 
-@pytest.mark.parametrize("since", ["0.9.9", "3.0.0"])
-def test_a_place_of_a_server_that_was_started_again_is_gone(
-    sandbox: Sandbox, reader: Callable[..., Reader], since: str
-) -> None:
-    lag = reader(f"?since={since}").event()
-
-    assert ("lag", True) == (lag.name, lag.data["gone"])
-
-
 def test_a_restored_state_is_an_event(sandbox: Sandbox, reader: Callable[..., Reader]) -> None:
     own = reader()
     own.event()
@@ -225,57 +197,6 @@ def test_a_restored_state_is_an_event(sandbox: Sandbox, reader: Callable[..., Re
     assert "call" == own.event().name
 
 
-def test_two_sandboxes_never_mix(server: MockServer, sandbox: Sandbox, reader: Callable[..., Reader]) -> None:
-    other = server.sandbox()
-    own = reader()
-    own.event()
-    other.call("GET", "/v1/campaigns")
-    sandbox.call("GET", "/v1/message-templates")
-
-    assert "listTemplates" == own.event().data["operation"]
-
-
-def test_readers_at_one_place_share_a_batch(
-    sandbox: Sandbox, reader: Callable[..., Reader], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    readers = [reader() for _ in range(4)]
-    for own in readers:
-        own.event()
-    built: list[stream.Place] = []
-    original = stream._events
-    monkeypatch.setattr(stream, "_events", lambda state, since: built.append(since) or original(state, since))
-    sandbox.call("GET", "/v1/campaigns")
-
-    assert {("call", 1)} == {(own.event().name, 1) for own in readers}
-    assert 1 == len([place for place in built if place.call == 0])
-
-
-def test_a_reader_waits_a_tenth_of_a_second_after_each_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    waits: list[float] = []
-
-    async def wait(seconds: float) -> None:
-        waits.append(seconds)
-
-    class Busy:
-        """A sandbox in which something happens all the time."""
-
-        def __init__(self) -> None:
-            self.listeners: list[Callable[[], None]] = []
-
-    async def read() -> str | None:
-        busy.listeners[0]()
-        return "data: 1\n\n" if len(waits) < 5 else None
-
-    async def all_pieces() -> list[bytes]:
-        return [piece async for piece in live_stream.pieces(busy, b"", read)]
-
-    busy = Busy()
-    monkeypatch.setattr(asyncio, "sleep", wait)
-    pieces = asyncio.run(all_pieces())
-
-    assert ([0.1] * 5, 6) == (waits, len(pieces))
-
-
 def test_a_silent_stream_has_a_heartbeat(
     sandbox: Sandbox, reader: Callable[..., Reader], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -286,14 +207,6 @@ def test_a_silent_stream_has_a_heartbeat(
     assert ": heartbeat" == own.block()
 
 
-def test_stop_ends_a_stream_immediately() -> None:
-    with MockServer() as server:
-        own = Reader(server.sandbox())
-        own.event()
-    with own, pytest.raises((EOFError, ConnectionError)):
-        next(event for event in own.events() if event.name == "none")
-
-
 def test_a_closed_sandbox_ends_its_streams(server: MockServer, sandbox: Sandbox, reader: Callable[..., Reader]) -> None:
     own = reader()
     own.event()
@@ -301,27 +214,6 @@ def test_a_closed_sandbox_ends_its_streams(server: MockServer, sandbox: Sandbox,
 
     with pytest.raises(EOFError):
         own.event()
-
-
-def test_a_reader_that_disconnects_leaves_no_listener(server: MockServer, sandbox: Sandbox) -> None:
-    hosted = sandbox._backend.local("its listeners").hosted
-    with Reader(sandbox) as own:
-        own.event()
-        assert 1 == len(hosted.listeners)
-    changed = iter(lambda: len(hosted.listeners), 0)
-    for _ in changed:  # each request is a round through the loop that closes the connection
-        sandbox.call("GET", "/v1/campaigns")
-        Reader(sandbox, "?since=x").__exit__()
-
-    assert not hosted.listeners
-
-
-def test_an_old_client_gets_the_stream_without_chunks(sandbox: Sandbox, reader: Callable[..., Reader]) -> None:
-    own = reader(version="1.0")
-
-    assert not own.is_chunked
-    assert "Connection: close" in own.head
-    assert "clock" == own.event().name
 
 
 @pytest.mark.parametrize(
@@ -336,13 +228,3 @@ def test_a_place_that_is_none_is_refused(
 
     assert f"HTTP/1.1 {status} Bad Request" == own.head[0]
     assert not own.is_chunked
-
-
-def test_a_client_in_this_process_gets_the_events_so_far() -> None:
-    sandbox = MockServer().sandbox()
-    sandbox.call("GET", "/v1/campaigns")
-    answer = sandbox.call("GET", "/_mock/stream?since=0.0.0")
-
-    assert ["call", "clock"] == [
-        line.removeprefix("event: ") for line in answer.body.decode().splitlines() if line.startswith("event: ")
-    ]

@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from mockserver import MockServer, Sandbox
 from mockserver.server import app as flask_app
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.http1.request import HEAD_MAX_BYTES, is_authority
 from mockserver.server.socket_handler import SocketHandler
+from tests.harness.rows import each_row
 from tests.server.conftest import Serve
 from tests.server.hostile import Request, send
 from tests.server.rawclient import RawClient
@@ -53,12 +53,12 @@ NO_NAMES = [
 ]
 
 
-@pytest.mark.parametrize("host", NAMES)
+@each_row("host", NAMES)
 def test_a_host_is_a_name_or_an_address_with_an_optional_port(host: str) -> None:
     assert is_authority(host)
 
 
-@pytest.mark.parametrize("host", NO_NAMES)
+@each_row("host", NO_NAMES)
 def test_a_host_that_is_neither_is_refused_on_the_socket(serve: Serve, host: str) -> None:
     with RawClient(serve(SocketHandler(SandboxHost())).port) as client:
         client.socket.sendall(f"GET /_mock/health HTTP/1.1\r\nHost: {host}\r\n\r\n".encode("latin-1", "replace"))
@@ -68,12 +68,7 @@ def test_a_host_that_is_neither_is_refused_on_the_socket(serve: Serve, host: str
     assert (400, "VALIDATION_ERROR") == (answer.status, answer.json()["code"])
 
 
-def test_an_absolute_target_with_an_invalid_host_is_refused(serve: Serve) -> None:
-    with RawClient(serve(SocketHandler(SandboxHost())).port) as client:
-        assert 400 == client.send("GET http://[zz]/_mock/health HTTP/1.1").answer().status
-
-
-@pytest.mark.parametrize("host", NO_NAMES)
+@each_row("host", NO_NAMES)
 def test_an_invalid_host_appears_in_no_returned_url(host: str) -> None:
     """Servers other than this package's own pass such a Host on to the application."""
     served = SandboxHost()
@@ -83,27 +78,6 @@ def test_an_invalid_host_appears_in_no_returned_url(host: str) -> None:
 
     assert answer.status == 202
     assert json.loads(answer.body)["url"].startswith(f"{served.origin}/connect/")
-
-
-def test_a_client_that_names_no_host_gets_urls_of_its_sandboxs_own_port(mockserver_server: MockServer) -> None:
-    with mockserver_server.sandbox(own_port=True) as sandbox:
-        head = f"POST {SESSIONS} HTTP/1.0\r\nX-API-Key: {sandbox.secret_key}\r\nContent-Length: 0\r\n\r\n"
-        with RawClient(int(sandbox.base_url.rpartition(":")[2])) as client:
-            client.socket.sendall(head.encode())
-            url = client.answer().json()["url"]
-
-        assert url.startswith(f"{sandbox.base_url}/connect/")
-
-
-def test_a_client_of_a_sandboxs_app_that_names_no_valid_host_gets_urls_of_the_sandbox(
-    mockserver_server: MockServer,
-) -> None:
-    with mockserver_server.sandbox() as sandbox:
-        address, headers = sandbox.base_url, {"X-API-Key": sandbox.secret_key, "Host": "a b"}
-        url = sandbox.admin.app.test_client().post(SESSIONS, headers=headers).get_json()["url"]
-
-        assert url.startswith(f"{address}/connect/")
-        assert 200 == sandbox.call("GET", url.removeprefix(address), key="").status
 
 
 # an absolute target, and the path with the query that it means (RFC 9112 3.2.2)
@@ -139,7 +113,7 @@ REFUSED_HEADS = {
 }
 
 
-@pytest.mark.parametrize("sent", REFUSED_HEADS.values(), ids=REFUSED_HEADS.keys())
+@each_row("sent", REFUSED_HEADS.values())
 def test_an_answer_to_head_has_no_body_also_where_the_server_refuses_the_request(serve: Serve, sent: bytes) -> None:
     host = SandboxHost()
     host.create(SandboxConfig(), id=DEFAULT_ID)
@@ -150,14 +124,3 @@ def test_an_answer_to_head_has_no_body_also_where_the_server_refuses_the_request
         assert answer.status >= 400
         assert int(answer.headers["content-length"]) > 0  # as GET would have it
         assert client.ended()
-
-
-@pytest.mark.parametrize(
-    "path", ["/v1/nothing", "/_mock/nothing", "/_mock/health", "/media/x", "/connect/x", "/sandboxes/no/x", "/x"]
-)
-def test_an_answer_to_head_has_no_body_in_process(mockserver: Sandbox, path: str) -> None:
-    got, headed = (mockserver.call(method, path, key="") for method in ("GET", "HEAD"))
-
-    assert b"" == headed.body
-    assert int(headed.headers["content-length"]) > 0
-    assert got.status == headed.status or path == "/_mock/health"  # whose only method is GET

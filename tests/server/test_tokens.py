@@ -8,10 +8,10 @@ import pytest
 
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.front_controller import handle_request
-from mockserver.server.hosting.host import SandboxHost
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
 from tests.documents.control_calls import Controls
+from tests.harness.rows import each_row
 
 SERVER = "let-me-in"
 OF_THE_SERVER = {"createSandbox", "listSandboxes", "deleteSandboxes", "readMetrics"}
@@ -40,13 +40,7 @@ def test_a_creation_returns_a_token_only_if_the_server_has_one(controls: Control
     assert "token" not in controls.run("createSandbox")
 
 
-def test_tokens_differ_by_sandbox_and_by_server(controls: Controls) -> None:
-    tokens = {create(controls)["token"] for _ in range(3)} | {SandboxHost().sandbox_token("sandbox_1")}
-
-    assert 4 == len(tokens)
-
-
-@pytest.mark.parametrize("row", ROUTES, ids=lambda row: row.id)
+@each_row("row", ROUTES)
 def test_the_token_of_another_sandbox_opens_nothing(controls: Controls, row: Any) -> None:
     own, other = create(controls), create(controls)
     params = {"id": other["sandboxId"], "sessionId": "x"}
@@ -57,7 +51,7 @@ def test_the_token_of_another_sandbox_opens_nothing(controls: Controls, row: Any
     assert other["sandboxId"] in controls.host.sandboxes
 
 
-@pytest.mark.parametrize("row", ROUTES, ids=lambda row: row.id)
+@each_row("row", ROUTES)
 def test_its_own_token_opens_every_command_of_a_sandbox_and_none_of_the_server(controls: Controls, row: Any) -> None:
     own = create(controls)
     params = {"id": own["sandboxId"], "sessionId": "x"}
@@ -69,28 +63,9 @@ def test_its_own_token_opens_every_command_of_a_sandbox_and_none_of_the_server(c
     assert (401 == status) == (row.id in OF_THE_SERVER)
 
 
-def test_its_own_token_ends_a_sandbox_at_the_address_of_the_server(controls: Controls) -> None:
-    own, other = create(controls), create(controls)
-
-    controls.refuse("deleteSandbox", "MOCK_TOKEN_WANTED", id=other["sandboxId"], headers=bearer(own["token"]))
-    controls.run("deleteSandbox", id=own["sandboxId"], headers=bearer(own["token"]))
-
-    assert [other["sandboxId"]] == [each for each in controls.host.sandboxes if each != "default"]
-
-
-def test_the_end_of_an_unknown_sandbox_is_refused_as_that_of_a_known_one(controls: Controls) -> None:
-    own, other = create(controls), create(controls)
-    words = [
-        controls.refuse("deleteSandbox", "MOCK_TOKEN_WANTED", id=each, headers=bearer(own["token"]))
-        for each in (other["sandboxId"], "sandbox_99")
-    ]
-
-    assert words[0] == words[1]
-
-
-@pytest.mark.parametrize("path", ["/_mock/health", "/_mock/clock", "/_mock/none", "/_mock/", "/_mock/page/style.css"])
-@pytest.mark.parametrize("accept", ["application/json", "text/html"])
-@pytest.mark.parametrize("method", ["GET", "POST"])
+@each_row("path", ["/_mock/health", "/_mock/clock", "/_mock/none", "/_mock/", "/_mock/page/style.css"])
+@each_row("accept", ["application/json", "text/html"])
+@each_row("method", ["GET", "POST"])
 def test_a_refusal_does_not_show_whether_a_sandbox_is_open_has_ended_or_never_was(
     controls: Controls, path: str, accept: str, method: str
 ) -> None:
@@ -134,19 +109,3 @@ def test_no_other_header_opens_anything(controls: Controls, header: str) -> None
     controls.refuse(
         "readState", "MOCK_TOKEN_WANTED", prefix=f"/sandboxes/{own['sandboxId']}", headers={"authorization": header}
     )
-
-
-@pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER  "])
-def test_the_word_bearer_is_read_in_upper_and_lower_case(controls: Controls, scheme: str) -> None:
-    assert 200 == controls.call("readClock", headers={"authorization": f"{scheme}{SERVER}"})[0]
-
-
-def test_a_token_is_in_no_view_of_its_sandbox(controls: Controls) -> None:
-    own = create(controls, labels={"job": "secret-job"})
-    prefix = f"/sandboxes/{own['sandboxId']}"
-    views = [
-        str(controls.run(command, prefix=prefix, headers=bearer(own["token"])))
-        for command in ("readState", "readJournal", "readHistory", "readReport", "readReplay", "readEvents")
-    ]
-
-    assert [] == [view for view in views if own["token"] in view or SERVER in view]

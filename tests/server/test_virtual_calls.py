@@ -60,13 +60,6 @@ def test_a_delay_moves_the_clock_and_takes_no_real_time(made: Made) -> None:
     assert "2026-03-01T13:00:00.000Z" == now(made)
 
 
-def test_a_client_gives_up_after_its_timeout(made: Made) -> None:
-    script(made, delay="1h")
-
-    assert {"noResponse": "timeout"} == call(made, timeout="30s")
-    assert "2026-03-01T12:00:30.000Z" == now(made)
-
-
 @pytest.mark.parametrize(("fault", "reason"), [("drop", "drop"), ("reset", "reset")])
 def test_a_broken_connection_is_no_response(made: Made, fault: str, reason: str) -> None:
     script(made, **{fault: "after"})

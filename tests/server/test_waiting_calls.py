@@ -6,8 +6,6 @@ import shutil
 import socket
 import subprocess
 import threading
-import time
-from http.client import HTTPConnection, RemoteDisconnected
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,6 +13,7 @@ import requests
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
+from tests.harness.rows import each_row
 from tests.harness.waiting import PATIENCE_SECONDS, wait_until
 from tests.operations.world import DRAFT, GIVEN
 from tests.server.rawclient import RawClient
@@ -46,7 +45,7 @@ def effect(request: pytest.FixtureRequest) -> JSON:
     return {request.param: {"chunks": 2, "over": "1h"} if request.param == "dribble" else "1h"}
 
 
-@pytest.mark.parametrize("end", ["reset", "restore", "close", "server"])
+@each_row("end", ["reset", "restore", "close", "server"])
 def test_waiting_calls_are_canceled_immediately_and_leave_no_thread(end: str, effect: JSON) -> None:
     server = MockServer()
     url = server.url
@@ -77,36 +76,6 @@ def test_waiting_calls_are_canceled_immediately_and_leave_no_thread(end: str, ef
     wait_until(lambda: not any(f"{url} " in f"{thread.name} " for thread in threading.enumerate()))
 
 
-def test_a_delay_affects_only_its_own_call_and_connection(mockserver: Sandbox) -> None:
-    rule = mockserver.on("createCampaign").delay("1h")
-    held = Caller(mockserver)
-    wait_until(lambda: rule.fired == 1)
-
-    assert (
-        200
-        == requests.get(
-            mockserver.base_url + PATH, headers={"X-API-Key": mockserver.secret_key}, timeout=10
-        ).status_code
-    )
-    assert None is held.result
-    mockserver.reset()
-    held.thread.join(PATIENCE_SECONDS)
-
-
-def test_a_short_delay_on_an_open_connection_is_waited_for(mockserver: Sandbox) -> None:
-    mockserver.on("listCampaigns").delay(0.05)
-    with requests.Session() as session:
-        began = time.monotonic()
-        for _ in range(2):
-            assert (
-                200
-                == session.get(
-                    mockserver.base_url + PATH, headers={"X-API-Key": mockserver.secret_key}, timeout=10
-                ).status_code
-            )
-        assert 0.1 <= time.monotonic() - began
-
-
 @pytest.mark.parametrize(
     "effect", [{"drop": "before"}, {"reset": "after"}, {"truncate": 5}, {"garble": True}, {"error": "INTERNAL_ERROR"}]
 )
@@ -126,26 +95,6 @@ def test_a_connection_stays_open_only_after_a_complete_response(mockserver: Sand
                 client.answer()
                 client.send(ask, key).answer()
         assert 200 == other.send(ask, key).answer().status
-
-
-def test_a_cut_beyond_the_end_of_the_body_closes_the_connection_all_the_same(mockserver: Sandbox) -> None:
-    mockserver.on("listCampaigns").truncate(1_000_000)
-    parts = urlsplit(mockserver.base_url)
-    with RawClient(parts.port) as client:
-        answer = client.send(f"GET {parts.path}{PATH} HTTP/1.1", f"X-API-Key: {mockserver.secret_key}").answer()
-
-        assert {"campaigns": []} == answer.json()
-        assert client.ended()
-
-
-def test_http_client_reports_a_dropped_connection(mockserver: Sandbox) -> None:
-    mockserver.on("listCampaigns").drop("before")
-    parts = urlsplit(mockserver.base_url)
-    connection = HTTPConnection(str(parts.hostname), parts.port, timeout=10)
-    connection.request("GET", parts.path + PATH)
-    with pytest.raises(RemoteDisconnected):
-        connection.getresponse()
-    connection.close()
 
 
 def _late_answer(mockserver: Sandbox, client: RawClient) -> None:
@@ -172,17 +121,6 @@ def test_a_late_answer_to_a_client_that_has_closed_its_socket_is_lost(mockserver
     wait_until(
         lambda: mockserver.log.journal["exchanges"] and mockserver.log.journal["exchanges"][0]["response"] is None
     )
-
-
-def test_a_wait_for_a_call_without_an_answer_ends_when_its_answer_is_lost(mockserver: Sandbox) -> None:
-    arguments = {"status": None, "timeout": 3_600}
-    waiting = threading.Thread(target=mockserver.wait_for, args=("listCampaigns",), kwargs=arguments, daemon=True)
-    with RawClient(urlsplit(mockserver.base_url).port) as client:
-        _late_answer(mockserver, client)
-        waiting.start()
-
-    waiting.join(PATIENCE_SECONDS)
-    assert not waiting.is_alive()
 
 
 # What curl's exit code is for each (52 empty reply, 56 failure in receiving, 18 partial file, 28 timeout).

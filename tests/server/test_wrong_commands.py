@@ -10,6 +10,7 @@ from mockserver.contract import schemas
 from mockserver.server.control.commands import Route
 from mockserver.server.control.routes import ROUTES, query_names
 from tests.documents.control_calls import Controls
+from tests.harness.rows import each_row
 
 OWN = {"id": "x", "sessionId": "x", "name": "x"}  # the parameters of paths
 WITH_BODY = [row for row in ROUTES if row.schema]
@@ -37,13 +38,7 @@ def _named(row: Route) -> str:
     return row.id
 
 
-def test_a_probe_of_health_may_add_parameters_of_its_own(controls: Controls) -> None:
-    status, answer = controls.call("readHealth", None, "?probe=1&probe=2")
-
-    assert (200, "ok") == (status, answer["status"])
-
-
-@pytest.mark.parametrize("row", [row for row in ROUTES if row.id != "readHealth"], ids=_named)
+@each_row("row", [row for row in ROUTES if row.id != "readHealth"])
 def test_an_unknown_parameter_of_a_query_is_refused(controls: Controls, row: Route) -> None:
     code, message = _refused(controls, row.id, query="?colour=blue")
 
@@ -53,7 +48,7 @@ def test_an_unknown_parameter_of_a_query_is_refused(controls: Controls, row: Rou
     assert message.endswith(known or "no query")
 
 
-@pytest.mark.parametrize("row", [row for row in ROUTES if query_names(row)], ids=_named)
+@each_row("row", [row for row in ROUTES if query_names(row)])
 def test_a_misspelt_parameter_is_refused_with_the_nearest(controls: Controls, row: Route) -> None:
     name = query_names(row)[0]
     _, message = _refused(controls, row.id, query=f"?{name[:-1]}=1")
@@ -61,7 +56,7 @@ def test_a_misspelt_parameter_is_refused_with_the_nearest(controls: Controls, ro
     assert message.endswith(f"; did you mean {name!r}?")
 
 
-@pytest.mark.parametrize("row", [row for row in ROUTES if set(query_names(row)) - {"label"}], ids=_named)
+@each_row("row", [row for row in ROUTES if set(query_names(row)) - {"label"}])
 def test_a_parameter_that_is_sent_twice_is_refused(controls: Controls, row: Route) -> None:
     name = query_names(row)[0]
 
@@ -70,7 +65,7 @@ def test_a_parameter_that_is_sent_twice_is_refused(controls: Controls, row: Rout
     )
 
 
-@pytest.mark.parametrize("row", WITHOUT_BODY, ids=_named)
+@each_row("row", WITHOUT_BODY)
 def test_a_body_that_no_command_reads_is_refused(controls: Controls, row: Route) -> None:
     bodies: list[Any] = [{"id": "rule_1"}, [], b"by=1m"]
     for body in bodies:
@@ -85,9 +80,7 @@ def test_an_empty_body_is_none(body: bytes) -> None:
     assert 204 == Controls().call("reset", body)[0]
 
 
-@pytest.mark.parametrize(
-    "row", [row for row in WITH_BODY if row.id not in ("applyScenario", "addRules", "choose")], ids=_named
-)
+@each_row("row", [row for row in WITH_BODY if row.id not in ("applyScenario", "addRules", "choose")])
 def test_an_unknown_key_of_a_body_is_refused(controls: Controls, row: Route) -> None:
     code, message = _refused(controls, row.id, {"colour": "blue"})
 
@@ -95,7 +88,7 @@ def test_an_unknown_key_of_a_body_is_refused(controls: Controls, row: Route) -> 
     assert 'the key "colour"' in message or "required" in message
 
 
-@pytest.mark.parametrize("row", WITH_BODY, ids=_named)
+@each_row("row", WITH_BODY)
 def test_a_value_of_a_wrong_type_is_refused(controls: Controls, row: Route) -> None:
     names = list(schemas.load(row.schema or "").get("properties", ()))
     bodies: list[Any] = [[], "2026-03-01T12:00:00Z", 5, None, *({name: [True]} for name in names)]
@@ -105,7 +98,7 @@ def test_a_value_of_a_wrong_type_is_refused(controls: Controls, row: Route) -> N
         assert code in ("MOCK_BAD_BODY", "MOCK_BAD_SCENARIO"), body
 
 
-@pytest.mark.parametrize("row", WITH_BODY, ids=_named)
+@each_row("row", WITH_BODY)
 def test_a_key_that_an_object_has_twice_is_refused(controls: Controls, row: Route) -> None:
     for body in (b'{"by": "1m", "by": "2m"}', b'{"where": {"a": 1, "b": 2, "a": 1}}'):
         code, message = _refused(controls, row.id, body)
@@ -114,7 +107,7 @@ def test_a_key_that_an_object_has_twice_is_refused(controls: Controls, row: Rout
         assert message.endswith(" twice in one object; expected it once")
 
 
-@pytest.mark.parametrize("row", WITH_BODY, ids=_named)
+@each_row("row", WITH_BODY)
 def test_a_form_and_a_byte_order_mark_are_refused_as_what_they_are(controls: Controls, row: Route) -> None:
     form = {"content-type": "application/x-www-form-urlencoded"}
 
@@ -147,10 +140,8 @@ def test_what_is_not_json_is_refused_with_its_place(controls: Controls, text: by
     )
 
 
-@pytest.mark.parametrize("value", ["-1", "x", "", "1.5", "9" * 16])
-@pytest.mark.parametrize(
-    ("command", "name"), [("readJournal", "limit"), ("readJournal", "since"), ("readState", "chats")]
-)
+@each_row("value", ["-1", "x", "", "1.5", "9" * 16])
+@each_row(("command", "name"), [("readJournal", "limit"), ("readJournal", "since"), ("readState", "chats")])
 def test_a_number_of_a_query_has_its_bounds(controls: Controls, command: str, name: str, value: str) -> None:
     assert (
         "MOCK_BAD_QUERY",
@@ -185,7 +176,7 @@ WRONG_BODIES: list[tuple[str, Any, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("command", "body", "message"), WRONG_BODIES)
+@each_row(("command", "body", "message"), WRONG_BODIES)
 def test_a_wrong_body_is_refused_at_its_place(controls: Controls, command: str, body: Any, message: str) -> None:
     status, answer = controls.call(command, body)
 
@@ -224,7 +215,7 @@ UNKNOWN = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("command", "kind"), UNKNOWN.items())
+@each_row(("command", "kind"), UNKNOWN.items())
 def test_an_unknown_id_is_refused_with_those_that_exist(controls: Controls, command: str, kind: str) -> None:
     body = {"secret": "c2VjcmV0"} if command == "rotateWebhook" else None
     status, answer = controls.call(command, body, id="x", sessionId="x")
@@ -232,31 +223,3 @@ def test_an_unknown_id_is_refused_with_those_that_exist(controls: Controls, comm
     assert (404, "MOCK_NOT_FOUND") == (status, answer["code"])
     existing = "tenant_default, tenant_vizinha" if kind == "tenant" else "one that exists; there is none yet"
     assert f"{kind}: got 'x'; expected {existing}" == answer["message"]
-
-
-def test_of_many_checkpoints_the_refusal_lists_some() -> None:
-    controls = Controls()
-    for _ in range(9):
-        controls.run("createCheckpoint")
-
-    _, answer = controls.call("restoreCheckpoint", id="checkpoint_1O")
-    assert (
-        "checkpoint: got 'checkpoint_1O'; expected checkpoint_1, checkpoint_2, checkpoint_3, checkpoint_4, checkpoint_5; "
-        "did you mean 'checkpoint_1'?"
-    ) == answer["message"]
-
-
-def test_the_answer_of_an_advance_has_what_fired_while_a_rule_advanced() -> None:
-    controls = Controls()
-    script = [
-        {"at": "1m", "do": {"advance": "10m"}},
-        {"at": "2m", "do": {"advance": "1m"}},
-        {"at": "2m30s", "do": {"set-tenant": {"name": "Later"}}},
-    ]
-    rules = controls.run("applyScenario", {"script": script})["rules"]
-
-    fired = controls.run("advanceClock", {"by": "5m"})["fired"]
-
-    assert rules == [each["id"] for each in fired]
-    assert ["12:01:00", "12:02:00", "12:02:30"] == [each["at"][11:19] for each in fired]
-    assert [] == controls.run("advanceClock", {"by": "1h"})["fired"]

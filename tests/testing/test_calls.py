@@ -57,13 +57,6 @@ def test_an_operation_is_named_by_id_by_its_path_or_by_a_star(sandbox: Sandbox) 
         sandbox.calls("createCampain")  # type: ignore[call-overload]
 
 
-def test_a_call_of_no_operation_is_listed_only_among_the_exchanges(sandbox: Sandbox) -> None:
-    sandbox.call("GET", "/nowhere")
-
-    assert 0 == len(sandbox.calls("*"))
-    assert ["/nowhere"] == [each.path for each in sandbox.log.exchanges]
-
-
 @pytest.mark.parametrize(
     ("conditions", "found"),
     [
@@ -132,27 +125,6 @@ def test_a_miss_shows_the_nearest_call_its_differences_and_the_journal(sandbox: 
     )
 
 
-def test_a_miss_shows_five_leaves_at_most_also_inside_lists(sandbox: Sandbox) -> None:
-    def statement(value: int) -> dict[str, Any]:
-        return {"field": "chat.monetization", "operator": "equals", "value": value}
-
-    create(sandbox, filters=[{"combinator": "and", "statements": [statement(each) for each in range(8)]}])
-
-    wanted = [{"combinator": "and", "statements": [statement(each + 1) for each in range(8)]}]
-    lines = missed(sandbox.calls("createCampaign").where(filters=wanted).one)
-
-    assert [f"  body.filters.0.statements.{each}.value: got {each}, expected {each + 1}" for each in range(5)] == lines[
-        2:7
-    ]
-    assert "  and 3 more" == lines[7]
-
-
-def test_a_mismatch_without_any_call_reports_that(sandbox: Sandbox) -> None:
-    assert ["expected exactly 1 call of startCampaign, got 0", "no call reached the sandbox"] == missed(
-        sandbox.calls("startCampaign").one
-    )
-
-
 def test_no_exchange_or_mismatch_contains_a_key(sandbox: Sandbox) -> None:
     create(sandbox, name=sandbox.secret_key)
 
@@ -216,27 +188,6 @@ def test_expecting_counts_the_calls_of_its_block(sandbox: Sandbox) -> None:
         pass
 
 
-def test_a_block_that_misses_shows_the_calls_before_it_too(sandbox: Sandbox) -> None:
-    create(sandbox, name="before")
-
-    with (
-        pytest.raises(CallMismatch, match="(?s)all calls:.*#1 createCampaign"),
-        sandbox.calls.expecting("cancelCampaign"),
-    ):
-        pass
-
-
-def test_an_error_inside_expecting_is_not_replaced(sandbox: Sandbox) -> None:
-    with pytest.raises(OSError), sandbox.calls.expecting("createCampaign"):
-        raise OSError
-
-
-def test_wait_for_accepts_earlier_calls(sandbox: Sandbox) -> None:
-    create(sandbox)
-
-    assert 1 == sandbox.wait_for("createCampaign", timeout=0).one().n
-
-
 @pytest.mark.parametrize("frozen", [False, True])
 def test_wait_for_notices_the_call_of_another_thread_under_a_frozen_clock(sandbox: Sandbox, frozen: bool) -> None:
     waiting = threading.Event()
@@ -282,61 +233,3 @@ def test_expecting_waits_for_other_threads_on_request(sandbox: Sandbox) -> None:
         worker = threading.Thread(target=create, args=(sandbox,))
         worker.start()
     worker.join()
-
-
-@pytest.mark.parametrize("clock", [None, "follow"])
-def test_a_wait_looks_at_the_journal_at_its_begin_and_at_its_end_if_nothing_happens(clock: Any) -> None:
-    looks: list[int] = []
-    with MockServer() as server, server.sandbox(clock=clock) as sandbox:
-
-        def look() -> bool:
-            looks.append(len(sandbox.calls.exchanges))
-            return False
-
-        assert not sandbox._backend.wait_until(look, 0.05)
-
-    assert looks in ([0, 0], [0, 0, 0])
-
-
-def test_two_waits_do_not_wake_each_other(sandbox: Sandbox) -> None:
-    looks: list[int] = []
-
-    def look() -> bool:
-        looks.append(len(sandbox.calls.exchanges))
-        return False
-
-    waits = [threading.Thread(target=sandbox._backend.wait_until, args=(look, 0.05)) for _ in range(2)]
-    for wait in waits:
-        wait.start()
-    for wait in waits:
-        wait.join()
-
-    assert len(looks) <= 6
-
-
-def test_a_wait_looks_again_after_each_call_of_another_thread(sandbox: Sandbox) -> None:
-    looked, looks = threading.Event(), [0]
-
-    def look() -> bool:
-        looks.append(len(sandbox.calls.exchanges))
-        looked.set()
-        return looks[-1] == 3
-
-    def call() -> None:
-        for _ in range(3):
-            looked.wait()
-            looked.clear()
-            sandbox.call("GET", "/v1/campaigns")
-
-    calling = threading.Thread(target=call)
-    calling.start()
-
-    assert sandbox._backend.wait_until(look, 60)
-    calling.join()
-    assert [0, 1, 2, 3] == sorted(set(looks))
-
-
-def test_a_finished_wait_leaves_no_listener(sandbox: Sandbox) -> None:
-    missed(lambda: sandbox.wait_for("createCampaign", timeout=0.01))
-
-    assert [] == sandbox._hosted.listeners

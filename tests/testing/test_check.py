@@ -68,16 +68,6 @@ def test_a_body_that_is_no_rule_is_refused(sandbox: Sandbox, body: bytes) -> Non
     assert [] == sandbox.rules
 
 
-def test_a_list_is_refused_where_a_command_takes_none(sandbox: Sandbox) -> None:
-    assert 400 == sandbox.call("POST", "/_mock/scenarios", json=[LOST]).status
-
-
-def test_a_sandbox_without_rules_passes_the_check(sandbox: Sandbox) -> None:
-    sandbox.call("GET", "/v1/campaigns/campaign_none")
-
-    assert {"ok": True, "failures": []} == check(sandbox)
-
-
 def test_a_rule_of_a_bounded_count_must_fire(sandbox: Sandbox) -> None:
     add(sandbox, LOST)
     sandbox.call("GET", "/v1/message-templates/template_none")
@@ -95,12 +85,6 @@ def test_a_rule_that_says_so_or_that_has_no_bound_need_not_fire(sandbox: Sandbox
     add(sandbox, rule)
 
     assert check(sandbox)["ok"]
-
-
-def test_a_rule_without_a_bound_must_fire_if_it_says_so(sandbox: Sandbox) -> None:
-    add(sandbox, {"on": "listCampaigns", "do": {"delay": "1s"}, "mustFire": True})
-
-    assert ["rule-never-fired"] == kinds(sandbox)
 
 
 def test_a_failure_names_the_calls_of_its_operation(sandbox: Sandbox) -> None:
@@ -121,55 +105,6 @@ def test_findings_on_conduct_are_failures_only_if_they_are_asked_for(sandbox: Sa
     assert [] == kinds(sandbox)
     assert [] == kinds(sandbox, "?conduct=report")
     assert {"conduct"} == set(kinds(sandbox, "?conduct=error"))
-
-
-def test_an_unknown_mode_of_conduct_is_refused(sandbox: Sandbox) -> None:
-    refusal = sandbox.call("GET", "/_mock/check?conduct=errors")
-
-    assert (400, "MOCK_BAD_QUERY") == (refusal.status, refusal.json()["code"])
-    assert "got 'errors'; expected error or report" in refusal.json()["message"]
-
-
-def test_a_check_changes_nothing(sandbox: Sandbox) -> None:
-    add(sandbox, LOST)
-    before = sandbox.log.journal, sandbox.call("GET", "/_mock/steps").json()
-    check(sandbox, "?conduct=error")
-
-    assert before == (sandbox.log.journal, sandbox.call("GET", "/_mock/steps").json())
-
-
-def test_a_check_shows_no_key(sandbox: Sandbox) -> None:
-    add(sandbox, {**LOST, "where": {"query.key": sandbox.secret_key}})
-
-    assert sandbox.secret_key not in str(check(sandbox))
-    assert "sk_..." in str(check(sandbox))
-
-
-def test_added_rules_are_a_step_of_the_run_and_of_its_repetition(sandbox: Sandbox) -> None:
-    add(sandbox, [LOST])
-    with pytest.raises(OSError):
-        sandbox.call("GET", "/v1/campaigns")
-    (step,) = sandbox.call("GET", "/_mock/steps").json()["steps"]
-    assert "add_rules" == step["command"]
-    assert "test: rule drop before at the 1st listCampaigns" in sandbox.report()
-
-    document = sandbox.log.replay_document("run")
-    assert {"do": "add_rules", "with": {"rules": [LOST]}}.items() <= next(
-        each for each in document["calls"] if "do" in each
-    ).items()
-
-
-def test_a_failed_verification_shows_the_calls_that_there_were(sandbox: Sandbox) -> None:
-    for path in ("/v1/campaigns", "/v1/message-templates/template_none"):
-        sandbox.call("GET", path)
-
-    def verify(operation: str, times: int) -> Any:
-        return sandbox.call("POST", "/_mock/journal/verify", json={"operation": operation, "times": times}).json()
-
-    listed = {"n": 1, "method": "GET", "path": "/v1/campaigns", "status": 200}
-    assert [listed] == verify("listCampaigns", 2)["calls"]
-    assert [1, 2] == [call["n"] for call in verify("startCampaign", 1)["calls"]]
-    assert [] == verify("listCampaigns", 1)["calls"]
 
 
 ENDS = {

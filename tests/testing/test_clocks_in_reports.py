@@ -38,53 +38,6 @@ def is_waiting(found: list[str]) -> bool:
     return any(line.startswith(WAITED) for line in found[:2])  # below the words of a test that was stopped
 
 
-OF_A_COROUTINE = """
-    @pytest.fixture
-    def mockserver(mockserver):
-        return mockserver
-
-    async def test_it(mockserver):
-        assert "completed" == poll(mockserver, 4)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_pyfunc_call(pyfuncitem):
-        import asyncio
-        asyncio.run(pyfuncitem.obj(pyfuncitem.funcargs["mockserver"]))
-        return True
-
-    @pytest.fixture(scope="session", autouse=True)
-    def loop(pytestconfig):
-        import sys
-        pytestconfig.pluginmanager.register(sys.modules[__name__])
-"""
-OF_ITS_OWN = """
-    def test_it(mockserver_server):
-        with mockserver_server.sandbox(given=GIVEN, now="2026-03-01T12:00:00Z") as own:
-            assert "completed" == poll(own, 4)
-"""
-OF_A_FIXTURE = """
-    @pytest.fixture
-    def status(mockserver):
-        return poll(mockserver, 4)
-
-    def test_it(status):
-        assert "completed" == status
-"""
-
-
-@pytest.mark.parametrize(
-    ("test", "sleep"),
-    [
-        (OF_A_COROUTINE, "`sleep=mockserver.aio.sleep`"),
-        (OF_ITS_OWN, "`sleep=sandbox.sleep`"),
-        (OF_A_FIXTURE, "`sleep=mockserver.sleep`"),
-    ],
-    ids=["coroutine", "own-sandbox", "fixture"],
-)
-def test_the_fix_names_the_sandbox_as_the_test_has_it(suite: Suite, test: str, sleep: str) -> None:
-    assert any(sleep in line for line in reported(suite, test))
-
-
 @pytest.mark.parametrize(
     "test",
     [
@@ -183,39 +136,6 @@ class TestATestThatIsStopped:
         assert "what happened:" in found
         assert (Path(suite.pytester.path) / ".mockserver/failures/test_mine.py.test_it.yaml").exists()
 
-    @pytest.mark.parametrize("words", ["Timeout >1.0s", "Timeout (>1.0s) from pytest-timeout."])
-    def test_every_version_of_pytest_timeout_is_known(self, suite: Suite, words: str) -> None:
-        test = f"    def test_it(mockserver):\n        poll(mockserver, 1)\n        pytest.fail({words!r})\n"
-
-        assert is_waiting(reported(suite, test))
-
-    def test_a_wait_for_a_call_delayed_by_a_rule_is_not_reported(self, suite: Suite) -> None:
-        found = reported(
-            suite,
-            """
-    import requests
-    import threading
-
-    def test_it(mockserver):
-        start(mockserver, create(mockserver))
-        mockserver.on("listCampaigns").delay("1h")
-        url, key = f"{mockserver.base_url}/v1/campaigns", mockserver.secret_key
-
-        def call():
-            try:
-                requests.get(url, headers={"X-API-Key": key})
-            except requests.RequestException:
-                pass
-
-        threading.Thread(target=call).start()
-        while "call" not in {step["command"] for step in mockserver.log.steps}:
-            pass
-        pytest.fail("Timeout (>0.5s) from pytest-timeout.")
-            """,
-        )
-
-        assert not is_waiting(found)
-
 
 FROZEN = {
     "freezegun": ("freezegun", 'freezegun.freeze_time("2020-01-01T00:00:00Z")'),
@@ -277,18 +197,3 @@ class TestTwoClocks:
 
         assert any(line.startswith("two clocks: ") for line in found)
         assert any(cause in line for line in found)
-
-
-def test_real_time_continues_while_freezegun_stops_the_process(suite: Suite) -> None:
-    suite.run(
-        """
-    import freezegun
-    from mockserver.server.hosting.runtime import HostRuntime
-
-    def test_it():
-        with freezegun.freeze_time("2020-01-01"):
-            first = HostRuntime().monotonic_us()
-            while HostRuntime().monotonic_us() == first:
-                pass
-        """
-    ).assert_outcomes(passed=1)

@@ -116,33 +116,6 @@ def test_by_default_a_test_that_fails_is_judged_and_its_findings_counted(suite: 
     )
 
 
-def test_a_test_that_passes_when_it_is_repeated_has_no_findings_of_the_failure(suite: Suite) -> None:
-    suite.pytester.makeconftest(
-        """
-        from _pytest.runner import runtestprotocol
-
-        def pytest_runtest_protocol(item, nextitem):
-            runtestprotocol(item, nextitem=nextitem, log=False)
-            runtestprotocol(item, nextitem=nextitem, log=True)
-            return True
-        """
-    )
-    result = suite.run(
-        TWICE
-        + """
-        runs = []
-
-        def test_mine(mockserver):
-            runs.append(1)
-            fraction(mockserver)
-            assert 2 == len(runs)
-        """
-    )
-
-    result.assert_outcomes(passed=1)
-    result.stdout.no_fnmatch_line("*mockserver: conduct*")
-
-
 def test_the_error_of_a_failing_test_is_first_and_the_finding_is_added(suite: Suite) -> None:
     result = suite.run(
         TWICE
@@ -160,20 +133,6 @@ def test_the_error_of_a_failing_test_is_first_and_the_finding_is_added(suite: Su
 
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["*assert 'own' == 'failure'*", "*- mockserver: conduct -*", "cadence-units, *"])
-
-
-def test_a_finding_satisfies_an_expected_failure(suite: Suite) -> None:
-    result = suite.run(
-        TWICE
-        + """
-        @pytest.mark.xfail(strict=True, reason="sends a fraction")
-        @pytest.mark.mockserver(conduct="error")
-        def test_mine(mockserver):
-            fraction(mockserver)
-        """
-    )
-
-    result.assert_outcomes(xfailed=1)
 
 
 @pytest.mark.parametrize(("ini", "outcomes"), [("error", {"failed": 1, "passed": 1}), ("off", {"passed": 2})])
@@ -270,21 +229,6 @@ def test_findings_are_written_as_json_and_as_a_page(suite: Suite) -> None:
     )
     assert "cadence-units" in document["judged"] and "no-verify" not in document["judged"]
     assert page.read_text(encoding="utf-8") == conduct_page.render([found], document["judged"])
-
-
-def test_a_session_without_a_finding_reports_how_much_was_judged(suite: Suite) -> None:
-    file = suite.pytester.path / "conduct.json"
-    suite.run(
-        """
-        def test_mine(mockserver):
-            mockserver.call("GET", "/v1/campaigns")
-        """,
-        f"--mockserver-conduct-json={file}",
-    )
-
-    document = json.loads(file.read_text(encoding="utf-8"))
-    assert [] == document["findings"]
-    assert "key-in-wrong-place" in document["judged"]
 
 
 @pytest.mark.deep

@@ -7,8 +7,6 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
-
 from mockserver import MockServer, Sandbox, SandboxTestCase
 from mockserver.contract.effects.deliveries import DeliveryMethods
 from mockserver.contract.effects.model import EffectMethods
@@ -23,6 +21,7 @@ from mockserver.testing.remote import RemoteServer
 from mockserver.testing.rules.builder import ActiveRule, RuleBuilder
 from mockserver.testing.settings import Layer, Settings
 from mockserver.testing.transports.in_process import Response
+from tests.harness.rows import each_row
 
 PUBLIC = (
     MockServer, RemoteServer, Sandbox, SandboxTestCase, CallLog, Calls, Exchange, CallMismatch, RuleBuilder, ActiveRule, EffectMethods,
@@ -62,37 +61,11 @@ def undocumented(kind: type) -> list[str]:
     return missing
 
 
-class Example:
-    """An example."""
-
-    def silent(self) -> None: ...
-
-    def partly(self, one: int, *, two: int) -> None:
-        """
-        Do it.
-
-        Args:
-            one: A number.
-        """
-
-
-def test_a_member_or_a_parameter_without_description_is_detected() -> None:
-    assert ["silent", "partly(two)"] == undocumented(Example)
-
-
-def test_a_fault_of_the_wire_has_its_own_signature() -> None:
-    expected = (
-        "(self, when: 'When' = 'before', *, status: 'Literal[502, 503, 504]' = 502, server: 'str' = 'nginx') -> 'Put'"
-    )
-
-    assert expected == str(inspect.signature(RuleBuilder.bad_gateway))
-
-
 def test_every_public_member_and_parameter_is_documented() -> None:
     assert {} == {kind.__name__: missing for kind in PUBLIC if (missing := undocumented(kind))}
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda test: test.name)
+@each_row("example", EXAMPLES)
 def test_an_example_runs(example: doctest.DocTest, mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox("demo") as sandbox:
         sandbox.is_repeated = True  # an example shows a rule without the call at which it fires

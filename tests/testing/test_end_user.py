@@ -1,9 +1,6 @@
 """The person at the hosted page that a test holds in its hands: found by id, url or creation, and helpful in its errors."""
 
 import asyncio
-from collections.abc import Callable
-from contextlib import closing
-from typing import Any
 
 import pytest
 
@@ -12,6 +9,7 @@ from mockserver._json import JSON
 from mockserver.server.webhooks.local_receivers import ReceivedWebhook
 from mockserver.testing.end_user import EndUser
 from mockserver.testing.remote import RemoteServer
+from tests.harness.rows import each_row
 from tests.operations.session_calls import PHONE, begin, create, read
 
 
@@ -39,15 +37,6 @@ def test_over_the_socket_a_person_sees_what_they_see_in_process(mockserver: Sand
     assert seen[0] == seen[1]
 
 
-def test_the_socket_may_open_during_a_flow() -> None:
-    with closing(MockServer()) as server, server.sandbox() as sandbox:  # a server whose socket no other test has opened
-        user = sandbox.end_user(begin(sandbox))
-        user.open()
-
-        assert not user.url.startswith(sandbox.base_url)  # reading the address opens the socket
-        assert "account" == user.proceed().step
-
-
 def test_a_step_that_the_page_does_not_offer_is_refused_with_the_offered_ones(mockserver: Sandbox) -> None:
     user = mockserver.end_user(begin(mockserver))
     user.open()
@@ -57,23 +46,6 @@ def test_a_step_that_the_page_does_not_offer_is_refused_with_the_offered_ones(mo
     ):
         user.authorise()
     assert user.page and "intro" == user.page.step
-
-
-def test_an_unknown_button_is_refused_with_the_closest_match(mockserver: Sandbox) -> None:
-    user = mockserver.end_user(begin(mockserver))
-    user.open()
-
-    with pytest.raises(ValueError, match="did you mean 'simulate-phone_in_use'"):
-        user.simulate("phone_in_us")
-
-
-def test_a_closed_tab_has_no_buttons(mockserver: Sandbox) -> None:
-    user = mockserver.end_user(begin(mockserver))
-    user.open()
-    user.close_tab()
-
-    with pytest.raises(ValueError, match=r"got a closed tab; expected an open page: call open\(\) first"):
-        user.proceed()
 
 
 def test_an_invalid_number_is_refused_with_the_text_of_the_page(mockserver: Sandbox) -> None:
@@ -88,27 +60,9 @@ def test_an_unknown_session_is_refused_with_the_nearest(mockserver: Sandbox) -> 
         mockserver.end_user(session_id[:-1])
 
 
-def test_a_link_is_known_under_whatever_host_it_was_handed_out(mockserver: Sandbox) -> None:
-    token = create(mockserver)["url"].rpartition("/")[2]
-
-    assert "intro" == mockserver.end_user(f"https://gateway.example/mock/connect/{token}").open().step
-
-
 def test_a_link_of_another_sandbox_is_refused(mockserver: Sandbox) -> None:
     with pytest.raises(ValueError, match="got the url of another sandbox"):
         mockserver.end_user("https://elsewhere.example/connect/abc")
-
-
-def test_the_repr_of_an_end_user_contains_no_secret(mockserver: Sandbox) -> None:
-    session = create(mockserver)
-    user = mockserver.end_user(session)
-    user.open()
-    user.proceed()
-
-    text = repr(user) + repr(user.page)
-
-    assert session["url"].rpartition("/")[2] not in text
-    assert user.page and user.page.forms[0].values["secret"] not in text
 
 
 def test_back_and_reload_remain_in_the_flow(mockserver: Sandbox) -> None:
@@ -138,9 +92,9 @@ def finish(user: EndUser, way: str) -> None:
 
 
 @pytest.mark.clause("events.connected")
-@pytest.mark.parametrize("way", ["connect", "cancel", "phone_in_use"])
-@pytest.mark.parametrize("socket", [False, True], ids=["in process", "over the socket"])
-@pytest.mark.parametrize("body", [{}, RETURNING], ids=["stays", "returns"])
+@each_row("way", ["connect", "cancel", "phone_in_use"])
+@each_row("socket", [False, True])
+@each_row("body", [{}, RETURNING])
 def test_the_webhook_has_arrived_when_the_person_sees_the_next_page_or_has_left_for_the_return_url(
     mockserver: Sandbox, body: JSON, socket: bool, way: str
 ) -> None:
@@ -172,41 +126,6 @@ def test_an_awaited_flow_ends_after_its_webhook_reached_the_receiver_on_the_loop
     assert ["entrypoints.chatapp.connected"] == asyncio.run(main())
 
 
-def test_a_flow_that_blocks_the_loop_of_its_receiver_names_the_async_form(mockserver: Sandbox) -> None:
-    async def receive(webhook: ReceivedWebhook) -> Any:
-        return 204
-
-    async def main() -> None:
-        mockserver.receive_webhooks(receive)
-        with pytest.raises(ValueError, match=r"which this call blocks.*await sandbox\.aio\.run\(function, \.\.\.\)"):
-            mockserver.end_user(create(mockserver, RETURNING)).connect()
-
-    asyncio.run(main())
-
-
-async def _respond(_webhook: object) -> int:
-    return 204
-
-
-@pytest.mark.parametrize("receive", [_respond, None], ids=["a coroutine function", "a server of the loop"])
-@pytest.mark.parametrize("body", [{}, RETURNING], ids=["stays", "returns"])
-def test_a_flow_over_the_socket_that_blocks_the_loop_of_its_receiver_names_the_async_form(
-    mockserver: Sandbox, body: JSON, receive: Callable[..., Any] | None
-) -> None:
-    async def main() -> None:
-        listening = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0)
-        async with listening:
-            port = listening.sockets[0].getsockname()[1]
-            mockserver.receive_webhooks(receive or f"http://127.0.0.1:{port}/hook")
-            user = mockserver.end_user(create(mockserver, body), socket=True)
-            with pytest.raises(
-                ValueError, match=r"which this call blocks.*await sandbox\.aio\.run\(function, \.\.\.\)"
-            ):
-                user.connect()
-
-    asyncio.run(main())
-
-
 @pytest.mark.parametrize("body", [{}, RETURNING], ids=["stays", "returns"])
 def test_a_flow_on_a_running_server_ends_after_its_webhook(body: JSON) -> None:
     seen = []
@@ -215,11 +134,3 @@ def test_a_flow_on_a_running_server_ends_after_its_webhook(body: JSON) -> None:
         sandbox.end_user(create(sandbox, body)).connect()
 
         assert ["entrypoints.chatapp.connected"] == seen
-
-
-def test_an_endpoint_that_refuses_holds_up_no_flow_over_the_socket(mockserver: Sandbox) -> None:
-    mockserver.receive_webhooks(lambda webhook: 500)
-    for _ in range(2):  # the second event waits behind the first, whose repetition is due later
-        mockserver.end_user(create(mockserver, RETURNING), socket=True).connect()
-
-    assert [1, 0] == [len(event["deliveries"][0]["attempts"]) for event in mockserver.events]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from tests.testing.conftest import Suite
 
 HEAD = """
@@ -79,22 +77,6 @@ def test_the_examples_that_passed_are_counted(suite: Suite) -> None:
     assert not ALL.search(text)
 
 
-def test_in_a_test_case_of_the_mock_they_are_counted_too(suite: Suite) -> None:
-    text = shown(
-        suite,
-        """
-    class TestListing(SandboxTestCase):
-        @steady
-        @given(number=st.integers(0, 1000))
-        def test_it(self, number):
-            self.assertEqual(200, listed(self.mockserver))
-            self.assertLess(number, 500)
-        """,
-    )
-
-    assert SOME.search(text)
-
-
 def test_equal_examples_are_one(suite: Suite) -> None:
     text = shown(
         suite,
@@ -109,58 +91,6 @@ def test_equal_examples_are_one(suite: Suite) -> None:
 
     assert not ALL.search(text)
     assert not SOME.search(text)
-
-
-@pytest.mark.parametrize(
-    "strategy", ["st.data()", "st.builds(object)", "st.lists(st.builds(object), min_size=1, max_size=1)"]
-)
-def test_examples_without_a_text_of_their_own_are_not_told_apart(suite: Suite, strategy: str) -> None:
-    text = shown(
-        suite,
-        f"""
-    @steady
-    @given(thing={strategy})
-    def test_it(mockserver_server, thing):
-        with mockserver_server.sandbox() as sandbox:
-            assert 201 == listed(sandbox)
-        """,
-    )
-
-    assert not ALL.search(text)
-
-
-def test_examples_that_fail_in_two_ways_are_not_counted_as_one(suite: Suite) -> None:
-    text = shown(
-        suite,
-        """
-    @steady
-    @given(number=st.integers())
-    def test_it(mockserver_server, number):
-        with mockserver_server.sandbox() as sandbox:
-            if number > 3:
-                assert 201 == listed(sandbox)
-            assert 202 == listed(sandbox)
-        """,
-    )
-
-    assert not ALL.search(text)
-    assert not SOME.search(text)
-
-
-def test_a_written_example_that_fails_is_alone(suite: Suite) -> None:
-    text = shown(
-        suite,
-        """
-    @steady
-    @given(number=st.integers())
-    @example(5)
-    def test_it(mockserver_server, number):
-        with mockserver_server.sandbox() as sandbox:
-            assert 201 == listed(sandbox)
-        """,
-    )
-
-    assert not ALL.search(text)
 
 
 def test_a_test_whose_examples_differ_from_run_to_run_has_no_count(suite: Suite) -> None:
@@ -198,23 +128,3 @@ def test_a_failure_after_the_examples_is_none_of_an_example(suite: Suite) -> Non
     )
 
     assert not SOME.search(text)
-
-
-def test_a_passing_test_keeps_its_function(suite: Suite) -> None:
-    result = suite.run(
-        HEAD
-        + """
-    @steady
-    @given(number=st.integers())
-    def test_it(mockserver_server, number):
-        with mockserver_server.sandbox() as sandbox:
-            assert 200 == listed(sandbox)
-
-    inner = test_it.hypothesis.inner_test
-
-    def test_next():
-        assert inner is test_it.hypothesis.inner_test
-        """
-    )
-
-    result.assert_outcomes(passed=2)

@@ -75,14 +75,6 @@ def test_a_streamed_body_arrives_in_chunks_and_each_wait_moves_the_clock(mockser
     assert [(b"01", 0), (b"234", 3), (b"56", 6), (b"789", 9)] == seen
 
 
-def test_a_body_of_fewer_bytes_than_pieces_takes_its_time_all_the_same(mockserver: Sandbox) -> None:
-    mockserver.on("listCampaigns").do(
-        {"reply": {"status": 200, "body": "012"}, "dribble": {"chunks": 1000, "over": "7s"}}
-    )
-
-    assert (b"012", 7) == (mockserver.call(*LIST).body, mockserver.now.second)
-
-
 @pytest.mark.skipif(version("urllib3") < "2", reason="urllib3 1.26 takes a short body for a whole one, on a socket too")
 def test_a_streamed_body_of_an_older_epoch_breaks_off_and_moves_nothing(mockserver: Sandbox) -> None:
     mockserver.on("listCampaigns").dribble(4, "9s")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import errno
-import sys
 from pathlib import Path
 
 import pytest
 
-from mockserver import MockServer, Sandbox
-from mockserver._files import write_whole
 from mockserver.cli import main
 from mockserver.judge.coverage.coverage import Coverage
 from tests.testing.conftest import Suite
@@ -85,23 +82,6 @@ def test_each_test_has_its_own_result_and_each_missing_file_one_line(suite: Suit
     assert [] == [name for name in files_below(suite.pytester.path) if name != ".gitignore"]
 
 
-@pytest.mark.deep
-@pytest.mark.usefixtures("full_disk")
-def test_an_exploration_returns_its_report_with_a_note(tmp_path: Path) -> None:
-    def client(sandbox: Sandbox) -> None:
-        sandbox.call("GET", "/v1/campaigns")
-        for _ in range(2):
-            if 500 == sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).status:
-                raise ValueError("it does not handle a 500")
-
-    with MockServer() as server:
-        report = server.explore(client, failures=tmp_path / "found", choices=())
-
-    assert report.findings
-    assert 1 == report.text().count("no replay document was written: OSError: [Errno 28] No space left on device")
-    assert [] == files_below(tmp_path)
-
-
 @pytest.mark.usefixtures("full_disk")
 def test_a_file_keeps_its_former_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "coverage.json"
@@ -122,14 +102,3 @@ def test_a_command_prints_the_file_and_the_cause(tmp_path: Path, capsys: pytest.
 
     assert (2, f"mockserver: {target}: No space left on device\n") == (status, capsys.readouterr().err)
     assert not target.exists()
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="links need a right there, and devices have no path")
-def test_a_device_is_written_to_and_a_link_stays_one(tmp_path: Path) -> None:
-    target, link = tmp_path / "target", tmp_path / "link"
-    link.symlink_to(target)
-
-    write_whole(Path("/dev/null"), "text")
-    write_whole(link, "text")
-
-    assert (True, "text") == (link.is_symlink(), target.read_text(encoding="utf-8"))

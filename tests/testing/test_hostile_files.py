@@ -11,15 +11,11 @@ import pytest
 
 from mockserver.cli import main
 from mockserver.judge.coverage.coverage import Coverage
-from mockserver.report.trace_page import read_trace
-from mockserver.scenario.documents import read_file
-from mockserver.scenario.parsing import value_of
-from mockserver.scenario.problems import ScenarioError
-from mockserver.server.control.routes import ROUTES
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
-from mockserver.testing.report.replay import replay, replay_in
+from mockserver.testing.report.replay import replay_in
 from mockserver.version import TRACE_VERSION
+from tests.harness.rows import each_row
 
 DEEP = "[" * 100_000
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
@@ -102,39 +98,8 @@ def test_a_hostile_file_is_refused_and_named(kind: str, command: list[str], caps
     assert "hostile.json" in error or (kind, command) == ("empty", ["replay-calls"])
 
 
-@pytest.mark.parametrize(
-    ("text", "received"),
-    [("scenario: " + "x" * 131_072, "131,082"), ('{"scenario": ' + "1," * 1_000_000, "2,000,013")],
-    ids=["YAML", "not quite JSON"],
-)
-def test_a_long_text_that_is_not_json_is_refused_before_the_slow_parser_reads_it(text: str, received: str) -> None:
-    with pytest.raises(ScenarioError) as refused:
-        value_of(text, "long")
-
-    assert f"got {received} characters that are not an object of JSON; expected at most 131,072 of YAML" in str(
-        refused.value
-    )
-
-
-def test_the_places_of_a_long_document_are_not_searched_by_the_slow_parser(tmp_path: Path) -> None:
-    file = tmp_path / "long.json"
-    file.write_text(
-        json.dumps({"scenario": "x", "summary": 1, "given": {"chats": [{"name": "x" * 131_072}]}}), encoding="utf-8"
-    )
-
-    with pytest.raises(ScenarioError) as refused:
-        read_file(file)
-
-    assert "/summary" in str(refused.value)
-    assert "line" not in str(refused.value)
-
-
-def test_a_text_of_json_may_have_any_length() -> None:
-    assert {"scenario": "x" * 1_048_577} == value_of(f'{{"scenario": "{"x" * 1_048_577}"}}', "long")
-
-
-@pytest.mark.parametrize("command", [["replay-calls"], ["open", "--port", "0"]], ids=" ".join)
-@pytest.mark.parametrize("kind", ENTRIES)
+@each_row("command", [["replay-calls"], ["open", "--port", "0"]])
+@each_row("kind", ENTRIES)
 def test_a_hostile_entry_of_a_run_is_refused(command: list[str], kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     document = {"scenario": "../../out", "calls": [ENTRIES[kind]]}
 
@@ -151,7 +116,7 @@ def trace_of(calls: object, before: object = 0) -> bytes:
     return trace({"version": TRACE_VERSION, "before": before, "document": {"scenario": "x", "calls": calls}})
 
 
-@pytest.mark.parametrize(
+@each_row(
     "content",
     [
         b"\xff\xfe",
@@ -168,38 +133,6 @@ def trace_of(calls: object, before: object = 0) -> bytes:
 )
 def test_a_hostile_trace_is_refused(content: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     assert "; expected " in refusal(["open", "--port", "0"], "trace.html", content, capsys)
-
-
-def test_a_trace_of_many_beginnings_without_an_end_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Counted(str):
-        """A text that counts how often it is searched."""
-
-        searches = 0
-
-        def partition(self, *arguments: Any) -> tuple[str, str, str]:
-            Counted.searches += 1
-            before, found, after = super().partition(*arguments)
-            return before, found, Counted(after)
-
-    assert read_trace(Counted('<script type="application/json" id="trace">' * 10_000)) is None
-    assert 2 == Counted.searches
-
-
-def test_a_wait_longer_than_time_itself_is_a_long_one() -> None:
-    entry = {"call": "GET /v1/campaigns", "waits": 1e308, "answer": {"status": 200, "body": {"campaigns": []}}}
-
-    assert [[]] == [each.differences for each in replay({"scenario": "x", "calls": [entry]})]
-
-
-@pytest.mark.parametrize("value", [None, "", -1, 1e308, True, [], {}, "../..", "9" * 30, 10**25], ids=repr)
-def test_each_command_of_a_run_is_run_or_refused_whatever_its_arguments_are(value: object) -> None:
-    names = sorted(
-        {"id", "sessionId", "name", "by", "to", "rate", "label", "given", "choices", "url", "path", "untilIdle"}
-    )
-    for route in (route for route in ROUTES if route.recorded and route.target == "sandbox"):
-        for arguments in ({}, *({name: value} for name in names), *({"id": "x", name: value} for name in names)):
-            entry = {"do": route.recorded, "with": arguments}
-            assert 1 == len(list(replay({"scenario": "x", "calls": [entry]})))
 
 
 def test_the_state_after_a_run_has_no_endpoint_that_a_document_has_set_up() -> None:

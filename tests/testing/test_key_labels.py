@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver.testing.remote import RemoteServer
 from tests.testing.conftest import Suite
 
 
@@ -23,40 +22,6 @@ def test_two_open_sandboxes_do_not_accept_each_others_keys() -> None:
         ]
         assert first.public_key != second.public_key
         assert first.state()["seed"] == second.state()["seed"] == 0
-
-
-def test_keys_of_other_tenants_and_rotated_ones_differ_too() -> None:
-    given = {"tenants": [{"id": "tenant_other"}]}
-    with MockServer() as server, server.sandbox(given=given) as first, server.sandbox(given=given) as second:
-        for sandbox in (first, second):
-            sandbox.at(0).rotate_key()
-            sandbox.advance(0)
-
-        assert set() == set(first._backend.hosted.sandbox.keys) & set(second._backend.hosted.sandbox.keys)  # type: ignore[attr-defined]
-
-
-def test_a_seed_fixes_the_keys() -> None:
-    document = {"seed": 7}
-    with MockServer() as server:
-        sandboxes = [server.sandbox(seed=7), server.sandbox(seed=7), server.sandbox(document), server.sandbox(seed=8)]
-
-        assert keys(sandboxes[0]) == keys(sandboxes[1]) == keys(sandboxes[2]) != keys(sandboxes[3])
-
-
-def test_the_keys_of_a_closed_sandbox_are_those_of_the_next_one() -> None:
-    with MockServer() as server:
-        runs = []
-        for _ in range(2):
-            with server.sandbox() as first, server.sandbox() as second:
-                runs.append((keys(first), keys(second)))
-
-        assert runs[0] == runs[1]
-
-
-def test_the_sandboxes_of_a_remote_server_are_numbered_alike(mockserver_server: MockServer) -> None:
-    remote = RemoteServer(mockserver_server.url)
-    with mockserver_server.sandbox() as local, remote.sandbox() as first, remote.sandbox() as second:
-        assert keys(local) == keys(first) != keys(second)
 
 
 SUITE = """

@@ -10,10 +10,6 @@ from hypothesis import strategies as st
 from mockserver.report.run.exchanges import brief_json, shorten
 
 
-def test_a_short_body_is_whole() -> None:
-    assert '{"a": [1, 2]}' == shorten({"a": [1, 2]})
-
-
 def test_a_long_object_shows_whole_members_and_how_many_are_left_out() -> None:
     text = shorten({f"name{n}": "x" * 40 for n in range(10)})
 
@@ -26,16 +22,6 @@ def test_a_long_list_shows_whole_elements() -> None:
 
     assert text.startswith('[{"id": "campaign_0", "status": "draft"}, ')
     assert text.endswith('"status": "draft"}, 44 more elements]')
-
-
-def test_a_long_value_within_an_object_is_shown_by_its_own_first_members() -> None:
-    text = shorten({"campaigns": [{"id": f"campaign_{n}"} for n in range(50)], "total": 50})
-
-    assert text.endswith('}, 45 more elements], "total": 50}')
-
-
-def test_a_long_text_within_an_object_keeps_its_quotes() -> None:
-    assert '{"name": "' + "x" * 147 + '...", "id": 1}' == shorten({"name": "x" * 400, "id": 1})
 
 
 @given(

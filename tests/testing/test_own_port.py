@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urljoin
 
 import pytest
 import requests
@@ -11,7 +11,6 @@ import requests
 from mockserver import MockServer, Sandbox
 from mockserver.testing.remote import RemoteServer
 from tests.clients.operations import SESSIONS
-from tests.operations.media_files import PNG
 from tests.testing.conftest import Suite
 
 
@@ -32,16 +31,6 @@ def get(sandbox: Sandbox, path: str) -> requests.Response:
     return requests.get(urljoin(sandbox.base_url, path), headers=headers, timeout=10, allow_redirects=False)
 
 
-def test_its_address_has_no_path(alone: Sandbox, server: MockServer) -> None:
-    assert "" == urlsplit(alone.base_url).path
-    assert server.url != alone.base_url == alone.admin.address
-
-
-def test_a_client_that_joins_absolute_paths_reaches_it(alone: Sandbox) -> None:
-    assert 200 == get(alone, "/v1/message-templates").status_code
-    alone.calls("listTemplates").one()
-
-
 def test_every_url_that_it_hands_out_is_under_its_port(alone: Sandbox) -> None:
     created = requests.post(
         alone.base_url + SESSIONS, json={}, headers={"X-API-Key": alone.secret_key}, timeout=10
@@ -52,47 +41,12 @@ def test_every_url_that_it_hands_out_is_under_its_port(alone: Sandbox) -> None:
     assert alone.end_user(created["url"]).connect().title.startswith("Número conectado")
 
 
-def test_the_media_of_others_is_not_there(alone: Sandbox, server: MockServer) -> None:
-    with server.sandbox(own_port=True) as other:
-        headers = {"X-API-Key": alone.secret_key}
-        files = {"files": ("a.png", PNG, "image/png")}
-        sent = requests.post(f"{alone.base_url}/v1/messaging/media", files=files, headers=headers, timeout=10).json()
-        url = sent[0]["url"]
-
-        assert url.startswith(f"{alone.base_url}/media/")
-        assert PNG == requests.get(url, timeout=10).content
-        assert 404 == get(other, urlsplit(url).path).status_code
-
-
 def test_its_control_plane_is_its_own(alone: Sandbox, server: MockServer) -> None:
     with server.sandbox(own_port=True, seed=7) as other:
         requests.post(f"{other.base_url}/_mock/clock/advance", json={"by": "1h"}, timeout=10).raise_for_status()
 
         assert [0, 7] == [get(each, "/_mock/state").json()["seed"] for each in (alone, other)]
         assert 3500 < (other.now - alone.now).total_seconds() < 3700
-
-
-@pytest.mark.parametrize("path", ["/v1/message-templates", "/_mock/state", "/media/media_x"])
-def test_no_prefix_leads_from_it_to_another_sandbox(alone: Sandbox, server: MockServer, path: str) -> None:
-    with server.sandbox("demo") as other:
-        reply = get(alone, f"/sandboxes/{other.id}{path}")
-
-        assert (404, "RESOURCE_NOT_FOUND") == (reply.status_code, reply.json()["code"])
-        assert [] == other.log.journal["exchanges"]
-    assert 1 == len(alone.log.journal["exchanges"])
-
-
-@pytest.mark.parametrize(("method", "path"), [("POST", ""), ("GET", ""), ("DELETE", "/{id}")])
-def test_other_sandboxes_are_made_listed_and_ended_at_the_servers_own_address(
-    alone: Sandbox, server: MockServer, method: str, path: str
-) -> None:
-    with server.sandbox() as other:
-        url = f"{alone.base_url}/_mock/sandboxes{path.format(id=other.id)}"
-        reply = requests.request(method, url, json={} if method == "POST" else None, timeout=10)
-
-        assert (409, "MOCK_OWN_PORT") == (reply.status_code, reply.json()["code"])
-        assert server.is_open(other)
-    assert 200 == get(alone, "/_mock/health").status_code
 
 
 def test_clients_in_process_reach_it_by_its_address(alone: Sandbox) -> None:
@@ -105,13 +59,6 @@ def test_clients_in_process_reach_it_by_its_address(alone: Sandbox) -> None:
         alone.requests_session().get("http://127.0.0.1:1/v1/message-templates")
 
 
-def test_a_call_after_its_end_gets_410_and_is_recorded(alone: Sandbox, server: MockServer) -> None:
-    alone.close()
-
-    assert 410 == get(alone, "/v1/campaigns").status_code
-    assert 1 == server.late_calls()[alone.id]
-
-
 def test_the_ports_of_sandboxes_closed_long_ago_are_released(server: MockServer) -> None:
     addresses = []
     for _ in range(20):
@@ -122,17 +69,6 @@ def test_the_ports_of_sandboxes_closed_long_ago_are_released(server: MockServer)
     assert 410 == get(addresses[-1], "/v1/campaigns").status_code
     with pytest.raises(requests.ConnectionError):
         get(addresses[0], "/v1/campaigns")
-
-
-def test_it_ends_with_its_server() -> None:
-    server = MockServer()
-    sandbox = server.sandbox(own_port=True)
-    address = sandbox.base_url
-    server.close()
-
-    with pytest.raises(requests.ConnectionError):
-        requests.get(f"{address}/_mock/health", timeout=10)
-    assert server._server is None  # no caller has read the shared address
 
 
 def test_settings_and_marks_enable_it(suite: Suite) -> None:
@@ -160,21 +96,6 @@ def test_settings_and_marks_enable_it(suite: Suite) -> None:
     )
 
     result.assert_outcomes(passed=2)
-
-
-def test_a_value_that_is_not_a_boolean_fails_its_own_test(suite: Suite) -> None:
-    result = suite.run(
-        """
-        import pytest
-
-        @pytest.mark.mockserver(own_port=8080)
-        def test_it(mockserver):
-            pass
-        """
-    )
-
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*own_port: got 8080; expected True or False*"])
 
 
 def test_a_remote_server_refuses_it_by_name(server: MockServer) -> None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Any
 
 import pytest
 
-from mockserver.testing import setting_checks
 from mockserver.testing.sandbox import Sandbox
+from tests.harness.rows import each_row
 from tests.testing.conftest import PLUGIN, Suite
 
 CREATE = 'mockserver.call("POST", "/v1/campaigns", json={"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1})'
@@ -118,7 +117,7 @@ def test_the_closest_mark_has_the_last_word(suite: Suite) -> None:
     result.assert_outcomes(passed=3)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("mark", "problem"),
     [
         ('scenaro="demo"', "*scenaro*did you mean*'scenario'*"),
@@ -150,13 +149,6 @@ def test_a_wrong_mark_fails_its_own_test_with_the_closest_match(suite: Suite, ma
 
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines([problem])
-
-
-def test_a_setting_without_its_name_fails_its_own_test(suite: Suite) -> None:
-    result = suite.run("import pytest\n\n@pytest.mark.mockserver('demo')\ndef test_it(mockserver):\n    pass\n")
-
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["@pytest.mark.mockserver: got ('demo',); expected keyword arguments only"])
 
 
 def test_a_wrong_mark_of_a_class_fails_each_of_its_tests_and_no_other(suite: Suite) -> None:
@@ -214,25 +206,6 @@ def test_a_fixture_of_a_wider_scope_gets_the_way_to_a_sandbox_of_its_own(suite: 
     )
 
 
-def test_a_mismatch_of_other_fixtures_is_as_pytest_words_it(suite: Suite) -> None:
-    result = suite.run(
-        """
-        import pytest
-
-        @pytest.fixture(scope="module")
-        def wide(monkeypatch):
-            pass
-
-        def test_it(wide, mockserver):
-            pass
-        """
-    )
-
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["ScopeMismatch: *"])
-    result.stdout.no_fnmatch_line("*mockserver is the sandbox of one test*")
-
-
 def test_a_wrong_document_fails_its_own_test_and_names_the_problem(suite: Suite) -> None:
     result = suite.run(
         """
@@ -286,11 +259,6 @@ def test_pytest_lists_the_fixtures_and_the_mark(suite: Suite) -> None:
     marks.stdout.fnmatch_lines(["@pytest.mark.mockserver(*scenario*choices*now*clock*seed*given*"])
 
 
-def test_an_unknown_unit_of_time_is_refused_with_the_closest_match(mockserver: Sandbox) -> None:
-    with pytest.raises(TypeError, match="advance: got 'minute'; expected weeks, days, .*'minutes'"):
-        mockserver.advance(minute=1)  # type: ignore[call-arg]
-
-
 @pytest.mark.parametrize(
     ("operation", "lost", "problem"),
     [
@@ -303,36 +271,6 @@ def test_an_unknown_rule_key_is_refused_with_its_place_and_the_closest_match(
 ) -> None:
     with pytest.raises(ValueError, match=problem):
         mockserver.on(operation).drop(lost)
-
-
-def test_a_sandbox_is_freed_after_its_test_without_the_garbage_collector(suite: Suite) -> None:
-    gc.disable()
-    try:
-        result = suite.run(
-            f"""
-            import pytest
-            from weakref import ref
-
-            {TEMPLATE}
-            sandboxes = []
-
-            @pytest.mark.mockserver(given=given)
-            @pytest.mark.parametrize("number", range(3))
-            def test_it(mockserver, number):
-                sandboxes.append(ref(mockserver))
-                sandboxes.append(ref(mockserver._hosted.sandbox))
-                with mockserver.requests_session() as session:
-                    assert 401 == session.get(f"{{mockserver.base_url}}/v1/campaigns").status_code
-                assert 201 == {CREATE}.status
-
-            def test_after_them():
-                assert [None] * 6 == [sandbox() for sandbox in sandboxes]
-            """
-        )
-    finally:
-        gc.enable()
-
-    result.assert_outcomes(passed=4)
 
 
 def test_a_test_that_passes_loads_no_report_no_rule_of_conduct_and_no_command(suite: Suite) -> None:
@@ -351,23 +289,3 @@ def test_a_test_that_passes_loads_no_report_no_rule_of_conduct_and_no_command(su
     )
 
     result.assert_outcomes(passed=2)
-
-
-def test_a_mark_is_checked_once_for_all_tests_of_a_parametrized_function(
-    suite: Suite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    checked: list[str] = []
-    monkeypatch.setattr(setting_checks, "setting_error", lambda name, _: checked.append(name))
-    result = suite.run(
-        """
-        import pytest
-
-        @pytest.mark.mockserver(given={"chats": [{"id": "chat_ana"}]}, seed=7)
-        @pytest.mark.parametrize("number", range(3))
-        def test_it(mockserver, number):
-            pass
-        """
-    )
-
-    result.assert_outcomes(passed=3)
-    assert ["given", "seed"] == checked

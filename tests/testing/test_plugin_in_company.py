@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -43,24 +42,6 @@ def test_workers_share_nothing(suite: Suite, monkeypatch: pytest.MonkeyPatch) ->
     )
 
     result.assert_outcomes(passed=6)
-
-
-def test_hypothesis_given_with_the_sandboxes_of_the_server_raises_no_health_check(suite: Suite) -> None:
-    result = suite.run(
-        """
-        from hypothesis import given, settings, strategies as st
-
-        @settings(max_examples=20, database=None)
-        @given(minutes=st.integers(1, 60))
-        def test_time_goes_forward(mockserver_server, minutes):
-            with mockserver_server.sandbox(now="2026-03-01T12:00:00Z") as sandbox:
-                before = sandbox.now
-                sandbox.advance(minutes=minutes)
-                assert minutes * 60 == (sandbox.now - before).total_seconds()
-        """
-    )
-
-    result.assert_outcomes(passed=1)
 
 
 def test_a_unittest_case_takes_it_through_a_fixture(suite: Suite) -> None:
@@ -104,33 +85,6 @@ def test_unittest_needs_no_plugin_at_all(suite: Suite) -> None:
             def test_it(self):
                 self.assertEqual(200, self.mock.call("GET", "/v1/campaigns").status)
         """
-    )
-
-    result.assert_outcomes(passed=1)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("autoload", [True, False], ids=["installed", "installed, autoload off"])
-def test_a_conftest_may_name_the_plugin_of_an_installed_package(
-    suite: Suite, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, autoload: bool
-) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    points = "".join(f"{name} = {module}\n" for name, module in project["entry-points"]["pytest11"].items())
-    site = tmp_path_factory.mktemp("site")
-    metadata = site / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    metadata.mkdir()
-    (metadata / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n",
-        encoding="utf-8",
-    )
-    (metadata / "entry_points.txt").write_text(f"[pytest11]\n{points}", encoding="utf-8")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(ROOT), str(site)]))
-    if not autoload:
-        monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    suite.pytester.makeconftest('pytest_plugins = ["mockserver.pytest_plugin"]\n')
-
-    result = suite.run_apart(
-        "def test_it(mockserver):\n    assert 200 == mockserver.call('GET', '/v1/campaigns').status\n"
     )
 
     result.assert_outcomes(passed=1)

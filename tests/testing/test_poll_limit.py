@@ -80,25 +80,6 @@ def test_it(mockserver):
     assert finding.startswith("A was failed, and the polling continued")
 
 
-def test_a_client_that_waits_for_another_answer_than_a_rule_gives_ends_however_the_clock_moves(suite: Suite) -> None:
-    result = suite.run(
-        GIVEN
-        + """
-def test_it(mockserver):
-    campaign = launch(mockserver)
-    mockserver.on("readCampaign").reply(200, {"id": campaign, "status": "processing"})
-    polls_for_ever(mockserver, campaign, seconds=15)
-""",
-        "-o",
-        "mockserver_poll_limit=20",
-    )
-
-    result.assert_outcomes(failed=1)
-    assert first_lines(result)[0].endswith(
-        " 20 times in a row (readCampaign, #3 to #22) with the equal answers of a rule: the loop does not end"
-    )
-
-
 def test_over_a_socket_the_client_gets_410_with_the_reason_and_the_loop_is_in_the_first_line(suite: Suite) -> None:
     result = suite.run(
         GIVEN
@@ -119,32 +100,6 @@ def test_it(mockserver):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["E*HTTPError: 410*"])
     assert first_lines(result)[0].startswith("The test was ended: the client read A 20 times")
-
-
-def test_a_test_fails_whose_client_has_another_thread_or_swallows_the_end(suite: Suite) -> None:
-    result = suite.run(
-        GIVEN
-        + """
-import threading
-
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_of_another_thread(mockserver):
-    poller = threading.Thread(target=polls_for_ever, args=(mockserver, launch(mockserver)))
-    poller.start()
-    poller.join()
-
-def test_that_swallows(mockserver):
-    try:
-        polls_for_ever(mockserver, launch(mockserver))
-    except BaseException:
-        pass
-""",
-        "-o",
-        "mockserver_poll_limit=20",
-    )
-
-    result.assert_outcomes(failed=2)
-    assert 2 == result.stdout.str().count("The test was ended: the client read A 20 times")
 
 
 def test_reads_that_move_the_clock_of_a_running_record_or_have_a_call_between_them_do_not_count(suite: Suite) -> None:
@@ -247,10 +202,3 @@ def test_a_unittest_case_ends_too_with_the_loop_in_its_report() -> None:
     ((_, text),) = result.errors
     assert "RunEnded: the client read campaign_one 20 times in a row" in text
     assert "mockserver:\nThe test was ended: the client read campaign_one 20 times" in text
-
-
-def test_a_server_of_its_own_ends_no_loop() -> None:
-    with MockServer() as server, server.sandbox() as sandbox:
-        statuses = {sandbox.call("GET", "/v1/campaigns/campaign_one").status for _ in range(1001)}
-
-    assert {404} == statuses

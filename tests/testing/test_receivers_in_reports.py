@@ -87,24 +87,6 @@ def test_connect(mockserver):
     result.stdout.fnmatch_lines(["the receiver raised *(test_mine.py:*", "*  test: complete session *"])
 
 
-def test_a_receiver_cannot_end_the_test_while_its_report_is_made(suite: Suite) -> None:
-    result = suite.run(
-        """
-import pytest
-
-def test_connect(mockserver):
-    session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
-    mockserver.receive_webhooks(lambda request: pytest.fail("no such event"))
-    mockserver.on("listCampaigns").complete_session(session["sessionId"])
-    mockserver.call("GET", "/v1/campaigns")
-    assert 1 == 2, "the test's own failure"
-"""
-    )
-
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["*the test's own failure*"])
-
-
 @pytest.mark.parametrize("is_coroutine", [False, True])
 @pytest.mark.parametrize("end", [KeyboardInterrupt, SystemExit, GeneratorExit, pytest.fail.Exception])
 def test_an_exit_of_a_receiver_is_its_answer_to_that_attempt(end: type[BaseException], is_coroutine: bool) -> None:

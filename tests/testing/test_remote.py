@@ -15,7 +15,6 @@ from mockserver.server.errors import ControlError
 from mockserver.testing import remote
 from mockserver.testing.calls import CallMismatch
 from mockserver.testing.remote import RemoteServer
-from mockserver.testing.settings import Layer
 from tests.clients.operations import SESSIONS
 from tests.testing.conftest import Suite
 
@@ -68,14 +67,6 @@ def test_a_suite_runs_against_a_running_server_and_leaves_nothing_there(suite: S
     assert before == set(running._host.sandboxes)
 
 
-def test_the_clock_is_frozen_at_the_present_or_as_requested(running: MockServer) -> None:
-    server = RemoteServer(running.url, layers=[Layer("mine", {"seed": 4})])
-    with server.sandbox() as bare, server.sandbox(clock="follow") as following, server.sandbox("demo", seed=5) as demo:
-        assert [True, False] == [each.state()["clock"]["frozen"] for each in (bare, following)]
-        assert [4, 4, 5] == [each.state()["seed"] for each in (bare, following, demo)]
-        assert demo.call("GET", "/v1/message-templates").json()["templates"]
-
-
 def test_every_remote_command_works_as_in_this_process(sandbox: Sandbox) -> None:
     rule = sandbox.on("listCampaigns").times(1).error("INTERNAL_ERROR")
     assert 500 == sandbox.call("GET", "/v1/campaigns").status
@@ -112,10 +103,6 @@ def test_client_libraries_reach_it_over_the_socket(sandbox: Sandbox) -> None:
     assert 2 == len(sandbox.calls("listCampaigns"))
 
 
-def test_parts_of_a_document_are_applied_by_keyword(sandbox: Sandbox) -> None:
-    assert ["chat_ana"] == sandbox.apply(given={"chats": [{"id": "chat_ana"}]})["created"]["chats"]
-
-
 def test_refusals_are_those_of_this_process(running: MockServer, sandbox: Sandbox) -> None:
     with pytest.raises(ScenarioError, match="/given/chat: .*did you mean 'chats'"):
         RemoteServer(running.url).sandbox(given={"chat": []})
@@ -143,14 +130,6 @@ def test_conduct_is_judged_over_the_control_plane_and_available_after_the_end(ru
         ]
 
     assert expected == [(each.rule, each.severity, each.exchanges, each.line, each.advice) for each in there.conduct]
-
-
-def test_a_call_that_breaks_is_the_standard_librarys_exception(sandbox: Sandbox) -> None:
-    sandbox.on("listCampaigns").drop("after")
-
-    with pytest.raises(ConnectionError):
-        sandbox.call("GET", "/v1/campaigns")
-    assert 200 != sandbox.calls("listCampaigns").one().status
 
 
 @pytest.mark.parametrize("need", [lambda each: each.admin.app, lambda each: each.admin.keys("tenant_default")])

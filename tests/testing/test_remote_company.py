@@ -97,38 +97,6 @@ def test_the_document_of_a_run_over_sockets_is_sent_again_and_is_a_scenario_for_
     result.assert_outcomes(passed=1)
 
 
-def test_a_late_call_to_the_sandbox_of_another_suite_is_ignored(suite: Suite, running: MockServer) -> None:
-    with running.sandbox() as other:
-        pass
-    assert 410 == other.call("GET", "/v1/campaigns").status
-
-    result = suite.run("def test_it(mockserver): pass\n", "--mockserver-url", running.url)
-
-    result.assert_outcomes(passed=1, warnings=0)
-
-
-def test_a_call_to_a_sandbox_that_the_test_closed_is_not_a_late_call(suite: Suite, running: MockServer) -> None:
-    result = suite.run(
-        """
-        def test_it(mockserver_server):
-            with mockserver_server.sandbox() as sandbox:
-                pass
-            assert 410 == sandbox.call("GET", "/v1/campaigns").status
-        """,
-        "--mockserver-url",
-        running.url,
-    )
-
-    result.assert_outcomes(passed=1, warnings=0)
-
-
-def test_a_stopped_server_reports_no_late_calls() -> None:
-    with MockServer() as server:
-        remote = RemoteServer(server.url)
-
-    assert {} == remote.late_calls()
-
-
 def test_a_sweep_over_what_a_test_touches_runs_as_in_process(suite: Suite, running: MockServer) -> None:
     here = outcomes(suite.run(NAIVE.format(names='"all"'), "-v"))
     there = outcomes(suite.run(NAIVE.format(names='"all"'), "-v", "--mockserver-url", running.url))
@@ -162,24 +130,6 @@ def test_a_closed_sandbox_returns_its_last_state_without_a_request(running: Mock
     with pytest.raises(ValueError, match="closed"):
         sandbox.choose({"dual-status": "guide"})
     assert 1 == running.late_calls()[sandbox.id]
-
-
-def test_only_sandboxes_of_the_suite_are_closed_with_its_server(suite: Suite, running: MockServer) -> None:
-    with running.sandbox() as other:
-        result = suite.run(
-            """
-            def test_first(mockserver_server):
-                mockserver_server.sandbox()
-
-            def test_second(mockserver):
-                pass
-            """,
-            "--mockserver-url",
-            running.url,
-        )
-
-        result.assert_outcomes(passed=2)
-        assert [other.id] == list(running._host.sandboxes)
 
 
 def has_events(sandbox: Sandbox) -> bool:

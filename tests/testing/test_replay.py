@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
-from ruamel.yaml import YAML
 
 from mockserver import MockServer, Sandbox, cli
 from mockserver.scenario import documents
-from mockserver.scenario.documents import read_file, validate
+from mockserver.scenario.documents import read_file
 from mockserver.testing.report.replay import ReplayedEntry, print_replay, replay
 from tests.clients.operations import SESSIONS
 from tests.harness.lines import lacking
+from tests.harness.rows import each_row
 from tests.testing.conftest import Suite
 
 NOW = "2026-03-01T12:00:00Z"
@@ -137,10 +136,8 @@ def again(document: Any) -> list[ReplayedEntry]:
     return list(replay(document))
 
 
-@pytest.mark.parametrize("run", RUNS)
-@pytest.mark.parametrize(
-    "settings", [{"now": NOW}, {"now": NOW, "seed": 7, "profile": "hostile"}], ids=["plain", "hostile"]
-)
+@each_row("run", RUNS)
+@each_row("settings", [{"now": NOW}, {"now": NOW, "seed": 7, "profile": "hostile"}])
 def test_a_document_repeats_its_run_byte_for_byte(
     tmp_path: Path, run: Callable[[Sandbox], None], settings: dict[str, Any]
 ) -> None:
@@ -154,17 +151,6 @@ def test_a_document_repeats_its_run_byte_for_byte(
     assert [] == [each for each in outcomes if each.differences]
     answered = [(each.answer["status"], each.body) for each in outcomes if each.answer and " /v1/" in each.label]
     assert answered == [each for each in received(sandbox) if each[0] is not None]
-
-
-def test_a_scenario_with_additional_seed_data_is_replayed(tmp_path: Path) -> None:
-    sandbox = MockServer().sandbox("demo", given={"forms": [{"id": "mine"}]}, now=NOW)
-    for path in ("/v1/message-templates", "/v1/forms/mine/embed-frame-policy", "/v1/campaigns"):
-        sandbox.call("GET", path)
-
-    document = sandbox.log.replay_document() or {}
-
-    assert {"do": "apply_scenario", "with": {"given": {"forms": [{"id": "mine"}]}}} == document["calls"][0]
-    assert [] == [each for each in again(document) if each.differences]
 
 
 def test_a_run_whose_clock_followed_the_processs_is_repeated_at_its_own_instants() -> None:
@@ -212,37 +198,6 @@ def test_calls_undone_by_a_restored_checkpoint_are_not_replayed() -> None:
     assert ["GET /v1/campaigns", "choose"] == [each.get("call") or each["do"] for each in calls]
 
 
-def test_after_a_reset_nothing_is_left_to_repeat() -> None:
-    sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
-    sandbox.advance("1h")
-    create(sandbox)
-    sandbox.reset()
-
-    assert [] == (sandbox.log.replay_document() or {})["calls"]
-
-
-def test_no_document_contains_a_key() -> None:
-    sandbox = MockServer().sandbox(given={"tenants": [{"id": "b", "secretKey": "sk_of_the_other_tenant"}]}, now=NOW)
-    sandbox.apply({"given": {"webhooks": [{"url": "http://127.0.0.1:9/x", "secret": "whsec_YWJjZGVmZw=="}]}})
-    sandbox.call("POST", "/v1/campaigns", json={"name": sandbox.secret_key}, headers={"x-own": sandbox.public_key})
-
-    text = documents.dump(sandbox.log.replay_document() or {})
-
-    assert [] == re.findall(r"(?:sk|pk|whsec)_\w{4,}", text)
-    validate(YAML(typ="safe", pure=True).load(text))
-
-
-def test_a_repeated_run_calls_no_receiver() -> None:
-    webhooks: list[Any] = []
-    sandbox = MockServer().sandbox(now=NOW)
-    sandbox.receive_webhooks(webhooks.append)
-    connecting(sandbox)
-    count = len(webhooks)
-
-    assert [] == [each for each in again(sandbox.log.replay_document()) if each.differences]
-    assert count == len(webhooks) > 0
-
-
 def test_a_different_response_is_reported_by_leaf_and_by_the_exit_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -272,42 +227,6 @@ def test_a_different_response_is_reported_by_leaf_and_by_the_exit_code(
     )
 
 
-def test_a_long_json_body_is_sent_again_whole() -> None:
-    sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
-    sandbox.call("POST", "/v1/campaigns", json={**BODY, "name": "x" * 70_000})
-    sandbox.call(
-        "POST", "/v1/campaigns/audience-preview", json={"filters": [], "note": f"{sandbox.base_url} {'x' * 70_000}"}
-    )
-    document, out = sandbox.log.replay_document() or {}, io.StringIO()
-
-    assert "summary" not in document
-    assert (0, True) == (print_replay(document, out), "none with another outcome" in out.getvalue())
-    assert document["calls"][-1]["json"]["note"].startswith("{base_url} xxx")
-
-
-def test_a_truncated_body_is_not_replayed_and_the_document_states_it() -> None:
-    sandbox, out = MockServer().sandbox(given=GIVEN, now=NOW), io.StringIO()
-    boundary = {"content-type": "multipart/form-data; boundary=b", "content-length": "70062"}
-    file = (
-        b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
-        + b"x" * 70_000
-        + b"\r\n--b--\r\n"
-    )
-    sandbox.call("POST", "/v1/messaging/media", body=file, headers=boundary)
-    create(sandbox)
-    document = sandbox.log.replay_document() or {}
-
-    assert "The head or body of 1 call is larger than the journal stores: not sent again." == document["summary"]
-    assert 1 == print_replay(document, out)
-    lines = [each for each in out.getvalue().splitlines() if not each.startswith("  {")]
-    assert [
-        "POST /v1/messaging/media, not sent",
-        "  differs:  its head or body was larger than what the journal records, of a body 64 KiB",
-        "POST /v1/campaigns -> 201",
-        "2 calls and commands, 1 with another outcome than recorded",
-    ] == lines
-
-
 def test_a_replay_as_json_has_each_entry_with_its_answer_and_differences() -> None:
     sandbox, out = MockServer().sandbox(given=GIVEN, now=NOW), io.StringIO()
     create(sandbox)
@@ -322,15 +241,6 @@ def test_a_replay_as_json_has_each_entry_with_its_answer_and_differences() -> No
     assert ["status"] == [line.split()[0].rpartition(".")[2].rstrip(":") for line in entry["differences"]]
 
 
-def test_a_replay_without_differences_reports_that() -> None:
-    sandbox = MockServer().sandbox(given=GIVEN, now=NOW)
-    create(sandbox)
-    out = io.StringIO()
-
-    assert 0 == print_replay(sandbox.log.replay_document() or {}, out)
-    assert out.getvalue().endswith("1 call or command, none with another outcome than recorded\n")
-
-
 @pytest.mark.parametrize("calls", [{}, {"calls": []}])
 def test_a_document_without_calls_is_refused_since_it_proves_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], calls: dict[str, Any]
@@ -343,18 +253,6 @@ def test_a_document_without_calls_is_refused_since_it_proves_nothing(
     out, err = capsys.readouterr()
     assert "" == out
     assert err.startswith("mockserver: got the document 'machine' without calls; expected calls to send again: ")
-
-
-def test_an_unknown_command_is_refused() -> None:
-    with pytest.raises(ValueError, match="command: got 'advnce'; expected the id of a command; did you mean 'advance'"):
-        again({"calls": [{"do": "advnce"}]})
-
-
-def test_applying_a_document_omits_its_calls() -> None:
-    sandbox = MockServer().sandbox()
-
-    assert ["calls"] == sandbox.apply({"calls": [{"call": "GET /v1/campaigns"}]})["ignored"]
-    assert [] == sandbox.log.exchanges
 
 
 def test_a_failing_tests_document_repeats_it_and_is_a_scenario_for_a_mark(suite: Suite) -> None:

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
 import xml.etree.ElementTree
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import requests
 
 from mockserver import MockServer, Sandbox
 from mockserver.scenario.documents import read_file
-from mockserver.server.webhooks.local_receivers import ReceivedWebhook
-from mockserver.testing.report.folder import file_name, shown_path
+from mockserver.testing.report.folder import file_name
 from mockserver.testing.report.replay import replay
 from tests.harness.lines import lacking
-from tests.testing.conftest import WITHOUT_CACHE, Suite, run_in_process
+from tests.testing.conftest import Suite
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -163,90 +159,6 @@ def test_a_sandbox_of_the_module_is_reported_by_each_failing_test_that_calls_it(
     assert 1 == result.stdout.str().count("what happened:")
 
 
-def test_a_late_call_is_assigned_to_the_test_of_its_sandbox_unless_the_test_closed_it(suite: Suite) -> None:
-    result = suite.run(
-        """
-        import urllib.error
-        import urllib.request
-
-        kept = []
-
-        def test_first(mockserver):
-            kept.append(mockserver.base_url)
-
-        def test_second(mockserver):
-            try:
-                urllib.request.urlopen(kept[0] + "/v1/campaigns")
-            except urllib.error.HTTPError as refusal:
-                refusal.close()
-
-        def test_that_closes_its_sandbox_itself(mockserver_server):
-            with mockserver_server.sandbox() as sandbox:
-                pass
-            assert 410 == sandbox.call("GET", "/v1/campaigns").status
-        """
-    )
-
-    result.assert_outcomes(passed=3, warnings=1)
-    result.stdout.fnmatch_lines(
-        [
-            "test_mine.py::test_first",
-            "*LateCallWarning: a call arrived at sandbox_1 after * and got 410 (noticed after test_mine.py::test_second)",
-        ]
-    )
-
-
-REPLACED = """
-import pytest
-from mockserver import MockServer
-
-@pytest.fixture(scope="session")
-def mockserver_server():
-    with MockServer() as server:
-        yield server
-"""
-
-
-def test_each_of_two_servers_has_its_own_sandboxes_of_tests(suite: Suite) -> None:
-    make = suite.pytester.makepyfile
-    make(**{"conftest": REPLACED, "one/conftest": REPLACED})
-    make(**{"one/test_first": "def test_it(mockserver): assert 'sandbox_1' == mockserver.id"})
-    make(
-        test_of_the_other_server="""
-        import pytest
-
-        @pytest.mark.parametrize("number", [1, 2])
-        def test_it(mockserver, number):
-            assert f"sandbox_{number}" == mockserver.id
-            assert number == 1, "so that there is a report"
-        """
-    )
-    make(
-        **{
-            "one/test_last": """
-            import http.client
-
-            def test_a_sandbox_made_over_http_is_closed(mockserver_server):
-                client = http.client.HTTPConnection(mockserver_server.url.partition("//")[2])
-                calls = [("POST", "/_mock/sandboxes"), ("DELETE", "/_mock/sandboxes/sandbox_2"), ("GET", "/sandboxes/sandbox_2/v1/a")]
-                statuses = []
-                for method, path in calls:
-                    client.request(method, path)
-                    with client.getresponse() as response:
-                        response.read()
-                        statuses.append(response.status)
-                client.close()
-                assert [201, 204, 410] == statuses
-            """
-        }
-    )
-    files = ["one/test_first.py", "test_of_the_other_server.py", "one/test_last.py"]
-    result = run_in_process(suite.pytester, *WITHOUT_CACHE, *files)
-
-    result.assert_outcomes(passed=3, failed=1, warnings=0)
-    result.stdout.fnmatch_lines(["sandbox_2: clock at *"])
-
-
 # What its first lines say of the failure itself
 
 
@@ -309,32 +221,6 @@ def look(sandbox: Sandbox, query: str = "") -> object:
     return sandbox.call("GET", f"/v1/campaigns{query}")
 
 
-def bent(sandbox: Sandbox) -> None:
-    sandbox.on("listCampaigns").error("INTERNAL_ERROR")
-    look(sandbox)
-
-
-@pytest.mark.parametrize(
-    "between",
-    [
-        lambda sandbox: sandbox.call("GET", "/v1/campaigns/none"),
-        lambda sandbox: sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}),
-        lambda sandbox: sandbox.choose({"media-max-files": 2}),
-        bent,
-        lambda sandbox: sandbox.advance("1s"),
-        lambda sandbox: look(sandbox, "?limit=1"),
-    ],
-    ids=["a refused call", "a change", "a command", "a bent call", "one advance", "another query"],
-)
-def test_an_entry_between_two_polls_separates_them(mockserver: Sandbox, between: Callable[[Sandbox], object]) -> None:
-    look(mockserver)
-    between(mockserver)
-    look(mockserver)
-    mockserver.call("GET", "/v1/message-templates")
-
-    assert "times" not in mockserver.report()
-
-
 def test_the_nearest_call_is_never_folded_away(mockserver: Sandbox) -> None:
     for _ in range(5):
         look(mockserver)
@@ -343,97 +229,6 @@ def test_the_nearest_call_is_never_folded_away(mockserver: Sandbox) -> None:
     shown = [line.split()[1] for line in mockserver.report(raised.value).splitlines() if "listCampaigns GET" in line]
 
     assert ["#1", "#5"] == [each for each in shown if each.startswith("#")]
-
-
-@pytest.mark.mockserver(scenario="demo")
-def test_answers_that_differ_in_more_than_numbers_are_not_folded(mockserver: Sandbox) -> None:
-    chat = "/v1/messaging/chats/chat_helena?limit=2"
-    page = mockserver.call("GET", chat).json()
-    mockserver.call("GET", f"{chat}&cursor={page['nextCursor']}")
-
-    assert "times" not in mockserver.report()
-
-
-def test_the_exception_of_a_receiver_is_reported_without_secrets(mockserver: Sandbox) -> None:
-    def broken(webhook: ReceivedWebhook) -> None:
-        raise ValueError(f"neither {mockserver.secret_key} nor {hook.secret}")
-
-    hook = mockserver.receive_webhooks(broken)
-    session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["sessionId"]
-    mockserver.complete_session(session)
-
-    error = mockserver.events[0]["deliveries"][0]["attempts"][0]["error"]
-    assert error.startswith("the receiver raised ValueError: neither ")
-    assert mockserver.secret_key not in error
-    assert hook.secret not in error
-
-
-def test_equal_findings_are_merged_with_the_exchanges_of_all(mockserver: Sandbox) -> None:
-    mockserver.apply({"given": {"templates": [{"id": "t"}], "chats": {"count": 1}}})
-    body = {"platform": "chatapp", "templateId": "t", "cadence": 1}
-    for number in range(12):
-        campaign = mockserver.call("POST", "/v1/campaigns", json={**body, "name": f"{number}"}).json()["campaignId"]
-        path = f"/v1/campaigns/{campaign}/start"
-        mockserver.call("POST", path, json={"commonVariables": {"nope": "1"}})
-
-    text = str(mockserver.conduct)
-    assert 12 == len(mockserver.conduct.of("wrong-variable-keys"))
-    assert 1 == text.count("wrong-variable-keys, severity 2")
-    assert "(calls #2, #4, #6, #8, #10, #12, #14, #16, #18, #20 and 2 more)" in text
-
-
-def test_of_many_events_the_last_are_printed_with_the_number_of_earlier_ones(mockserver: Sandbox) -> None:
-    for _ in range(33):
-        mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
-    mockserver.advance("1h")
-    events = mockserver.report().partition("\nevents:\n")[2].splitlines()
-
-    assert "  ... 3 earlier" == events[0]
-    assert 30 == sum(each.endswith("no endpoint") for each in events)
-
-
-def test_a_call_with_other_headers_is_no_repetition_of_a_lost_one(mockserver: Sandbox) -> None:
-    mockserver.on("listCampaigns").nth(1).drop("before")
-    session, headers = mockserver.requests_session(), {"X-API-Key": mockserver.secret_key}
-    with pytest.raises(requests.ConnectionError):
-        session.get(f"{mockserver.base_url}/v1/campaigns", headers=headers, timeout=5)
-    session.get(f"{mockserver.base_url}/v1/campaigns", headers={**headers, "X-Attempt": "2"}, timeout=5)
-    report = mockserver.call("GET", "/_mock/report").body.decode()
-
-    assert "the same again" not in report
-
-
-def test_the_entry_of_a_rule_lists_its_effects_on_the_state() -> None:
-    with (
-        MockServer() as server,
-        server.sandbox(
-            given={"templates": [{"id": "template_one"}], "chats": {"count": 4}}, now="2026-03-01T12:00:00Z"
-        ) as sandbox,
-    ):
-        sandbox.on("startCampaign").fail_sends(every=2)
-        body = {"name": "One", "platform": "chatapp", "templateId": "template_one", "cadence": 1}
-        campaign = sandbox.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
-        execution = sandbox.call("POST", f"/v1/campaigns/{campaign}/start").json()["executionId"]
-
-        (rule,) = sandbox.rules
-
-    did = {
-        "at": "2026-03-01T12:00:00.000Z",
-        "exchange": 2,
-        "effect": "fail-sends",
-        "sends": [{"execution": execution, "failing": 2, "of": 4}],
-    }
-    assert [did] == rule["did"]
-
-
-def test_of_a_rule_that_fires_without_end_the_newest_effects_are_kept(mockserver: Sandbox) -> None:
-    mockserver.apply(script=[{"on": "listCampaigns", "do": {"set-tenant": {"name": "Other"}}}])
-    for _ in range(12):
-        mockserver.call("GET", "/v1/campaigns")
-
-    (rule,) = mockserver.rules
-
-    assert [*range(3, 13)] == [one["exchange"] for one in rule["did"]]
 
 
 # Files
@@ -463,17 +258,6 @@ def test_reports_pass_through_workers_and_into_junit_xml(suite: Suite, monkeypat
     assert {"mockserver_sandbox", "mockserver_replay"} == set.intersection(*map(set, properties))
 
 
-@pytest.mark.parametrize(
-    ("body", "folder"), [("create(mockserver)", "off"), ("pass", ".mockserver/failures")], ids=["left out", "no call"]
-)
-def test_a_report_without_a_document_promises_none(suite: Suite, body: str, folder: str) -> None:
-    test = f"    def test_it(mockserver):\n        {body}\n        assert 0\n"
-    found = reported(suite, test, "--mockserver-failures-dir", folder)
-
-    assert not any("replay" in each or "document" in each for each in found)
-    assert not (suite.pytester.path / ".mockserver").exists()
-
-
 def test_a_folder_that_takes_no_document_leaves_the_report_as_it_is(suite: Suite) -> None:
     (suite.pytester.path / "taken").write_text("a file", encoding="utf-8")
     found = reported(
@@ -485,26 +269,6 @@ def test_a_folder_that_takes_no_document_leaves_the_report_as_it_is(suite: Suite
 
     assert any(each.startswith("what happened:") for each in found)
     assert re.match(r"no replay document was written: \w+Error: .*taken", found[-1])
-
-
-def test_the_documents_are_excluded_from_version_control(suite: Suite) -> None:
-    reported(suite, "    def test_it(mockserver):\n        assert 0 == create(mockserver)\n")
-
-    assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
-
-
-def test_an_incomplete_document_states_it(suite: Suite) -> None:
-    found = reported(
-        suite,
-        """
-    def test_it(mockserver):
-        for _ in range(1_005):
-            mockserver.advance(1)
-        assert 0 == create(mockserver)
-        """,
-    )
-
-    assert "The first 5 calls and commands are missing: the journal holds only the last ones." in found
 
 
 def test_a_history_of_collapsed_polls_is_replayed_completely(suite: Suite) -> None:
@@ -525,15 +289,6 @@ def test_a_history_of_collapsed_polls_is_replayed_completely(suite: Suite) -> No
     assert [] == [each for each in outcomes if each.differences]
 
 
-def test_the_path_of_a_document_on_another_drive_is_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    def other_drive(path: Path) -> str:
-        raise ValueError("path is on mount 'D:', start on mount 'C:'")
-
-    assert "failures/test_it.yaml" == shown_path(Path("failures") / "test_it.yaml")
-    monkeypatch.setattr(os.path, "relpath", other_drive)
-    assert "/failures/test_it.yaml" == shown_path(Path("/failures/test_it.yaml"))
-
-
 def test_a_test_of_any_name_has_a_file_of_its_own_on_every_file_system() -> None:
     names = ["", "...", "con", "aux.send", "t.py::t[A]", "t.py::t[a]", "a/b", "a-b", "ã" * 200, "\ud800", "x" * 300]
 
@@ -542,9 +297,6 @@ def test_a_test_of_any_name_has_a_file_of_its_own_on_every_file_system() -> None
     assert len(names) == len({file.lower() for file in files})
     assert [] == [file for file in files if not 0 < len(file.encode()) <= 120 or file.lower() in ("con", "aux.send")]
     assert "t.py.t-a" == file_name("t.py::t[a]")
-
-
-# Calls that went elsewhere
 
 
 STRAY = """
@@ -570,14 +322,7 @@ def test_such_calls_are_reported_even_if_others_arrived(suite: Suite) -> None:
     )
 
 
-def test_such_calls_of_an_earlier_test_are_not(suite: Suite) -> None:
-    found = reported(
-        suite,
-        STRAY
-        + "\n    def test_one(mockserver):\n        stray(mockserver)\n\n    def test_two(mockserver):\n        assert 0\n",
-    )
-
-    assert not [each for each in found if "prefix" in each]
+# Calls that went elsewhere
 
 
 def test_their_answer_names_the_prefix() -> None:

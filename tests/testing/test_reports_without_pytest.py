@@ -63,21 +63,6 @@ class TestOfAServer:
 
         assert not hasattr(raised.value, "__notes__")
 
-    def test_of_many_sandboxes_the_latest_three_are_reported(self) -> None:
-        with pytest.raises(AssertionError) as raised, MockServer(report=True) as server:
-            for _ in range(4):
-                server.sandbox()
-            raise AssertionError
-
-        assert [f"sandbox_{n}" in note for n, note in zip((2, 3, 4), raised.value.__notes__, strict=True)] == [True] * 3
-
-    def test_a_report_that_fails_does_not_hide_the_failure(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        with pytest.raises(AssertionError, match="mine") as raised, MockServer(report=True) as server:
-            monkeypatch.setattr(server.sandbox(), "report", lambda failure: 1 // 0)
-            raise AssertionError("mine")
-
-        assert raised.value.__notes__[0].startswith("mockserver:\nno report of ")
-
     def test_sandboxes_on_a_running_server_are_reported_too(self, running: MockServer) -> None:
         with pytest.raises(AssertionError) as raised, RemoteServer(running.url, report=True) as server:
             server.sandbox().call("GET", "/v1/campaigns/none")
@@ -144,17 +129,6 @@ class TestOfUnittest:
             (text,) = self.failures(case)
             assert re.search("#1 readCampaign .*404 CAMPAIGN_NOT_FOUND", text)
 
-    def test_a_wrong_setting_is_an_error_of_the_test(self) -> None:
-        class Case(SandboxTestCase):
-            mockserver_settings = {"scenario": "dmo"}  # noqa: RUF012
-
-            def test_one(self) -> None:
-                raise AssertionError
-
-        (text,) = self.failures(Case)
-
-        assert "did you mean" in text
-
 
 class TestOfTheCommandLine:
     def test_it_prints_the_report_of_a_sandbox(self, running: MockServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,10 +154,6 @@ class TestOfTheCommandLine:
             "got 4 characters that are no id of a sandbox; expected one that GET /_mock/sandboxes lists"
             in capsys.readouterr().err
         )
-
-    def test_an_address_without_its_scheme_is_completed(self, capsys: pytest.CaptureFixture[str]) -> None:
-        assert 2 == main(["report", "localhost:1"])
-        assert capsys.readouterr().err.endswith("; did you mean 'http://localhost:1'?\n")
 
     @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "nonsense"])
     def test_an_address_that_does_not_respond_is_an_error_of_one_line(

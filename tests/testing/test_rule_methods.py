@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from mockserver import ScenarioError
 from mockserver._json import JSON
 from mockserver.contract import schemas
-from mockserver.contract.effects import ALIASES, EFFECTS
+from mockserver.contract.effects import EFFECTS
 from mockserver.contract.effects.deliveries import DeliveryMethods
 from mockserver.contract.effects.model import EffectMethods
 from mockserver.contract.effects.state import StateMethods
 from mockserver.contract.effects.wire import WireMethods
 from mockserver.testing.rules.builder import RuleBuilder
 from mockserver.testing.sandbox import Sandbox
+from tests.harness.rows import each_row
 
 SCHEMA = schemas.load("scenario")
 DEFINITIONS = SCHEMA["$defs"]
@@ -67,11 +67,7 @@ def test_each_effect_of_a_document_is_a_method_and_each_method_an_effect() -> No
     assert {snake(name) for name in EFFECTS} | {"do"} == {name for kind in METHODS for name in own_methods(kind)}
 
 
-def test_the_effects_of_documents_are_those_of_the_schema() -> None:
-    assert set(EFFECTS) | set(ALIASES) == set(EFFECTS_SCHEMA)
-
-
-@pytest.mark.parametrize("effect", EFFECTS)
+@each_row("effect", EFFECTS)
 def test_a_method_takes_what_its_effect_takes_under_the_same_names(effect: str) -> None:
     expected = WHOLE.get(effect) if effect in WHOLE else {snake(name) for name in properties(effect)}
 
@@ -88,30 +84,10 @@ def test_each_trigger_of_a_document_is_a_method() -> None:
     assert set(TRIGGERS) <= own_methods(Sandbox)
 
 
-def test_the_conditions_on_the_state_have_the_names_of_the_document() -> None:
-    assert set(RULE["while"]["properties"]) == parameters(RuleBuilder.while_)
-
-
 def test_apply_takes_each_part_of_a_document_that_a_sandbox_can_take() -> None:
     assert set(SCHEMA["properties"]) - {"scenario", "summary", "clauses", "seed", "calls", "version"} == parameters(
         Sandbox.apply
     ) - {"document"}
-
-
-def test_parts_of_a_document_are_applied_by_keyword(mockserver: Sandbox) -> None:
-    applied = mockserver.apply(
-        given={"chats": [{"id": "chat_ana"}]},
-        choices={"dual-status": "guide"},
-        script=[{"on": "*", "do": {"garble": True}}],
-    )
-
-    assert (["chat_ana"], 1) == (applied["created"]["chats"], len(applied["rules"]))
-    assert "guide" == mockserver.state()["choices"]["dual-status"]
-
-
-def test_a_broken_part_is_refused_at_its_place(mockserver: Sandbox) -> None:
-    with pytest.raises(ScenarioError, match="/given/chat: .*did you mean 'chats'"):
-        mockserver.apply(given={"chat": []})
 
 
 @pytest.mark.parametrize("arguments", [(({}), {"given": {}}), ((), {})], ids=["both", "neither"])

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import socket
 import urllib.request
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
-import requests
 
 from mockserver import MockServer, Sandbox
-from mockserver.testing.report.failures import describe
 from tests.clients.operations import SESSIONS
+from tests.harness.rows import each_row
 
 IN_PROCESS = "http://mockserver.test"
 
@@ -47,9 +45,9 @@ def over_socket(sandbox: Sandbox, host: str | None = None) -> dict[str, str]:
     return created
 
 
-@pytest.mark.parametrize("own_port", [False, True])
-@pytest.mark.parametrize("create", [in_process, by_requests, by_httpx])
-@pytest.mark.parametrize("is_open", [False, True])
+@each_row("own_port", [False, True])
+@each_row("create", [in_process, by_requests, by_httpx])
+@each_row("is_open", [False, True])
 def test_a_session_that_is_created_in_process_has_an_url_in_process(create: Any, own_port: bool, is_open: bool) -> None:
     with MockServer() as server:
         if is_open:
@@ -72,51 +70,3 @@ def test_a_session_that_is_created_over_a_socket_has_an_url_at_the_address_calle
         assert here.startswith(f"{sandbox.base_url}/connect/")
         assert f"localhost:{port}" == urlsplit(named).netloc
         assert 200 == httpx.get(here, trust_env=False).status_code
-
-
-@pytest.mark.mockserver(choices={"session-read-fields": "all"})
-def test_the_url_of_a_session_stays_as_it_was_created(mockserver: Sandbox) -> None:
-    first = in_process(mockserver)
-    opened = over_socket(mockserver)
-    again = {url: mockserver.call("GET", f"{SESSIONS}/{id}").json()["url"] for id, url in _urls(first, opened)}
-
-    assert {first["url"]: first["url"], opened["url"]: opened["url"]} == again
-    assert urlsplit(IN_PROCESS).netloc == urlsplit(in_process(mockserver)["url"]).netloc
-
-
-def _urls(*created: dict[str, str]) -> list[tuple[str, str]]:
-    return [(each["sessionId"], each["url"]) for each in created]
-
-
-def test_the_end_user_opens_an_url_of_either_kind(mockserver: Sandbox) -> None:
-    for created in (in_process(mockserver), over_socket(mockserver)):
-        for is_over_socket in (False, True):
-            user = mockserver.end_user(created["url"], socket=is_over_socket)
-            assert user.open()
-
-
-def unresolved(monkeypatch: pytest.MonkeyPatch) -> None:
-    def lookup(*_: Any, **__: Any) -> Any:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(socket, "getaddrinfo", lookup)
-
-
-def by_plain_requests(url: str) -> None:
-    session = requests.Session()
-    session.trust_env = False
-    session.get(url)
-
-
-@pytest.mark.parametrize("get", [lambda url: httpx.get(url, trust_env=False), by_plain_requests])
-def test_a_call_of_the_name_that_nothing_resolved_is_recognized(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, get: Any
-) -> None:
-    unresolved(monkeypatch)
-    failures = {}
-    for url in (in_process(mockserver)["url"], "http://crm.example/"):
-        with pytest.raises((httpx.ConnectError, requests.ConnectionError)) as raised:
-            get(url)
-        failures[urlsplit(url).hostname] = describe(raised.value).is_unresolved
-
-    assert {"mockserver.test": True, "crm.example": False} == failures

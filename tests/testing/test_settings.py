@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from mockserver import MockServer
 from mockserver.testing.setting_checks import merge_layers
 from mockserver.testing.settings import Layer
+from tests.harness.rows import each_row
 from tests.testing.conftest import Suite
 
 SOURCES = ("ini file", "command line", "mockserver_settings", "mark")
@@ -30,20 +30,6 @@ def test_the_nearest_source_wins(suite: Suite, nearest: int) -> None:
     mark = "    import pytest\n\n    @pytest.mark.mockserver(seed=4)\n" if nearest > 3 else ""
 
     suite.run(mark + SEED.format(seed=nearest), *arguments).assert_outcomes(passed=1)
-
-
-def test_the_settings_apply_to_sandboxes_that_the_test_creates_and_its_arguments_win(suite: Suite) -> None:
-    result = suite.run(
-        """
-        def test_it(mockserver_server):
-            with mockserver_server.sandbox() as one, mockserver_server.sandbox(seed=1) as other:
-                assert (7, 1) == (one.state()["seed"], other.state()["seed"])
-                assert "guide" == one.state()["choices"]["dual-status"]
-        """,
-        *("--mockserver-seed", "7", "--mockserver-choices", "dual-status=guide"),
-    )
-
-    result.assert_outcomes(passed=1)
 
 
 def test_choices_are_merged_by_id_with_their_sources() -> None:
@@ -92,7 +78,7 @@ def test_one_layer_with_two_words_for_the_clock_is_refused() -> None:
         merge_layers(layers({"clock": "follow", "now": "2026-01-01T00:00:00Z"}))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "problem"),
     [
         (
@@ -133,7 +119,7 @@ def test_a_misspelt_setting_of_the_ini_file_ends_the_run_too(suite: Suite) -> No
     pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([problem])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("mark", "problem"),
     [
         ("now='yesterday'", "@pytest.mark.mockserver: now: got 'yesterday'; expected an RFC 3339 instant*"),
@@ -162,14 +148,6 @@ def test_a_mark_that_cannot_be_fails_its_test(suite: Suite, mark: str, problem: 
 
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines([problem])
-
-
-def test_an_ini_file_with_contradictory_clocks_ends_the_run_before_any_test(suite: Suite) -> None:
-    two = ("-o", "mockserver_clock=follow", "-o", "mockserver_now=2026-03-01T12:00:00Z")
-    result = suite.run("def test_it(): pass\n", *two)
-
-    assert pytest.ExitCode.USAGE_ERROR == result.ret
-    pytest.LineMatcher(result.errlines).fnmatch_lines(["*ini file: got clock='follow' with now=*"])
 
 
 @pytest.mark.parametrize(
@@ -217,34 +195,6 @@ def test_a_scenario_may_be_a_file(suite: Suite) -> None:
         def test_it(mockserver):
             assert ["f"] == [each["id"] for each in mockserver.state()["tenants"][0]["forms"]]
         """
-    )
-
-    result.assert_outcomes(passed=1)
-
-
-def test_a_server_takes_layers_of_its_own() -> None:
-    with MockServer(layers=[Layer("mine", {"seed": 5})]) as server:
-        assert 5 == server.sandbox().state()["seed"]
-
-
-def test_the_plugin_loads_nothing_heavy_before_a_fixture_is_requested(suite: Suite) -> None:
-    heavy = "can_ada phonenumbers flask werkzeug jsonschema jsonschema_rs hypothesis freezegun time_machine ruamel requests httpx"
-    own = (
-        "mockserver mockserver.pytest_plugin mockserver.testing mockserver.pytest_plugin.assert_rewrite"
-        " mockserver.pytest_plugin.conduct mockserver.pytest_plugin.explore mockserver.pytest_plugin.options"
-        " mockserver.testing.settings mockserver._collision mockserver._files mockserver._settings"
-        " mockserver.contract mockserver.contract.limits"
-    )
-    result = suite.run_apart(
-        f"""
-        import sys
-
-        def test_it():
-            assert set() == set({heavy.split()!r}) & set(sys.modules)
-            assert set({own.split()!r}) == {{each for each in sys.modules if each.partition(".")[0] == "mockserver"}}
-        """,
-        *("-p", "no:hypothesispytest", "-p", "no:time_machine", "-p", "no:respx", "-p", "no:pytest_httpserver"),
-        *("-p", "no:anyio", "-p", "no:xdist"),
     )
 
     result.assert_outcomes(passed=1)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 
 import pytest
 from hypothesis import assume, find, given, settings
-from hypothesis import strategies as st
 
 from mockserver import MockServer
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES, problem
 from mockserver.contract.choices.model import Choice
-from mockserver.testing.strategies import choices, scripts
+from mockserver.testing.strategies import choices
 from tests.machine.steady import STEADY
 
 
@@ -20,13 +19,6 @@ from tests.machine.steady import STEADY
 def test_a_combination_is_legal_and_small(drawn: JSON) -> None:
     assert len(drawn) <= 3
     assert [] == [wrong for id, option in drawn.items() if (wrong := problem(id, option))]
-
-
-@given(st.data())
-def test_families_narrow_it(data: st.DataObject) -> None:
-    drawn = data.draw(choices(families=("sessions", "events")))
-
-    assert {"sessions", "events"} >= {CHOICES[id].family for id in drawn}
 
 
 ROWS = pytest.mark.parametrize(
@@ -56,16 +48,6 @@ def test_every_option_can_be_generated(row: Choice) -> None:
     assert [] == [option for option in row.options if option not in drawn]
 
 
-@pytest.mark.deep
-@ROWS
-def test_every_option_shrinks_to_itself_alone(row: Choice) -> None:
-    def has(option: str, drawn: JSON) -> bool:
-        return bool(drawn.get(row.id) == option)
-
-    for option in row.options:
-        assert {row.id: option} == find(choices(families=("sessions",)), partial(has, option))
-
-
 def test_a_failing_combination_shrinks_to_the_option_that_matters() -> None:
     assert {"dual-status": "guide"} == find(choices(), lambda drawn: drawn.get("dual-status") == "guide")
 
@@ -73,13 +55,6 @@ def test_a_failing_combination_shrinks_to_the_option_that_matters() -> None:
 def test_an_unknown_family_is_refused_with_those_there_are() -> None:
     with pytest.raises(ValueError, match="got the families sesions; expected some of access, campaigns"):
         choices(families=("sesions",))
-
-
-def test_an_unknown_operation_is_refused_with_the_closest_match() -> None:
-    with pytest.raises(
-        ValueError, match="got operation 'startCampain'; expected an operation id; did you mean 'startCampaign'"
-    ):
-        scripts(operations=("startCampain",))
 
 
 @given(chosen=choices(families=("campaigns", "access")))

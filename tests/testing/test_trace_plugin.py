@@ -82,22 +82,6 @@ def test_a_trace_has_the_exception_with_its_frames_and_the_command_that_repeats_
     assert [] == [each for each in words if each not in page]
 
 
-def test_a_trace_links_the_calls_of_its_sandbox_as_a_har(suite: Suite) -> None:
-    suite.run(SOURCE, "--mockserver-trace=on-failure")
-    folder = suite.pytester.path / ".mockserver"
-    har = FAILS.replace(".html", ".har")
-
-    assert f'<a href="{har}" download>' in (folder / "traces" / FAILS).read_text(encoding="utf-8")
-    for file in (folder / "traces" / har, folder / "failures" / har):
-        assert "1.2" == json.loads(file.read_text(encoding="utf-8"))["log"]["version"]
-
-
-def test_the_folder_is_ignored_by_git(suite: Suite) -> None:
-    suite.run(SOURCE, "--mockserver-trace=on-failure", "--mockserver-failures-dir=off")
-
-    assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
-
-
 def test_an_unknown_value_ends_the_run_with_the_nearest(suite: Suite) -> None:
     result = suite.run(SOURCE, "--mockserver-trace=on-failures")
 
@@ -115,32 +99,6 @@ def test_a_trace_that_cannot_be_written_is_a_line_of_the_report(suite: Suite) ->
 
     result.assert_outcomes(passed=1, failed=3)
     result.stdout.fnmatch_lines(["no trace was written: FileExistsError: *"])
-
-
-@pytest.mark.deep
-def test_a_suite_that_does_not_ask_imports_nothing_of_traces(suite: Suite) -> None:
-    source = SOURCE + "\n\ndef test_last():\n    import sys\n    print(sorted(sys.modules))\n    assert False\n"
-
-    result = suite.run_apart(source)
-
-    modules = result.stdout.str()
-    assert "'mockserver.pytest_plugin'" in modules
-    assert [] == [name for name in ("report.trace_page", "plugin.trace'", "'jinja2'") if name in modules]
-
-
-def test_the_trace_of_each_sandbox_of_a_test_has_a_file(suite: Suite) -> None:
-    suite.run(
-        """
-        def test_two(mockserver_server):
-            with mockserver_server.sandbox() as one, mockserver_server.sandbox() as other:
-                for sandbox in (one, other):
-                    sandbox.call("GET", "/v1/campaigns")
-                assert False
-        """,
-        "--mockserver-trace=on-failure",
-    )
-
-    assert ["test_mine.py.test_two.2.html", "test_mine.py.test_two.html"] == traces(suite)
 
 
 @pytest.mark.deep
@@ -183,15 +141,6 @@ def test_a_job_without_a_trace_has_no_summary(
     assert not summary.exists()
 
 
-def test_a_summary_that_cannot_be_written_is_a_line(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(suite.pytester.path))
-
-    result = suite.run(SOURCE, "--mockserver-trace=on-failure")
-
-    result.assert_outcomes(passed=1, failed=3)
-    result.stdout.fnmatch_lines(["mockserver: no summary of the job was written: *"])
-
-
 def test_a_run_against_a_remote_server_writes_equal_traces(suite: Suite) -> None:
     suite.run(SOURCE, "--mockserver-trace=on-failure")
     written = suite.pytester.path / ".mockserver" / "traces" / FAILS
@@ -209,17 +158,6 @@ def apart(suite: Suite, *arguments: str, company: tuple[str, ...]) -> None:
     absent = [name for name in WITHOUT if name.startswith("no:") and name.removeprefix("no:") not in company]
     options = [*(part for name in absent for part in ("-p", name)), "--mockserver-trace=on-failure", *arguments]
     subprocess.run([sys.executable, "-m", "pytest", "-q", *options], cwd=suite.pytester.path, check=False, timeout=120, capture_output=True)  # fmt: skip
-
-
-@pytest.mark.deep
-def test_the_page_of_pytest_html_links_to_the_trace(suite: Suite) -> None:
-    pytest.importorskip("pytest_html")
-
-    apart(suite, "--html=reports/all.html", company=("html", "metadata"))
-
-    page = (suite.pytester.path / "reports" / "all.html").read_text(encoding="utf-8")
-    assert f"../.mockserver/traces/{FAILS}" in page
-    assert "mockserver trace" in page
 
 
 @pytest.mark.deep

@@ -116,24 +116,6 @@ def test_the_status_of_an_error_is_shown_at_the_line_of_the_client(suite: Suite,
     result.stdout.no_fnmatch_line(f"*{library}?*.py:*")
 
 
-def test_a_hook_of_the_client_library_that_raises_is_shown_at_its_own_line(suite: Suite) -> None:
-    result = suite.run(
-        CLIENT
-        + dedent("""
-        def hook(response):
-            raise KeyError("X-None")  # the hook's line
-
-        def test_own(mockserver):
-            client = of_httpx(mockserver)
-            client.http.event_hooks["response"] = [hook]
-            client.read()
-        """)
-    )
-
-    result.stdout.fnmatch_lines(["*# the client's line", ">*# the hook's line", "*KeyError*"])
-    result.stdout.no_re_match_line(r".*httpx[/\\]_client\.py:\d+: .*")
-
-
 def test_a_body_that_breaks_off_and_a_coroutine_are_shown_at_the_line_of_the_client(suite: Suite) -> None:
     result = suite.run(
         CLIENT
@@ -152,40 +134,6 @@ def test_a_body_that_breaks_off_and_a_coroutine_are_shown_at_the_line_of_the_cli
         [">*asyncio.run(read*", "*await Client(http).read()", "E  *without sending complete message*"]
     )
     result.stdout.no_re_match_line(r".*(httpx|asyncio|mockserver)[/\\].*\.py:\d+: .*")
-
-
-def test_a_receiver_that_ends_the_test_is_shown_at_its_own_line(suite: Suite) -> None:
-    result = suite.run(
-        CLIENT
-        + dedent(f"""
-        def test_own(mockserver):
-            def receiver(request):
-                pytest.fail("not this one")
-
-            mockserver.receive_webhooks(receiver)
-            session = mockserver.call("POST", {SESSIONS}, json={{}}).json()
-            mockserver.complete_session(session["sessionId"])
-        """)
-    )
-
-    result.stdout.fnmatch_lines(
-        [">*mockserver.complete_session(*", '>*pytest.fail("not this one")', "E  *not this one"]
-    )
-    result.stdout.no_re_match_line(r".*mockserver[/\\](server|testing)[/\\].*\.py:\d+: .*")
-
-
-def test_the_whole_traceback_is_printed_on_request(suite: Suite) -> None:
-    result = suite.run(
-        CLIENT
-        + dedent("""
-        def test_own(mockserver):
-            mockserver.on("listCampaigns").drop("before")
-            of_requests(mockserver).read()
-        """),
-        "--full-trace",
-    )
-
-    result.stdout.fnmatch_lines(["*requests_adapter.py:*"])
 
 
 def test_a_bug_of_the_mock_is_shown_with_its_frames(suite: Suite) -> None:

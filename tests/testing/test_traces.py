@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import json
 import re
-import shlex
 from html import unescape
 from typing import Any
 
@@ -13,11 +11,9 @@ import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver.report.problem import CallLine, Problem
-from mockserver.report.run import history
 from mockserver.report.run.text import Report
 from mockserver.report.run.text import report as report_of
 from mockserver.report.trace_page import TracedRun, read_trace, render
-from mockserver.testing.report.replay import replay
 from mockserver.testing.report.snapshots import snapshot
 from tests.server.hostile import TEXTS
 from tests.server.test_no_key_in_any_view import FORMS
@@ -85,17 +81,6 @@ def campaigns(sandbox: Sandbox, calls: int) -> None:
             sandbox.call("GET", f"/v1/campaigns/{created['campaignId']}")
             sandbox.advance("1s")
         sandbox.call("GET", "/v1/campaigns")
-
-
-@pytest.mark.deep
-@pytest.mark.mockserver(now=NOW, given=SEED)
-def test_200_calls_are_in_a_file_of_less_than_300_kb(mockserver: Sandbox) -> None:
-    campaigns(mockserver, 200)
-
-    page = page_of(mockserver)
-
-    assert [f"call-{number}" for number in range(1, 201)] == re.findall(r'<details id="(call-\d+)">', page)
-    assert len(page.encode()) < 300_000
 
 
 @pytest.mark.parametrize("opens_socket", [False, True], ids=["in process", "over a socket"])
@@ -184,15 +169,6 @@ def test_the_file_asks_for_nothing_from_outside(mockserver: Sandbox) -> None:
     assert "unsafe" not in policy
 
 
-def test_the_file_has_no_script_and_says_of_none(mockserver: Sandbox) -> None:
-    mockserver.call("GET", "/v1/campaigns")
-
-    page = page_of(mockserver)
-
-    assert ['<script type="application/json" id="trace">'] == re.findall(r"<script\b[^>]*>", page)
-    assert "script-src" not in page and "JavaScript" not in page
-
-
 @pytest.mark.mockserver(now=NOW, given=SEED)
 def test_each_call_has_its_request_its_reason_and_its_answer_and_what_followed_is_below_it(mockserver: Sandbox) -> None:
     created = mockserver.call("POST", "/v1/campaigns", json={"name": "promo", **CAMPAIGN}).json()["campaignId"]
@@ -212,151 +188,6 @@ def test_each_call_has_its_request_its_reason_and_its_answer_and_what_followed_i
     assert "Answered" in first and "template_hello" in first
     assert second.endswith("200 Equal to #4")
     assert "clock: advance by 1s" == advanced[13:]
-
-
-@pytest.mark.mockserver(now=NOW, given=SEED)
-def test_the_rows_are_those_of_the_report_and_none_of_them_is_folded_away(mockserver: Sandbox) -> None:
-    campaigns(mockserver, 30)
-    run = run_of(mockserver)
-
-    shown = rows_of(render(run).decode())
-
-    rows = history.rows_of(run.snapshot)
-    assert len(rows) == len(shown)
-    assert [" ".join(row.lines[0].split()) for row in rows if not row.call] == [
-        line for line, row in zip(shown, rows, strict=True) if not row.call
-    ]
-
-
-@pytest.mark.mockserver(now=NOW)
-def test_a_new_day_has_its_date(mockserver: Sandbox) -> None:
-    for _ in range(2):
-        mockserver.call("GET", "/v1/campaigns")
-        mockserver.advance("1d")
-
-    first, _, date, second, _ = rows_of(page_of(mockserver))
-
-    assert ("#1", "2026-03-02", "#2") == (first.split()[1], date, second.split()[1])
-
-
-def test_a_request_is_a_command_of_curl_that_its_test_may_run_at_any_server(mockserver: Sandbox) -> None:
-    mockserver.call("POST", "/v1/campaigns?own=1", json={"name": "it's", **CAMPAIGN})
-
-    (sent,) = re.findall("<h3>Sent</h3><pre>(.*?)</pre>", page_of(mockserver), re.DOTALL)
-    command, *options = unescape(sent).split(" \\\n  ")
-    assert "curl -X POST \"$URL\"'/v1/campaigns?own=1'" == command
-    assert '-H "X-API-Key: $KEY"' == options[0]
-    assert ["--data-raw", json.dumps({"name": "it's", **CAMPAIGN})] == shlex.split(options[-1])
-
-
-def test_each_number_of_a_call_is_a_link_to_it_and_no_other_number_is(mockserver: Sandbox) -> None:
-    for _ in range(2):
-        mockserver.call("GET", "/v1/campaigns/none")
-    words = "#1 and #2, not #3, delivery #1, promo#1 or it's"
-
-    page = page_of(mockserver, failure=words, sections=[words], problems=[problem_with(words)])
-
-    shown = 'and <a href="#call-2">#2</a>, not #3, delivery #1, promo#1 or it'
-    assert 10 == page.count(f'<a href="#call-1">#1</a> {shown}')
-    assert {"call-1", "call-2"} == set(re.findall(r'href="#(call-[^"]*)"', page))
-    assert {"call-1", "call-2"} <= set(re.findall(r'id="([^"]*)"', page))
-
-
-def test_the_cause_is_first_then_the_exception_with_its_frames_then_the_other_problems(mockserver: Sandbox) -> None:
-    mockserver.call("GET", "/v1/campaigns")
-    found = [Problem(headline=f"problem {number}") for number in range(5)]
-
-    page = unescape(page_of(mockserver, problems=found, failure="KeyError: 'id'", frames=["client.py:3 `body['id']`", "test_it.py:9"]))  # fmt: skip
-
-    words = ["problem 0", "KeyError: 'id'", "client.py:3", "test_it.py:9", "problem 1", "problem 2", "2 more problems", "problem 3", "problem 4", "The whole report"]  # fmt: skip
-    places = [page.index(each) for each in words]
-    assert sorted(places) == places
-
-
-def test_the_head_says_how_many_problems_there_are(mockserver: Sandbox) -> None:
-    for _ in range(2):
-        mockserver.call("GET", "/v1/campaigns")
-
-    assert "No problem in 2 calls: no refusal" in page_of(mockserver, problems=[])
-    assert '1 problem in 2 calls; at <a href="#call-1">#1</a>' in page_of(mockserver, problems=[problem_with("x")])  # fmt: skip
-
-
-def test_a_test_that_has_passed_has_a_report(mockserver: Sandbox) -> None:
-    mockserver.call("GET", "/v1/campaigns")
-
-    page = page_of(mockserver, is_failed=False, failure="", frames=[])
-
-    assert '<span class="badge ok">passed</span>' in page
-    assert '<h2 id="why">The report</h2>' in page
-    assert "The exception" not in page
-
-
-def test_the_command_that_repeats_the_calls_is_on_the_page_if_their_document_was_written(mockserver: Sandbox) -> None:
-    mockserver.call("GET", "/v1/campaigns")
-
-    assert "<pre>mockserver replay-calls runs/a.yaml</pre>" in page_of(mockserver, replay="runs/a.yaml")
-    assert "replay-calls" not in page_of(mockserver)
-
-
-def test_a_name_that_may_be_written_from_right_to_left_is_isolated(mockserver: Sandbox) -> None:
-    mockserver.admin.set_tenant(name="עסק")
-
-    page = page_of(mockserver, name="test_עסק")
-
-    assert "<h1><bdi>test_עסק</bdi></h1>" in page
-    assert "<bdi>test: set tenant id tenant_default, name עסק</bdi>" in page
-
-
-def test_a_call_shows_the_trace_context_of_its_client(mockserver: Sandbox) -> None:
-    context = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-    mockserver.call("GET", "/v1/campaigns", headers={"traceparent": context})
-
-    assert f"-H 'traceparent: {context}'" in unescape(page_of(mockserver))
-
-
-@pytest.mark.mockserver(now=NOW)
-def test_a_visit_of_the_hosted_page_is_a_step_without_its_secret(mockserver: Sandbox) -> None:
-    session = mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
-    mockserver.end_user(session).open()
-
-    assert "end user: GET of the hosted page" == rows_of(page_of(mockserver))[-1][13:]
-
-
-@pytest.mark.mockserver(now=NOW)
-def test_calls_that_the_journal_has_dropped_keep_the_numbers_of_the_others(mockserver: Sandbox) -> None:
-    for _ in range(5):
-        mockserver.call("GET", "/v1/campaigns")
-    for _ in range(3):
-        mockserver._hosted.sandbox.journal.exchanges.popleft()
-
-    page = page_of(mockserver)
-
-    assert ["call-4", "call-5"] == re.findall(r'<details id="(call-\d+)">', page)
-    document, before = read_trace(page) or ({}, 0)
-    assert (3, 2) == (before, len(document["calls"]))
-    assert '<p class="note">The first 3 calls and commands are missing' in page
-
-
-@pytest.mark.mockserver(now=NOW)
-def test_the_document_in_the_file_is_replayed_with_the_same_outcomes(mockserver: Sandbox) -> None:
-    mockserver.call("GET", "/v1/campaigns")
-    mockserver.call("GET", "/v1/campaigns/none")
-    mockserver.advance("1m")
-
-    document, before = read_trace(page_of(mockserver)) or ({}, -1)
-
-    assert (0, "tests/test_it.py::test_it") == (before, document["scenario"])
-    assert [[], [], []] == [each.differences for each in replay(document)]
-
-
-@pytest.mark.mockserver(now=NOW)
-def test_a_call_that_is_not_sent_again_is_noted(mockserver: Sandbox) -> None:
-    mockserver.call("POST", "/v1/messaging/media", body=b"x" * 200_000, headers={"content-type": "text/plain"})
-
-    page = page_of(mockserver)
-
-    assert "#1 uploadMedia" in rows_of(page)[0]
-    assert '<p class="note">The head or body of 1 call is larger than the journal stores: not sent again.' in page
 
 
 @pytest.mark.parametrize("data", ["", "[]", "{", '{"version": 2}', '{"version": 2, "document": {}}', '{"version": 2, "document": [], "before": 0}', '{"version": 2, "document": {}, "before": true}', "[" * 100_000])  # fmt: skip

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 import requests
-from werkzeug.test import Client
 
 from mockserver import MockServer, Sandbox, create_app
 from mockserver.contract.limits import JSON_BODY_MAX_BYTES
-from tests.harness.access import ALL, MOUNT, Access, Answer, by_socket, by_wsgi, mounted
+from tests.harness.access import ALL, MOUNT, Access, Answer, by_socket, mounted
 
 NOW = "2026-03-01T12:00:00Z"
 CAMPAIGN = {"name": "Março", "platform": "chatapp", "templateId": "template_atualizacao_cadastro", "cadence": 60}
@@ -172,17 +171,6 @@ def test_create_app_serves_a_default_sandbox_under_any_mount() -> None:
     assert json.loads(session.body)["url"].startswith(f"http://localhost{MOUNT}/")
 
 
-def test_two_created_apps_share_nothing() -> None:
-    first, second = (by_wsgi(Client(create_app("demo")), "") for _ in range(2))
-    with MockServer() as server, server.sandbox("demo") as twin:
-        headers = {"X-API-Key": twin.secret_key, "Content-Type": "application/json"}
-
-    assert 201 == first.ask("POST", "/v1/campaigns", headers, json.dumps(CAMPAIGN).encode()).status
-
-    assert 1 == len(json.loads(first.ask("GET", "/v1/campaigns", headers, b"").body)["campaigns"])
-    assert [] == json.loads(second.ask("GET", "/v1/campaigns", headers, b"").body)["campaigns"]
-
-
 ELSEWHERE = {
     "http://api.clinic.example/v1/campaigns": "reaches no other host",
     "https://{host}/v1/campaigns": "the sandbox has no TLS",
@@ -215,39 +203,6 @@ def test_an_async_httpx_client_reaches_no_other_host(demo: Sandbox) -> None:
 
     with pytest.raises(httpx.ConnectError, match="reaches no other host"):
         asyncio.run(stray())
-
-
-def test_a_client_made_before_the_socket_was_opened_still_reaches_its_sandbox() -> None:
-    server = MockServer()
-    sandbox = server.sandbox("demo")
-    client, headers = sandbox.httpx_client(), {"X-API-Key": sandbox.secret_key}
-    assert 200 == client.get("/v1/campaigns", headers=headers).status_code
-
-    server.open()
-
-    assert 200 == client.get("/v1/campaigns", headers=headers).status_code
-    server.close()
-
-
-def test_an_in_process_client_opens_no_socket() -> None:
-    server = MockServer()
-    sandbox = server.sandbox("demo")
-
-    assert 200 == sandbox.httpx_client().get("/v1/campaigns", headers={"X-API-Key": sandbox.secret_key}).status_code
-    assert "http://mockserver.test" in repr(server)
-    server.close()
-
-
-def test_a_body_in_pieces_arrives_whole(demo: Sandbox) -> None:
-    pieces = [b'{"filters"', b": ", b"[]}"]
-    headers = {"X-API-Key": demo.secret_key, "Content-Type": "application/json"}
-    url = demo.base_url + "/v1/campaigns/audience-preview"
-
-    by_requests = demo.requests_session().post(url, data=iter(pieces), headers=headers)
-    by_httpx = demo.httpx_client().post("/v1/campaigns/audience-preview", content=iter(pieces), headers=headers)
-
-    assert 200 == by_requests.status_code == by_httpx.status_code
-    assert by_requests.json() == by_httpx.json()
 
 
 def test_responses_equal_those_of_the_library(demo: Sandbox) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.trace.sightings import READERS, sightings_of
+from tests.harness.rows import each_row
 from tests.trace.traces import call
 
 # Their answers show no record: counts, schemas and policies.
@@ -18,23 +17,45 @@ def test_the_table_has_every_operation_whose_answer_shows_a_record() -> None:
     assert set(OPERATIONS) - WITHOUT_RECORDS == set(READERS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("operation", "changes", "seen"),
     [
-        ("createCampaign", {"sent": {"name": "n"}, "answer": {"campaignId": "c", "status": "draft"}}, [("campaign", "c", "created", ("draft",))]),
-        ("listCampaigns", {"answer": {"campaigns": [{"id": "c", "status": "failed"}, {"name": "no id"}]}}, [("campaign", "c", "listed", ("failed",))]),
-        ("startCampaign", {"answer": {"executionId": "e", "status": "processing"}},
-         [("campaign", "campaign_1", "started", ("processing",)), ("execution", "e", "started", ("processing",))]),
-        ("cancelCampaign", {"status": 204, "response_body": b""}, [("campaign", "campaign_1", "canceled", ("completed", "canceled", "failed"))]),
-        ("startCampaign", {"status": 422, "answer": {"statusCode": 422, "code": "CAMPAIGN_NOT_DRAFT"}},
-         [("campaign", "campaign_1", "refused", ("processing", "completed", "canceled", "failed"))]),
+        (
+            "createCampaign",
+            {"sent": {"name": "n"}, "answer": {"campaignId": "c", "status": "draft"}},
+            [("campaign", "c", "created", ("draft",))],
+        ),
+        (
+            "listCampaigns",
+            {"answer": {"campaigns": [{"id": "c", "status": "failed"}, {"name": "no id"}]}},
+            [("campaign", "c", "listed", ("failed",))],
+        ),
+        (
+            "startCampaign",
+            {"answer": {"executionId": "e", "status": "processing"}},
+            [("campaign", "campaign_1", "started", ("processing",)), ("execution", "e", "started", ("processing",))],
+        ),
+        (
+            "cancelCampaign",
+            {"status": 204, "response_body": b""},
+            [("campaign", "campaign_1", "canceled", ("completed", "canceled", "failed"))],
+        ),
+        (
+            "startCampaign",
+            {"status": 422, "answer": {"statusCode": 422, "code": "CAMPAIGN_NOT_DRAFT"}},
+            [("campaign", "campaign_1", "refused", ("processing", "completed", "canceled", "failed"))],
+        ),
         ("startCampaign", {"status": 422, "answer": {"statusCode": 422, "code": "VALIDATION_ERROR"}}, []),
         ("readCampaign", {"status": None}, []),
         ("readCampaign", {"status": 502, "response_body": b"<html>"}, []),
         ("readCampaign", {"answer": [1]}, []),
-        ("uploadMedia", {"answer": [{"id": "m", "success": True}, {"success": False}]}, [("media", "m", "created", ())]),
+        (
+            "uploadMedia",
+            {"answer": [{"id": "m", "success": True}, {"success": False}]},
+            [("media", "m", "created", ())],
+        ),
     ],
-)  # fmt: skip
+)
 def test_an_answer_shows_the_records_that_the_document_says(
     operation: str, changes: dict[str, Any], seen: list[tuple[object, ...]]
 ) -> None:

@@ -1,14 +1,15 @@
 """
 The API document as sentences, and the index that the repository has of it: a line, a digest and the names of each.
 
-The document itself is not part of this repository. `index.txt` has one row per sentence, `LINE DIGEST NAME ...`: the
-names are the error codes and the operations that the sentence mentions.
+The document itself is not part of this repository. `sentences.txt` has one row per sentence, `LINE DIGEST NAME ...`: the
+names are the error codes and the operations that the sentence mentions. `python -m tests.contract.sentences DOCUMENT` writes it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -16,7 +17,7 @@ from typing import Final, NamedTuple
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.errors import ERRORS
 
-INDEX: Final = Path(__file__).with_name("index.txt")
+INDEX: Final = Path(__file__).with_name("sentences.txt")
 CODE: Final = re.compile(r"\b[A-Z]{2,}(?:_[A-Z]{2,})+\b")
 _PATH: Final = re.compile(r"(?:\b(GET|POST|PUT|PATCH|DELETE)\W+)?(/v1/[\w/{}.-]+)")
 _END: Final = re.compile(r"(?<=[.!?])\s+(?=[A-Z`(])")
@@ -55,13 +56,6 @@ def names(text: str) -> Iterator[str]:
         yield from (row.id for row in ENDPOINTS.values() if path.rstrip(".") == row.path and method in ("", row.method))
 
 
-def unknown_names(text: str) -> Iterator[str]:
-    """Yield the codes and paths of a text that the contract does not have."""
-    yield from (code for code in dict.fromkeys(CODE.findall(text)) if code not in ERRORS)
-    paths = {row.path for row in ENDPOINTS.values()}
-    yield from (path for _, path in _PATH.findall(text) if path.rstrip(".") not in paths)
-
-
 def read_index() -> list[Sentence]:
     """Return the sentences of the document that this version implements, without their texts."""
     rows = (row.split() for row in INDEX.read_text(encoding="utf-8").splitlines())
@@ -71,3 +65,7 @@ def read_index() -> list[Sentence]:
 def index_text(rows: list[Sentence]) -> str:
     """Return the text of the index for these sentences."""
     return "".join(f"{' '.join((str(row.line), row.digest, *row.names))}\n" for row in rows)
+
+
+if __name__ == "__main__":
+    INDEX.write_text(index_text(sentences(Path(sys.argv[1]).read_text(encoding="utf-8"))), encoding="utf-8")
