@@ -57,8 +57,8 @@ class ExploreResults:
             terminalreporter.write_line(f"{test}: {verdicts(result)}")
             for note in result["notes"]:
                 terminalreporter.write_line(f"  {printable(note)}")
-            for cause in (row["cause"] for row in result["findings"] if row["verdict"] == "advice"):
-                terminalreporter.write_line(f"  advice: {cause}")
+            for line in _passed_over(result["findings"]):
+                terminalreporter.write_line(f"  {printable(line)}")
         for line in _matrix_lines(self.by_test.values()):
             terminalreporter.write_line(line)
         rows = [*self.by_test.values(), *(report.entry() for report in self.interrupted.values())]
@@ -79,6 +79,16 @@ class ExploreResults:
             from mockserver.report import explore_page
 
             options.write_result(self._config, page, explore_page.render(tests))
+
+
+def _passed_over(findings: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield lines on the findings that fail no test unless it is strict: crashes with the line that repeats them, and advice."""
+    for row in findings:
+        if row["verdict"] == "advice":
+            yield f"advice: {row['cause']}"
+        elif row["verdict"] == "crashed":
+            yield f"crashed: {row['message']}, at {row['count']} placement{'' if row['count'] == 1 else 's'}"
+            yield from (f"  > {line}" for line in row["lines"])
 
 
 def verdicts(result: Mapping[str, Any]) -> str:

@@ -756,7 +756,7 @@ def test_a_blind_retry_is_found_with_a_document_that_repeats_it(suite: Suite) ->
             "explore: 1 * of 1 placements in 3 runs",
             "*drop-after at call 1 (createCampaign)",
             '*> mockserver.on("createCampaign").nth(1).do({"drop": "after"})',
-            "*replayed by .mockserver/failures/*",
+            "*the whole as a scenario: .mockserver/failures/*",
         ]
     )
     (written,) = json.loads((suite.pytester.path / "explore.json").read_text(encoding="utf-8"))["tests"]
@@ -861,6 +861,22 @@ def test_advice_is_a_line_below_the_test_which_passes(suite: Suite) -> None:
 
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["test_mine.py::test_creating: *", "  advice: cadence-units"])
+
+
+def test_crashes_that_fail_no_test_are_listed_with_the_lines_that_repeat_them(suite: Suite) -> None:
+    result = suite.run(
+        CLIENT
+        + """
+    @pytest.mark.mockserver_explore(faults=("truncate",), choices=())
+    def test_reading(mockserver):
+        mockserver.call("GET", "/v1/campaigns").json()
+"""
+    )
+
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        ["test_mine.py::test_reading: *", "  crashed: *, at 1 placement", "    > mockserver.on(*truncate*"]
+    )
 
 
 def test_the_line_of_a_test_has_the_number_of_placements_that_no_run_began_for(suite: Suite) -> None:

@@ -104,7 +104,7 @@ def test_a_wrong_mark_or_test_fails_by_name(suite: Suite) -> None:
 
     result.assert_outcomes(failed=4)
     result.stdout.no_fnmatch_line("*another exception occurred*")
-    result.stdout.fnmatch_lines(["*interleave: the clients made no call; expected calls through the sandbox*"])
+    result.stdout.fnmatch_lines(["nothing is compared: worker made no call in any serial run; call with the sandbox*"])
     result.stdout.fnmatch_lines(["*@pytest.mark.mockserver_interleave: got 'bund'; expected *did you mean 'bound'*"])
     result.stdout.fnmatch_lines(["*@pytest.mark.mockserver_interleave: got (2,); expected keyword arguments only*"])
     result.stdout.fnmatch_lines(["*got a test that returns NoneType; expected clients: functions by name*"])

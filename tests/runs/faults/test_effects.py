@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from mockserver import MockServer, Sandbox
+from mockserver import MockServer, Sandbox, sample_file
 from mockserver.testing.runs.faults import ExploreReport
 
 FINAL = ("completed", "failed", "canceled")
@@ -423,3 +423,32 @@ def test_a_receiver_that_refuses_an_event_reports_that_it_does_less(explore: Cal
     report = explore(test, faults=("outage-for-good",), operations=("listCampaigns",))
 
     assert ([], 1) == (silent(report), report.coverage.singles.tried), report.text()
+
+
+def test_a_cancel_that_the_clean_run_was_refused_is_not_missing(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
+        sandbox.apply(given=GIVEN)
+        api = Api(sandbox)
+        campaign = api.created("Natal")
+        api.post(f"{campaign}/start")
+        sandbox.sleep(600)
+        try:
+            api.post(f"{campaign}/cancel")
+        except (*LOST, Refused):
+            api.get(campaign)
+
+    report = explore(test, faults=("drop-before", "internal-error"), operations=("cancelCampaign",))
+
+    assert ([], 2) == (silent(report), report.coverage.singles.tried), report.text()
+
+
+def test_a_file_that_was_not_stored_is_no_upload(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
+        sandbox.on("uploadMedia").fail_media()
+        with sandbox.requests_session() as session:
+            session.headers["X-API-Key"] = sandbox.secret_key
+            session.post(f"{sandbox.base_url}/v1/media", files={"files": ("a.png", sample_file("image/png"))})
+
+    report = explore(test, faults=(), choices=("media-failed-item-shape",))
+
+    assert ([], 2) == (silent(report), report.coverage.singles.tried), report.text()

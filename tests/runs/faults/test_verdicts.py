@@ -663,6 +663,18 @@ def test_failed_assertions_of_different_lines_are_different_findings(explore: Ca
     assert '`assert listed(sandbox), "no campaign before the start"`' == first[2].partition(" ")[2]
 
 
+def test_a_test_that_counts_calls_is_no_proof_that_its_client_went_on(explore: Callable[..., ExploreReport]) -> None:
+    def test(sandbox: Sandbox) -> None:
+        prepared(sandbox)
+        if listed(sandbox) == []:
+            listed(sandbox)
+        sandbox.calls("listCampaigns").times(2)
+
+    report = explore(test, faults=("drop-after",), operations=("listCampaigns",))
+
+    assert {"survived", "crashed"} >= {name for name, count in report.verdicts.items() if count}, report.text()
+
+
 @pytest.mark.parametrize(
     "tolerates", [(AssertionError,), (("listCampaigns", "internal-error", "silent", "the list may be empty"),)]
 )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -63,13 +65,22 @@ def test_a_client_that_calls_past_its_handle_too_is_named(server: MockServer, is
     assert "nothing is compared" not in report.text()
 
 
-def test_a_client_that_never_calls_is_named(server: MockServer) -> None:
+def test_a_client_that_never_calls_makes_the_report_fail(server: MockServer) -> None:
     report = server.interleave(clients={"worker": lambda sandbox: None, "cron": read})
 
-    assert not report.failed
-    assert (
-        f"worker has no step but its start, so that nothing of it is interleaved; {HANDLE}" == report.not_interleaved[0]
-    )
+    kept = "make anew in `setup` what the clients keep"
+    assert f"worker made no call in any serial run; {HANDLE}, and {kept}" == report.failed_serial
+
+
+def test_a_claim_that_outlives_a_run_makes_the_report_fail(server: MockServer, tmp_path: Path) -> None:
+    def promote(sandbox: Sandbox) -> None:
+        with suppress(FileExistsError), (tmp_path / "claimed").open("x"):
+            create(sandbox, "One")
+
+    report = server.interleave(clients={"worker": promote, "cron": promote}, settings={"given": GIVEN})
+
+    assert report.failed
+    assert "cron made no call in any serial run" in report.text().splitlines()[1]
 
 
 def test_clients_that_only_call_sleep_or_visit_a_page_are_not_named(server: MockServer) -> None:

@@ -206,7 +206,7 @@ def _content(event: View) -> str:
     data = event.get("data", {})
     first = [f"{name} {data[name]}" for name in ("status", "reason") if data.get(name) is not None]
     others = [name for name, value in data.items() if name not in ("status", "reason") and value is not None]
-    return f"the event has {', '.join([*first, words.listed(others)])}"
+    return f"the event's data has {', '.join([*first, words.listed(others)])}"
 
 
 def _url(snapshot: SandboxSnapshot, endpoint: str) -> str:

@@ -4,7 +4,7 @@ What the calls of a client caused in one run, and the difference from the clean 
 1. Only what a call of the API caused counts; what timers, rules or other people cause does not.
 2. A session or an upload counts if its answer reached the client: nothing lists those, so a client whose answer was lost
    cannot avoid the second one.
-3. A cancel counts if it took effect or was refused: the client asked for it.
+3. A cancel that was refused is none that is missing or too many: the client asked for it, and it had no effect.
 4. Less is no difference if the client received the reason: a refusal, an end that it has not caused itself, a paused template
    or an empty list that the clean run did not get, or an outdated answer; and if it has refused an event itself. It is one if
    a call of that kind failed without an answer of the service, and the client did not find out what became of it; and no
@@ -79,6 +79,7 @@ class Caused:
 
     Attributes:
         effects: What was done, in the order of the calls.
+        refused_cancels: How many cancels were only refused.
         names: The names of the records, by id, for those that have one.
         calls: The calls, in order.
         reasons: What may let the client stop: refusals, ends, states of templates and empty answers that it received, and events that it refused.
@@ -89,6 +90,7 @@ class Caused:
     """
 
     effects: Sequence[Effect]
+    refused_cancels: int
     names: Mapping[str, str]
     calls: Sequence[Exchange]
     reasons: frozenset[Reason]
@@ -136,8 +138,11 @@ def caused(run: Run, trace: Trace) -> Caused:
     writes = [call for call in trace.calls if call.operation not in READS]
     lost = [_asked(call) for call in writes if call.applied and call.has_to_be_retried]
     of_answers = (reason for call in trace.calls for reason in _reasons(call, lost, own))
+    asked = {call.params["id"] for call in trace.of("cancelCampaign") if _is_refusal(call)}
+    canceled = {call.params["id"] for call in trace.of("cancelCampaign") if call.applied}
     return Caused(
         effects=list(_effects(trace)),
+        refused_cancels=len(asked - canceled),
         names={campaign.id: campaign.name for _, campaign in run.records("campaign")},
         calls=trace.calls,
         reasons=frozenset((*of_events, *refused, *of_answers)),
@@ -152,8 +157,8 @@ def _effects(trace: Trace) -> Iterator[Effect]:
     for kind, record_id, call in _created(trace):
         if kind != "session" or call.was_received:
             yield _CREATED[kind], call.params.get("id", record_id)
-    asked = (call.params["id"] for call in trace.of("cancelCampaign") if call.applied or _is_refusal(call))
-    yield from (("cancels", campaign_id) for campaign_id in dict.fromkeys(asked))
+    canceled = (call.params["id"] for call in trace.of("cancelCampaign") if call.applied)
+    yield from (("cancels", campaign_id) for campaign_id in dict.fromkeys(canceled))
     for call in trace.of("uploadMedia"):
         if call.was_received and call.applied:
             yield from [("uploads", "")] * _files(call)
@@ -169,8 +174,10 @@ def _created(trace: Trace) -> Iterator[tuple[str, str, Exchange]]:
 
 
 def _files(call: Exchange) -> int:
+    """Return how many files an upload has stored: those whose entries have an id."""
     answer = call.response_json
-    return sum(isinstance(entry, dict) and "id" in entry for entry in answer) if isinstance(answer, list) else 1
+    entries = answer if isinstance(answer, list) else [answer]
+    return sum(isinstance(entry, dict) and bool(entry.get("id")) for entry in entries)
 
 
 def _is_refusal(call: Exchange) -> bool:
@@ -247,20 +254,23 @@ def differences(clean: Caused, run: Caused, placement: Placement) -> Iterator[Ca
         placement: Where the run had its faults.
     """
     is_excused, is_act = may_do_less(clean, run, placement), placement.has("act")
-    is_alike = True
     for what, operation in _OPERATION_OF.items():
         expected, actual = clean.numbers[what], run.numbers[what]
-        instead = max(0, run.dead_sessions - clean.dead_sessions) if what == "sessions" else 0
-        is_less = actual < expected and (not is_excused or operation in run.unresolved)
+        in_vain, instead = 0, 0
+        if what == "cancels":
+            in_vain, instead = run.refused_cancels, clean.refused_cancels
+        if what == "sessions":
+            instead = max(0, run.dead_sessions - clean.dead_sessions)
+        is_less = actual + in_vain < expected and (not is_excused or operation in run.unresolved)
         # A client may well answer an act of another by another campaign.
         is_more = actual > expected + instead and not (is_act and what in _ON_CAMPAIGNS)
         if is_less or is_more:
-            is_alike = False
             effect = f"{'more' if is_more else 'fewer'} {what}"
             yield _cause(
                 clean, run, effect, f"its calls caused {_counted(actual, what)} instead of {expected}", (what,)
             )
-    if is_alike and not is_excused and not is_act and run.campaigns != clean.campaigns:
+    is_of_others = run.numbers == clean.numbers and run.campaigns != clean.campaigns
+    if is_of_others and not is_excused and not is_act:
         text = "its calls were for other campaigns than in the clean run"
         yield _cause(clean, run, "other campaigns", text, _ON_CAMPAIGNS)
     if not run.is_informed(clean):

@@ -355,7 +355,7 @@ def _finding_lines(finding: ExploreFinding, rules: Sequence[str]) -> Iterator[st
             yield f"  and {finding.count - _SHOWN} more"
         yield from (f"  > {line}" for line in rules)
     if finding.path is not None:
-        yield f"  replayed by {finding.path}"
+        yield f"  the whole as a scenario: {finding.path}"
 
 
 def matrix_lines(matrix: Matrix) -> Iterator[str]:

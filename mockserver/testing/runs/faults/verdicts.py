@@ -27,6 +27,7 @@ from mockserver.judge.client.judge import judge
 from mockserver.judge.client.polling import STALLED
 from mockserver.judge.client.rules import BLAMED, RULES
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
+from mockserver.testing.calls import CallMismatch
 from mockserver.testing.report.failures import frames, is_of_test
 from mockserver.testing.runs.bounds import drain
 from mockserver.testing.runs.faults import waits
@@ -245,9 +246,10 @@ def _is_wrong_quietly(clean: JudgedRun, run: JudgedRun, placement: Placement) ->
     """
     Return True if an assertion of the test itself failed: its client went on, and returned something else than in the clean run.
 
-    A test may compare what an option changes, or what its client reads of an act of another.
+    A test may compare what an option changes, or what its client reads of an act of another; and it may count calls, of which a
+    fault costs more.
     """
-    if not isinstance(run.raised, AssertionError) or placement.has("choice"):
+    if not isinstance(run.raised, AssertionError) or isinstance(run.raised, CallMismatch) or placement.has("choice"):
         return False
     files = [frame.f_code.co_filename for frame, _ in walk_tb(run.raised.__traceback__)]
     own = [

@@ -55,6 +55,9 @@ class SerialRuns:
             failures = [end.raised.get(name) for end in ends]
             if None not in failures and not all(isinstance(each, tolerates) for each in failures):
                 return f"{name} fails in every serial run: {ends[0].errors[name]}"
+        for name in self._clients:
+            if not self._has_steps(name):
+                return f"{name} made no call in any serial run; {_CURE}, and make anew in `setup` what the clients keep"
         if all(end.stuck is not None for end in ends):
             return f"no serial run ends: {ends[0].stuck}"
         return f"the check fails in every serial run: {ends[0].check}" if all(end.check for end in ends) else None
@@ -64,8 +67,6 @@ class SerialRuns:
         for name in self._clients if self.runs else ():
             if self._past_handle(name):
                 yield f"{name} calls past its handle, so that these calls are no steps; {_CURE}"
-            elif not self._has_steps(name):
-                yield f"{name} has no step but its start, so that nothing of it is interleaved; {_CURE}"
 
     def _past_handle(self, name: str) -> bool:
         """Return True if a client has made calls that are no steps: more than one in a step that is a call."""
