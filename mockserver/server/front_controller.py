@@ -1,9 +1,9 @@
 """
 Front controller: from a request's path to its sandbox, and to the API, the control plane, its pages, the media or the hosted page.
 
-`PARTS` has a row for each part of the server. Flask, the transports in process and the workers of the socket have each request
-go through `respond`; a short call on the socket's loop is `run_request` alone. The API takes every path that no other part takes, so that a client with
-a wrong base path gets the documented error and an entry in the journal.
+`PARTS` has a row for each part of the server. Flask, the transports in process and the workers of the socket have each
+request go through `respond`; a short call on the socket's loop is `run_request` alone. The API takes every path that no other
+part takes, so that a client with a wrong base path gets the documented error and an entry in the journal.
 """
 
 from __future__ import annotations
