@@ -162,7 +162,8 @@ def _set_time_zone(name: str | None) -> None:
         del os.environ[_TZ]
     else:
         os.environ[_TZ] = name
-    time.tzset()
+    if sys.platform != "win32":
+        time.tzset()
 
 
 def _is_standard(function: Any) -> bool:
