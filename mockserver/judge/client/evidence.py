@@ -27,7 +27,7 @@ HOPELESS: Final = (400, 401, 403, 404, 409, 422)
 # Transports that repeat a POST by themselves if a connection that was in use before ends without a byte, by the beginning
 # of their User-Agent: libcurl, browsers, and Java's HttpURLConnection. Those of Go, Ruby and Java's HttpClient repeat only
 # what is idempotent, and those of Python and Node nothing.
-_REPEATS_POSTS: Final = ("curl/", "guzzlehttp/", "java/", "libcurl", "mozilla/", "php-curl", "pycurl/")
+REPEATS_POSTS: Final = ("curl/", "guzzlehttp/", "java/", "libcurl", "mozilla/", "php-curl", "pycurl/")
 # A clock that follows the process's and advanced this much more than real time was moved.
 _MOVED: Final = 10 * MILLISECOND
 _HTTP_DATE: Final = SECOND  # of which an HTTP date has no fractions, and a client's own clock in seconds neither
@@ -86,7 +86,7 @@ def _transport_repeats(trace: Trace) -> Mapping[int, bool]:
             continue
         if first.request == again.request and first.request_headers == again.request_headers:
             agent = again.request_headers.get("user-agent", "").lower()
-            repeats[again.number] = agent.startswith(_REPEATS_POSTS)
+            repeats[again.number] = agent.startswith(REPEATS_POSTS)
     return repeats
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 from mockserver._json import View
 from mockserver.contract.text import printable
 from mockserver.core.instants import format_exact, from_datetime
+from mockserver.judge.client.evidence import REPEATS_POSTS
 from mockserver.report.problem import CallLine
 from mockserver.report.run.exchanges import Exchange, format_line
 
@@ -138,12 +139,13 @@ def survived(calls: Sequence[Call]) -> frozenset[int]:
 
 
 def repetitions(calls: Sequence[Call]) -> dict[int, Call]:
-    """Return each call that has no answer and that the next one repeats with equal headers, as transports do, by the number of that."""
+    """Return each call without an answer that a transport which repeats may have sent again, with equal headers, by the number of the next."""
     unanswered = {call.n: call for call in calls if call.status is None}
     found = {}
     for again in calls:
         call = unanswered.get(again.n - 1)
-        if call is not None and _request(call) == _request(again):
+        is_known = again.headers.get("user-agent", "").lower().startswith(REPEATS_POSTS)
+        if call is not None and is_known and _request(call) == _request(again):
             found[again.n] = call
     return found
 
