@@ -368,7 +368,10 @@ def test_fault_is_not_retried(mockserver: Sandbox) -> None:
 def test_repeated_by_the_transport(mockserver: Sandbox) -> None:
     """The answer of a list is lost, and the same call follows."""
     mockserver.on("listCampaigns").nth(1).drop("before")
-    url, headers = f"{mockserver.base_url}/v1/campaigns", {"X-API-Key": mockserver.secret_key, "User-Agent": "GuzzleHttp/7"}
+    url, headers = (
+        f"{mockserver.base_url}/v1/campaigns",
+        {"X-API-Key": mockserver.secret_key, "User-Agent": "GuzzleHttp/7"},
+    )
     session = mockserver.requests_session()
     with pytest.raises(requests.ConnectionError):
         session.get(url, headers=headers)
