@@ -69,6 +69,7 @@ def test_the_list_has_each_kind_of_name() -> None:
     assert sorted(KINDS) == sorted({line.split()[0] for line in names.lines()})
 
 
+@pytest.mark.deep
 def test_a_removed_name_of_each_kind_is_detected() -> None:
     current = baseline.current()
     found = {}

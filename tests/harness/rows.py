@@ -26,13 +26,14 @@ def each_row(names: str | Sequence[str], rows: Iterable[Any]) -> Callable[[Calla
 
         @functools.wraps(test)
         def for_all(**fixtures: Any) -> None:
-            offenders = {}
+            offenders: dict[str, str] = {}
             for row in table:
                 try:
                     test(**dict(zip(arguments, row, strict=True)), **fixtures)
                 except (AssertionError, pytest.fail.Exception) as error:
                     offenders[repr(row)[:200]] = str(error)
-            assert {} == offenders
+            if offenders:
+                pytest.fail("\n".join(f"{row}: {why}" for row, why in offenders.items()), pytrace=False)
 
         kept = [each for name, each in signature.parameters.items() if name not in arguments]
         for_all.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]

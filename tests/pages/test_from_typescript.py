@@ -47,7 +47,10 @@ sandboxTest("reads a campaign", {}, async (sandbox) => {
 sandboxTest("has a wrong setting", { scenaro: "demo" }, async () => {});
 """
 
-pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not on this machine")
+pytestmark = [
+    pytest.mark.deep,
+    pytest.mark.skipif(shutil.which("node") is None, reason="node is not on this machine"),
+]
 
 
 @pytest.fixture
@@ -75,7 +78,6 @@ def run(folder: Path, *files: str, **environment: str) -> subprocess.CompletedPr
     )
 
 
-@pytest.mark.deep
 @pytest.mark.skipif(sys.platform == "win32", reason="the command is a shell script")
 def test_fifty_tests_in_two_processes_share_no_state(folder: Path) -> None:
     names = ("one.test.mjs", "two.test.mjs")

@@ -135,6 +135,7 @@ def test_settings_files_are_read_without_a_complaint() -> None:
         configparser.ConfigParser().read_string(block.text)
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(shutil.which("node") is None, reason="node is not on this machine")
 def test_javascript_passes_under_node(tmp_path: Path) -> None:
     with MockServer() as server, server.sandbox("demo") as default:

@@ -40,6 +40,8 @@ def run_in_process(pytester: pytest.Pytester, *arguments: str, **options: Any) -
     """Run a suite in this process with the plugins that most of its tests use: a search for all would read every installed package."""
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+        # A file that is written again within a second, with as many bytes, would be taken for the compiled former one.
+        environment.setattr("sys.dont_write_bytecode", True)
         return pytester.runpytest_inprocess(*arguments, plugins=_USED, **options)
 
 

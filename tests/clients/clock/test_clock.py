@@ -49,6 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.mark.deep
 def test_timers_of_node_wait_on_the_sandboxs_clock(folder: Path) -> None:
     with MockServer() as server:
         environment = {**os.environ, "MOCKSERVER_SERVER": server.url}
