@@ -317,8 +317,7 @@ def test_a_pause_and_a_lost_stream_leave_no_gap(server: MockServer, sandbox: San
     page.get_by_role("button", name="Pause").click()
     own.wait_for_new(6)
 
-    deferred: Any = server._server
-    socket_server = deferred._server
+    socket_server: Any = server._server
     for connection in list(socket_server._open):
         socket_server._loop.call_soon_threadsafe(connection.abort)
     for _ in range(4):

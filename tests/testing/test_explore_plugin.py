@@ -464,9 +464,8 @@ def test_workers_report_to_the_process_that_prints_and_writes(stubbed: Suite, mo
     result = stubbed.run_in_workers(source, "--mockserver-explore-json=explore.json")
 
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(
-        ["*- mockserver: explore -*", "*= mockserver: explore =*", "createCampaign *", "listCampaigns *"]
-    )
+    result.stdout.fnmatch_lines(["*- mockserver: explore -*", "*= mockserver: explore =*"])
+    result.stdout.fnmatch_lines_random(["createCampaign *", "listCampaigns *"])  # as the workers end
     written = json.loads((stubbed.pytester.path / "explore.json").read_text(encoding="utf-8"))
     assert ["test_mine.py::test_creating", "test_mine.py::test_listing"] == [test["test"] for test in written["tests"]]
 

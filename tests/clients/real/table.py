@@ -13,6 +13,7 @@ import re
 import sys
 import warnings
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
@@ -96,19 +97,19 @@ ROWS: tuple[Row, ...] = (
         _found({_B: 5, _D: 10}, {}, {}), ("openai:OpenAIError",)),
     Row("tenacity around every call", ("tenacity==9.2.1", "requests==2.34.2"), adapters.tenacity, SESSION, "`sleep=mockserver.sleep`",
         f"{_RETRIES}; decorate reads alone", _OWN,
-        _found({_R: 15, _B: 6, _D: 10}, {_R: 4}, {_R: 6}), _OF_REQUESTS),
+        _found({_R: 19, _B: 6, _D: 10}, {_R: 5}, {_R: 8}), _OF_REQUESTS),
     Row("backoff around every call", ("backoff==2.2.1", "requests==2.34.2"), adapters.backoff, SESSION, _SLEEP,
         f"{_RETRIES}; decorate reads alone", _OWN,
-        _found({_R: 19, _B: 6, _D: 10}, {_R: 5}, {_R: 8}), _OF_REQUESTS, jitters=True),
+        _found({_R: 23, _B: 6, _D: 10}, {_R: 6}, {_R: 10}), _OF_REQUESTS, jitters=True),
     Row("stamina around every call", ("stamina==26.1.0", "requests==2.34.2"), adapters.stamina, SESSION, _SLEEP,
         f"{_RETRIES}; decorate reads alone", _OWN,
-        _found({_R: 19, _B: 6, _D: 10}, {_R: 5}, {_R: 8}), _OF_REQUESTS, jitters=True),
+        _found({_R: 23, _B: 6, _D: 10}, {_R: 6}, {_R: 10}), _OF_REQUESTS, jitters=True),
     Row("google-api-core around reads", ("google-api-core==2.44.0", "requests==2.34.2"), adapters.google(only_reads=True), SESSION, _SLEEP,
         _NEVER, _OWN,
-        _found({_R: 7}, {_R: 5}, {_R: 4}), (*_OF_REQUESTS, "google.api_core.exceptions:GoogleAPIError"), jitters=True),
+        _found({_R: 8}, {_R: 6}, {_R: 5}), (*_OF_REQUESTS, "google.api_core.exceptions:GoogleAPIError"), jitters=True),
     Row("google-api-core around every call", ("google-api-core==2.44.0", "requests==2.34.2"), adapters.google(only_reads=False), SESSION, _SLEEP,
         f"{_RETRIES}; decorate reads alone", _OWN,
-        _found({_R: 19, _B: 6, _D: 10}, {_R: 5}, {_R: 8}), (*_OF_REQUESTS, "google.api_core.exceptions:GoogleAPIError"), jitters=True),
+        _found({_R: 23, _B: 6, _D: 10}, {_R: 6}, {_R: 10}), (*_OF_REQUESTS, "google.api_core.exceptions:GoogleAPIError"), jitters=True),
     Row("httpx-retries", ("httpx-retries==0.6.0", "httpx==0.28.1"), adapters.httpx_retries, "`RetryTransport(transport=...)` around that of `httpx_client()`", _SLEEP,
         _NEVER, _OBEYS,
         _found({}, {}, {}), ("httpx:HTTPError",)),
@@ -131,7 +132,7 @@ ROWS: tuple[Row, ...] = (
         _found({}, {}, {}), ("niquests:RequestException",), is_alone=True),
     Row("aiohttp-retry of every status and error", ("aiohttp-retry==2.9.1", "aiohttp==3.14.5"), adapters.aiohttp_retry, SOCKET, "`asyncio.sleep`",
         f"{_RETRIES}, whatever `methods` has; send it by the plain session", _OWN,
-        _found({_R: 19, _B: 4, _D: 7}, {_R: 5}, {_R: 8}), ("aiohttp:ClientError",)),
+        _found({_R: 23, _B: 4, _D: 7}, {_R: 6}, {_R: 10}), ("aiohttp:ClientError",)),
     Row("axios-retry", ("npm:axios@1.21.1", "npm:axios-retry@4.5.0"), adapters.axios({}), "`mockserver explore -- COMMAND`", "`globalThis.setTimeout`",
         f"{_RETRIES}; `retryCondition: axiosRetry.isIdempotentRequestError`", "waits as long as it is asked, in seconds and by a date; a create is reported",
         _found({_B: 2, _D: 6}, {}, {}), ("tests.clients.real.adapters:NoAnswer",)),
@@ -145,7 +146,10 @@ def explored(row: Row) -> Found:
     logging.disable(logging.CRITICAL)
     errors = (Refused, AssertionError, *map(resolve_name, row.errors))
     options: dict[str, Any] = {
-        "settings": {"given": dict(GIVEN)},
+        "settings": {
+            "given": dict(GIVEN),
+            "now": datetime.now(UTC),
+        },  # one instant for all, which dates in answers show
         "choices": (),
         "tolerates": errors,
     }

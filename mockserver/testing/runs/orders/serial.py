@@ -55,11 +55,11 @@ class SerialRuns:
             failures = [end.raised.get(name) for end in ends]
             if None not in failures and not all(isinstance(each, tolerates) for each in failures):
                 return f"{name} fails in every serial run: {ends[0].errors[name]}"
+        if all(end.stuck is not None for end in ends):
+            return f"no serial run ends: {ends[0].stuck}"
         for name in self._clients:
             if not self._has_steps(name):
                 return f"{name} made no call in any serial run; {_CURE}, and make anew in `setup` what the clients keep"
-        if all(end.stuck is not None for end in ends):
-            return f"no serial run ends: {ends[0].stuck}"
         return f"the check fails in every serial run: {ends[0].check}" if all(end.check for end in ends) else None
 
     def not_interleaved(self) -> Iterator[str]:
