@@ -445,6 +445,7 @@ def test_an_assertion_of_a_helper_is_another_failure_where_another_line_calls_it
     )
 
 
+@pytest.mark.skipif(not hasattr(pytest, "Subtests"), reason="the fixture came with pytest 9")
 def test_a_subtest_is_compared_with_those_of_the_default(suite: Suite) -> None:
     source = """
         import pytest
