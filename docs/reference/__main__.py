@@ -1,7 +1,7 @@
 """
 Writes the pages of the reference, `docs/reference/*.md`: `python -m docs.reference`.
 
-Each page has its text in `docs/reference/pages`. A line `<!-- generated: NAME -->` there stands for a table of `tables.py`,
+Each page has its text in `docs/reference/pages`. A line `<!-- generated: NAME -->` there is replaced by a table of `tables.py`,
 and `<!-- python: NAME -->` for a class, a function or a module with what its docstrings say.
 """
 

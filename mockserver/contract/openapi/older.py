@@ -3,7 +3,7 @@ OpenAPI 3.1 documents as OpenAPI 3.0.3, for generators that lack 3.1.
 
 1. What 3.0 has no word for is left out, and so is what generators make no working code of.
    But for another name of a property, a schema accepts more then, never less.
-2. A union of objects that a constant tells apart is one object, in which that property has an enumeration: some generators
+2. A union of objects that a constant distinguishes is one object, in which that property has an enumeration: some generators
    make one class of the union, with the constants of its last variant alone, which then cannot read the other ones.
 3. A reference that may be null is `nullable` beside `allOf`. The specification leaves open what that means; generators take
    it for what it says.
@@ -47,7 +47,7 @@ def as_3_0(document: JSON) -> JSON:
 
 
 def _with_one_object_for_a_union(document: JSON) -> JSON:
-    """Return a document without its unions of objects that a constant tells apart, and without the variants that nothing else needs."""
+    """Return a document without its unions of objects that a constant distinguishes, and without the variants that nothing else needs."""
     schemas = document["components"]["schemas"]
     variants: set[str] = set()
 

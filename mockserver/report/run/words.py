@@ -144,8 +144,10 @@ def repetitions(calls: Sequence[Call]) -> dict[int, Call]:
     found = {}
     for again in calls:
         call = unanswered.get(again.n - 1)
-        is_known = again.headers.get("user-agent", "").lower().startswith(REPEATS_POSTS)
-        if call is not None and is_known and _request(call) == _request(again):
+        agent = again.headers.get("user-agent", "").lower()
+        # libcurl by itself sends no agent; a call in process, which no transport repeats, has no host either.
+        may_repeat = agent.startswith(REPEATS_POSTS) or (not agent and "host" in again.headers)
+        if call is not None and may_repeat and _request(call) == _request(again):
             found[again.n] = call
     return found
 

@@ -3,7 +3,7 @@ Background workers of `mockserver serve`: they send what falls due, and run time
 
 1. A thread sends to one endpoint at a time, so that a slow endpoint delays no other. It ends once nothing of its sandbox
    can be sent.
-2. A sandbox always gets a first thread, so that it waits for nobody else's receivers. It gets further ones, at most
+2. A sandbox always gets a first thread, so that it waits for no receiver of another. It gets further ones, at most
    `_SHARE`, while fewer than `_THREADS_MAX` send.
 3. Waits are in real time, also if the process's clock is frozen.
 4. After `stop` only a busy thread remains; it ends with its work or with the process, which does not wait for it.

@@ -219,7 +219,7 @@ def causes(clean: JudgedRun, run: JudgedRun, placement: Placement, options: Expl
 
 
 def _of_exception(raised: BaseException, base_url: str, verdict: str) -> Cause:
-    """Return the cause of an exception; failed assertions are told apart by their places."""
+    """Return the cause of an exception; those of failed assertions differ by their places."""
     name = str(getattr(raised, "explore_cause", type(raised).__name__))
     message = describe(raised, base_url)
     place = next(iter(frames(raised)), "")

@@ -41,7 +41,7 @@ _ARGUMENTS: Final = (
     "settings",
     "test",
     "failures",
-)  # of `MockServer.interleave`, beside the options
+)  # of `MockServer.interleave`, in addition to the options
 _BEGINS_AT: Final = "2026-03-01T12:00:00Z"
 _SERIAL_MAX: Final = 24  # orders of whole clients
 _KEPT: Final = "equal runs differ, and the clients change memory that they share; make it anew in `setup`"
