@@ -1,9 +1,11 @@
-"""The media types that an upload accepts, by kind (fixed decision `media-mime-list`)."""
+"""The media types that an upload accepts, by kind (fixed decision `media-mime-list`), and the bytes that show them."""
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final, NamedTuple
 
 _MS = "application/vnd.ms-"
 _OOXML = "application/vnd.openxmlformats-officedocument."
@@ -37,31 +39,85 @@ KINDS: Mapping[str, str] = MappingProxyType(
 )
 
 
-# What a file of a type has, as far as an upload looks at it; the texts of refusals.
-MARKS: Mapping[str, str] = MappingProxyType(
-    {
-        "image/jpeg": "the bytes ff d8 ff at its beginning",
-        "image/png": "the bytes 89 50 4e 47 0d 0a 1a 0a at its beginning and IHDR at byte 12",
-        "image/webp": "RIFF at its beginning, WEBP at byte 8 and VP8 at byte 12",
-        "video/mp4": "ftyp at byte 4 with a brand such as isom, and a track of pictures",
-        "video/3gpp": "ftyp at byte 4 with a brand such as 3gp4, and a track of pictures",
-        "audio/aac": "a frame of ADTS at its beginning: ff f1 or ff f9, then rate, channels and length",
-        "audio/amr": "the bytes 23 21 41 4d 52 0a (#!AMR and a line feed) at its beginning",
-        "audio/mpeg": "ID3 with its size, or a frame such as ff fb 90, at its beginning",
-        "audio/mp4": "ftyp at byte 4 with a brand such as M4A, and a track of sound",
-        "audio/ogg": "OggS at its beginning, and a stream of sound such as OpusHead",
-        "text/plain": "text without control characters, in its charset",
-        "application/pdf": "%PDF- at its beginning",
-        "application/msword": "a compound file (d0 cf 11 e0 a1 b1 1a e1) with the stream WordDocument",
-        f"{_MS}excel": "a compound file (d0 cf 11 e0 a1 b1 1a e1) with the stream Workbook",
-        f"{_MS}powerpoint": "a compound file (d0 cf 11 e0 a1 b1 1a e1) with the stream PowerPoint Document",
-        _WORD: "a zip archive (50 4b 03 04) with [Content_Types].xml and word",
-        _SHEET: "a zip archive (50 4b 03 04) with [Content_Types].xml and xl",
-        _SLIDES: "a zip archive (50 4b 03 04) with [Content_Types].xml and ppt",
-    }
+class Signature(NamedTuple):
+    """Bytes at one place of a file, and the types whose files have them, the likeliest first."""
+
+    at: int
+    content: bytes
+    types: tuple[str, ...]
+
+
+# The first row that a content has decides: a brand of ISO media comes before the general one. Types that share a container
+# are not told apart; some that no upload accepts have a row, so that a refusal can name them.
+# fmt: off
+SIGNATURES: Final = (
+    Signature(0, b"\xff\xd8\xff",         ("image/jpeg",)),
+    Signature(0, b"\x89PNG\r\n\x1a\n",    ("image/png",)),
+    Signature(8, b"WEBP",                 ("image/webp",)),
+    Signature(4, b"ftypM4A",              ("audio/mp4",)),
+    Signature(4, b"ftyp3gp",              ("video/3gpp",)),
+    Signature(4, b"ftypqt",               ("video/quicktime",)),
+    Signature(4, b"ftyphe",               ("image/heic",)),
+    Signature(4, b"ftypmif1",             ("image/heif",)),
+    Signature(4, b"ftypavi",              ("image/avif",)),
+    Signature(4, b"ftyp",                 ("video/mp4", "audio/mp4")),
+    Signature(0, b"\xff\xf1",             ("audio/aac",)),
+    Signature(0, b"\xff\xf9",             ("audio/aac",)),
+    Signature(0, b"#!AMR\n",              ("audio/amr",)),
+    Signature(0, b"ID3",                  ("audio/mpeg",)),
+    Signature(0, b"\xff\xe3",             ("audio/mpeg",)),
+    Signature(0, b"\xff\xf2",             ("audio/mpeg",)),
+    Signature(0, b"\xff\xf3",             ("audio/mpeg",)),
+    Signature(0, b"\xff\xfa",             ("audio/mpeg",)),
+    Signature(0, b"\xff\xfb",             ("audio/mpeg",)),
+    Signature(0, b"OggS\0",               ("audio/ogg", "video/ogg")),
+    Signature(0, b"%PDF-",                ("application/pdf",)),
+    Signature(0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ("application/msword", f"{_MS}excel", f"{_MS}powerpoint")),
+    Signature(0, b"PK\x03\x04",           (_WORD, _SHEET, _SLIDES, "application/zip")),
+    Signature(0, b"GIF8",                 ("image/gif",)),
+    Signature(0, b"II*\0",                ("image/tiff",)),
+    Signature(0, b"MM\0*",                ("image/tiff",)),
+    Signature(8, b"WAVE",                 ("audio/wav",)),
+    Signature(8, b"AVI ",                 ("video/x-msvideo",)),
+    Signature(0, b"fLaC\0",               ("audio/flac",)),
+    Signature(0, b"\x1a\x45\xdf\xa3",     ("video/webm",)),
+    Signature(0, b"\x1f\x8b\x08",         ("application/gzip",)),
+    Signature(0, b"MZ",                   ("application/vnd.microsoft.portable-executable",)),
 )
+# fmt: on
+
+# Bytes that no text contains (WHATWG MIME Sniffing, 3: a binary data byte).
+_BINARY: Final = bytes((*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)))
 
 
 def kind_of(mime_type: str) -> str | None:
     """Return image, video, audio, document or sticker, or None for a type that an upload refuses."""
     return KINDS.get(mime_type)
+
+
+def types_of(content: bytes) -> tuple[str, ...]:
+    """Return the types that a content may have by its first bytes, the likeliest first; none if they show none."""
+    for signature in SIGNATURES:
+        if content.startswith(signature.content, signature.at):
+            return signature.types
+    return ()
+
+
+def is_text(content: bytes) -> bool:
+    """Return True if the content can be text/plain: it contains no binary byte. UTF-16 is known by its byte order mark."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        content = content.decode("utf-16", "ignore").encode("utf-8", "surrogatepass")
+    return len(content) == len(content.translate(None, _BINARY))
+
+
+def marks_of(mime_type: str) -> str:
+    """Return the words for what a file of an accepted type has."""
+    if mime_type == "text/plain":
+        return "text without control characters"
+    signatures = [signature for signature in SIGNATURES if mime_type in signature.types]
+    return " or ".join(f"{_shown(signature.content)} at byte {signature.at}" for signature in signatures)
+
+
+def _shown(content: bytes) -> str:
+    written = content.decode("latin-1")
+    return written if written.isascii() and written.isprintable() else content.hex(" ")

@@ -23,10 +23,10 @@ from mockserver._data import data_dir
 from mockserver.contract import schemas
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.filters import FIELDS
+from mockserver.contract.media_types import is_text
 from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import json_value, whole_number
 from mockserver.core.instants import MILLISECOND, parse
-from mockserver.core.operations.file_types import is_text
 from mockserver.core.redaction import is_secret_name, keys_in, replace_keys
 from mockserver.trace.exchange import DeliveryAttempt, Exchange
 from mockserver.trace.trace import Trace

@@ -1,18 +1,16 @@
 """Media: what an upload takes and refuses, and in which order it looks."""
 
-import io
 import itertools
-import zipfile
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver import MockServer, Sandbox
+from mockserver import MockServer, Sandbox, sample_file
 from mockserver._json import JSON
+from mockserver.contract.media_types import KINDS
 from tests.harness.rows import each_row
 from tests.operations.media_files import (
-    ACCEPTED,
     BOUNDARY,
     MP3,
     MP4,
@@ -35,26 +33,17 @@ ONE_OF_EACH = {"image": PNG, "video": MP4, "audio": MP3, "document": PDF, "stick
 TYPE_OF = {"image": "image/png", "video": "video/mp4", "audio": "audio/mpeg", "document": "application/pdf"}
 
 
-FRAMES = bytes(413)
-
-
 VARIANTS = [
-    pytest.param("audio/mpeg", b"\xff\xf3\x40\xc0" + FRAMES, id="mp3-of-a-low-sampling-rate"),
-    pytest.param("audio/mpeg", b"\xff\xfa\x90\x64" + FRAMES, id="mp3-with-checksums"),
-    pytest.param("audio/mp4", b"\0\0\0\x18ftypmp42\0\0\0\0mp42isom" + FRAMES, id="m4a-of-a-general-brand"),
-    pytest.param("text/plain", b"%d por cento" % 5, id="plain-words"),
-    pytest.param("text/plain", b'{"a": [1]}', id="text-that-is-json"),
-    pytest.param("text/plain", b"<p>oi</p>", id="text-that-is-html"),
-    pytest.param("text/plain; charset=utf-8", TEXT, id="a-type-with-a-parameter"),
-    pytest.param("IMAGE/PNG", PNG, id="a-type-in-capitals"),
+    ("audio/mpeg", b"\xff\xf3\x40\xc0" + bytes(413)),
+    ("text/plain", b"%d por cento" % 5),
+    ("text/plain", b'{"a": [1]}'),
+    ("text/plain", b"<p>oi</p>"),
+    ("text/plain; charset=utf-8", TEXT),
+    ("IMAGE/PNG", PNG),
 ]
 
 
-@pytest.mark.parametrize(
-    ("declared", "content"),
-    [pytest.param(t, each, id=f"{t[-30:]}-{n}") for t, _, contents in ACCEPTED for n, each in enumerate(contents)]
-    + VARIANTS,
-)
+@each_row(("declared", "content"), [*((kind, sample_file(kind)) for kind in KINDS), *VARIANTS])
 @pytest.mark.clause("media.upload", "media.format")
 def test_a_true_file_of_an_accepted_type_is_taken(mockserver: Sandbox, declared: str, content: bytes) -> None:
     reply = upload(mockserver, File(content, declared, "nome.bin"))
@@ -64,7 +53,7 @@ def test_a_true_file_of_an_accepted_type_is_taken(mockserver: Sandbox, declared:
     assert {"success", "name", "id", "url"} == set(item)
     assert (True, "nome.bin") == (item["success"], item["name"])
     assert item["id"].startswith("media_")
-    assert [item["id"]] == [each["id"] for each in stored(mockserver)]
+    assert item["id"] == stored(mockserver)[-1]["id"]
 
 
 TYPE_OF["sticker"] = "image/webp"
@@ -79,7 +68,7 @@ TYPE_OF["sticker"] = "image/webp"
         File(PNG, "application/octet-stream"),
         File(PNG, "image/*"),
         File(PNG, "png"),
-        File(b"PK\x05\x06" + bytes(18), "application/zip"),
+        File(b"PK\x03\x04" + bytes(18), "application/zip"),
         File(b"MZ" + bytes(100), "text/plain"),
         File(b"\0", "text/plain"),
         File(bytes(20), "image/png"),
@@ -265,27 +254,3 @@ def test_a_broken_upload_is_a_documented_refusal(mockserver_server: MockServer, 
         reply = sandbox.call("POST", UPLOAD, body=whole[:cut] + noise, headers={"content-type": MULTIPART})
 
         assert 201 == reply.status or refused(reply)[1] in ("MEDIA_UPLOAD_EMPTY", "MEDIA_INVALID_FORMAT")
-
-
-def archive(*members: str) -> bytes:
-    """A zip archive with these members."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as writing:
-        for member in members:
-            writing.writestr(member, "<x/>")
-    return packed.getvalue()
-
-
-OFFICE = "application/vnd.openxmlformats-officedocument."
-
-
-@pytest.mark.clause("media.format")
-@pytest.mark.parametrize(
-    "members",
-    [("notas.txt",), ("word/document.xml",), ("[Content_Types].xml", "xl/workbook.xml")],
-    ids=["any archive", "no content types", "a spreadsheet"],
-)
-def test_an_archive_is_a_document_only_by_its_entries(mockserver: Sandbox, members: tuple[str, ...]) -> None:
-    reply = upload(mockserver, File(archive(*members), f"{OFFICE}wordprocessingml.document", "a.docx"))
-
-    assert (400, "MEDIA_INVALID_FORMAT") == refused(reply)

@@ -11,7 +11,7 @@ import requests
 
 import mockserver as package
 from mockserver import MockServer, Sandbox
-from mockserver.contract.media_types import KINDS, MARKS
+from mockserver.contract.media_types import KINDS, marks_of
 from tests.harness.rows import each_row
 from tests.operations.media_files import File, upload
 from tests.operations.world import refused
@@ -51,7 +51,7 @@ def test_the_refusal_of_a_wrong_file_names_what_is_missing_and_the_sample(mockse
     reply = upload(mockserver, File(b"\x00\x01" * 40, media_type))
 
     assert (400, "MEDIA_INVALID_FORMAT") == refused(reply)
-    expected = f"; expected {MARKS[media_type]}, as in mockserver.sample_file(type), /_mock/samples"
+    expected = f"; expected {marks_of(media_type)}, as in mockserver.sample_file(type), /_mock/samples"
     assert expected in reply.headers["x-mock-reason"]
 
 

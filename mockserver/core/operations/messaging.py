@@ -19,11 +19,10 @@ from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
 from mockserver.contract.limits import OWN_BOUND, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, UPLOAD_MAX_BYTES, own_bound
-from mockserver.contract.media_types import KINDS, MARKS, kind_of
+from mockserver.contract.media_types import KINDS, is_text, kind_of, marks_of, types_of
 from mockserver.core import ids
 from mockserver.core.instants import Instant
 from mockserver.core.operations import sending
-from mockserver.core.operations.file_types import is_text, media_types
 from mockserver.core.operations.templates import render
 from mockserver.core.operations.validation import validation_error
 from mockserver.core.redaction import masked_excerpt
@@ -270,7 +269,7 @@ def upload_error(sandbox: SandboxState, part: UploadedFile) -> ApiError | None:
     reason = _mismatch(part, media_type)
     if reason:
         source = f"declared {media_type}" if part.declared_type else f"no Content-Type, which stands for {media_type}"
-        expected = f"expected {MARKS[media_type]}, as in mockserver.sample_file(type), /_mock/samples"
+        expected = f"expected {marks_of(media_type)}, as in mockserver.sample_file(type), /_mock/samples"
         if not part.declared_type:
             expected += ", or the file's own Content-Type (choice media-missing-type)"
         return _invalid_format(part.name, f"{source}, but {reason}; {expected}")
@@ -288,27 +287,18 @@ def _type(sandbox: SandboxState, part: UploadedFile) -> str:
         return part.declared_type
     if sandbox.choices["media-missing-type"] == "text-plain":
         return _TEXT
-    return next(iter(media_types(part.content)), _TEXT if is_text(part.content) else "")
+    return next(iter(types_of(part.content)), _TEXT if is_text(part.content) else "")
 
 
 def _mismatch(part: UploadedFile, media_type: str) -> str:
-    """Return the types of the content if the file's type is not among them; a text may begin with any characters."""
-    if media_type == _TEXT:
-        if is_text(part.content, _charset(part.declared_type)):
-            return ""
-        looks = next(iter(media_types(part.content)), "binary data")
-    else:
-        types = media_types(part.content)
-        if media_type in types:
-            return ""
-        looks = " or ".join(types) or _NO_TYPE
+    """Return what the content looks like if that is not the file's type; a text may begin with any characters."""
+    if media_type == _TEXT and is_text(part.content):
+        return ""
+    types = types_of(part.content)
+    if media_type in types:
+        return ""
+    looks = " or ".join(types) or ("binary data" if media_type == _TEXT else _NO_TYPE)
     return f"the content looks like {looks}"
-
-
-def _charset(declared: str) -> str:
-    """Return the parameter `charset` of a declared type, or "" if it has none."""
-    pairs = (parameter.partition("=") for parameter in declared.split(";")[1:])
-    return next((value.strip(' "') for name, _, value in pairs if name.strip().lower() == "charset"), "")
 
 
 def _media_type(declared: str) -> str:
