@@ -210,11 +210,6 @@ def problems(name: str, value: object) -> list[SchemaError]:
     return sorted(unique.values(), key=lambda problem: (-problem.pointer.count("/"), problem.keyword != "type"))
 
 
-def explains_all(name: str, value: object) -> bool:
-    """Return True if `problems` has every problem of the value, False if there are too many."""
-    return len(_first_problems(name, value)) < PROBLEMS_MAX
-
-
 def _first_problems(name: str, value: object) -> list[SchemaError]:
     first: list[SchemaError] = []
     try:

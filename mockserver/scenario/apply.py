@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from mockserver._json import JSON
-from mockserver.contract import schemas
 from mockserver.contract.limits import RULES_MAX
 from mockserver.core import scheduler
 from mockserver.core.instants import parse, unusable
@@ -17,7 +16,6 @@ from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.choices import set_choices
 from mockserver.scenario.documents import examine, refusal
 from mockserver.scenario.problems import ScenarioError, WrongPart
-from mockserver.scenario.pruning import sound_part
 from mockserver.scenario.rule_parser import add_rules
 from mockserver.scenario.seed_context import SeedContext
 from mockserver.scenario.seed_data import BUILDERS
@@ -72,7 +70,8 @@ def apply(sandbox: SandboxState, document: Mapping[str, Any], *, is_new: bool = 
         is_new: The sandbox is being created from this document, so its `seed` is in effect.
 
     Raises:
-        ScenarioError: With every problem of the document; nothing of it was applied, unless the sandbox is new.
+        ScenarioError: With every problem that its schema finds, else every other one; nothing of it was applied, unless the
+            sandbox is new.
 
     Lock:
         The caller holds the sandbox's.
@@ -81,7 +80,7 @@ def apply(sandbox: SandboxState, document: Mapping[str, Any], *, is_new: bool = 
     before = None if is_new else sandbox.checkpoint()  # a new one whose document is refused is discarded
     try:
         if problems:
-            raise refusal(_all(sandbox, values, problems), document)
+            raise refusal(problems, document)
         applied = _applied(sandbox, values, problems, is_new=is_new)
         if problems:
             raise refusal(problems, document)
@@ -114,20 +113,6 @@ def _applied(sandbox: SandboxState, document: Mapping[str, Any], problems: list[
     else:
         applied.rules.extend(add_rules(sandbox, script, document.get("scenario"), problems))
     return applied
-
-
-def _all(sandbox: SandboxState, values: Mapping[str, Any], problems: list[WrongPart]) -> list[WrongPart]:
-    """Return every problem of a document that its schema refuses; the caller restores the sandbox."""
-    if not schemas.explains_all("scenario", values):  # a part whose problem is not in the list cannot be pruned
-        return problems
-    sound = sound_part(values, problems)
-    of_part: list[WrongPart] = []
-    _applied(sandbox, sound.document, of_part, is_new=True)
-    further = sound.own(of_part)
-    of_choices = {problem.path for problem in further if problem.path.startswith("/choices/")}  # these name the options
-    of_schema = [problem for problem in problems if "/".join(problem.path.split("/")[:3]) not in of_choices]
-    paths = {problem.path for problem in of_schema}
-    return of_schema + [problem for problem in further if problem.path not in paths]
 
 
 def _set_clock(sandbox: SandboxState, clock: Mapping[str, Any] | None, problems: list[WrongPart]) -> None:

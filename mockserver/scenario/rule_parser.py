@@ -26,7 +26,6 @@ from mockserver.core.state.rules import Latency, Rule, WireFaults
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.choices import choice_problem
 from mockserver.scenario.problems import WrongPart, step
-from mockserver.scenario.pruning import left_out
 
 _DURATION = "a duration such as 20m, 1h30m, 3500ms, PT20M or seconds, never negative"
 _LONGEST_WAIT = 366 * DAY  # no client waits longer
@@ -155,10 +154,9 @@ def _rule(
     sandbox: SandboxState, entry: Entry, scenario: str | None, path: str, problems: list[WrongPart]
 ) -> Rule | None:
     count_before = len(problems)
-    if left_out(entry).isdisjoint(_TRIGGERS):
-        _check_trigger(entry, path, problems)
-        if len(problems) == count_before:
-            _check_conditions(entry, path, problems)
+    _check_trigger(entry, path, problems)
+    if len(problems) == count_before:
+        _check_conditions(entry, path, problems)
     effects = _effects(entry["do"], f"{path}/do", problems)
     _check_effects(entry, effects, f"{path}/do", problems)
     durations = {key: _duration(entry.get(key), f"{path}/{key}", problems) for key in ("at", "from", "until")}
