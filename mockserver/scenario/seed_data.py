@@ -59,6 +59,7 @@ def _chat_pattern(context: SeedContext, pattern: Entry, path: str) -> None:
     shared, vary = pattern.get("each", {}), pattern.get("vary", {})
     count = pattern["count"]
     stem = context.sandbox.new_id("chat_")[:13] if "id" not in shared and "id" not in vary else None
+    place = "vary" if "id" in vary else "each"  # of an id that is given
     chat_ids = context.created.setdefault("chats", [])
     alternating = _alternating_attributes(context, pattern, path)
     for number in range(count):
@@ -67,7 +68,7 @@ def _chat_pattern(context: SeedContext, pattern: Entry, path: str) -> None:
             chat_ids.append(chat_id)
         else:
             varied = {key: values[number % len(values)] for key, values in vary.items()}
-            chat_id = context.assign_id("chats", "chat_", {**shared, **varied}, path)
+            chat_id = context.assign_id("chats", "chat_", {**shared, **varied}, f"{path}/{place}")
         context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, alternating[number % len(alternating)]))
     context.tenant.chats.group_sizes()  # counted here, not during the first preview
 

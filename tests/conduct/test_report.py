@@ -296,3 +296,18 @@ class TestAssertion:
     def test_another_severity_is_refused(self, mockserver: Sandbox) -> None:
         with pytest.raises(ValueError, match="expected 1, 2 or 3"):
             mockserver.assert_conduct(max_severity=0)
+
+
+def test_a_start_after_an_end_is_not_assessed_if_an_earlier_one_was_lost(mockserver: Sandbox) -> None:
+    mockserver.apply(given={"templates": [{"id": "template_a"}], "chats": {"count": 3}})
+    body = {"name": "A", "platform": "chatapp", "templateId": "template_a", "cadence": 1}
+    path = f"/v1/campaigns/{mockserver.call('POST', '/v1/campaigns', json=body).json()['campaignId']}"
+    mockserver.on("startCampaign").nth(1).drop("after")
+    with pytest.raises(ConnectionError):
+        mockserver.call("POST", f"{path}/start")
+    mockserver.call("GET", path)
+    mockserver.call("POST", f"{path}/cancel")
+
+    mockserver.call("POST", f"{path}/start")
+
+    assert "restart-canceled" in {each.rule for each in mockserver.conduct.not_assessed}

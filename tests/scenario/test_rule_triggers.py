@@ -302,3 +302,17 @@ def test_a_rule_that_advances_by_a_call_may_do_so_at_every_call(mockserver: Sand
         assert 200 == mockserver.call("GET", "/v1/campaigns").status
 
     assert 50 == (mockserver.now - began).total_seconds()
+
+
+def test_a_fault_that_finds_nothing_to_act_on_says_so_in_its_rule(mockserver: Sandbox) -> None:
+    mockserver.on("createConnectionSession").stale()
+    mockserver.on("listCampaigns").fail_sends(chats=["chat_nobody"])
+    mockserver.apply(given={"chats": {"count": 3}, "campaigns": [{"status": "processing", "cadence": 1}]})
+
+    assert 202 == mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).status
+    assert 200 == mockserver.call("GET", "/v1/campaigns").status
+
+    assert [
+        "stale: the call is no read",
+        "fail-sends: got the chats chat_nobody; expected one of a running campaign's audience",
+    ] == [rule["noTarget"] for rule in mockserver.rules]

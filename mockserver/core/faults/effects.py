@@ -134,7 +134,11 @@ def slow_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mappin
 
 def fail_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
     """Fail remaining sends: a seeded share of them, every nth position of the execution, or the sends to given chats."""
-    for tenant, _, execution in running_executions(sandbox, subject, args):
+    running = running_executions(sandbox, subject, args)
+    wanted = set(args.get("chats", ()))
+    if wanted and not any(chat.id in wanted for _, _, execution in running for chat in execution.targets):
+        raise NoTarget(f"got the chats {', '.join(sorted(wanted))}; expected one of a running campaign's audience")
+    for tenant, _, execution in running:
         first = sending.next_position(sandbox, execution, subject)
         sending.fail_remaining(sandbox, tenant, execution, first, _chosen(sandbox, rule, execution, args))
 

@@ -130,8 +130,10 @@ def _operate(sandbox: SandboxState, call: Call, match: RuleMatch, subject: Subje
         return CallResult(injected_errors.refusal(sandbox, call, match.owner, subject, body), subject.tenant_id, body)
     if wire.skips_operation:
         return CallResult(None, subject.tenant_id, _reader(call)())
-    if wire.stale and call.endpoint is not None and call.method == "GET":
-        return _respond_as_before(sandbox, call, match)
+    if wire.stale and match.owner is not None:
+        if call.method == "GET":
+            return _respond_as_before(sandbox, call, match.owner)
+        sandbox.rule_set.no_target[match.owner.id] = "stale: the call is no read"
     return handle_call(sandbox, call)
 
 
@@ -184,13 +186,12 @@ def take_snapshot(sandbox: SandboxState) -> None:
     rule_set.latest_snapshot = Snapshot(transitions, sandbox.now, tenants)
 
 
-def _respond_as_before(sandbox: SandboxState, call: Call, match: RuleMatch) -> CallResult:
+def _respond_as_before(sandbox: SandboxState, call: Call, owner: Rule) -> CallResult:
     rule_set = sandbox.rule_set
     latest = rule_set.latest_snapshot
     past = latest if latest and latest.transitions != sandbox.journal.last_transition else rule_set.previous_snapshot
-    if past is None and match.owner is not None:
-        rule_set.no_target[match.owner.id] = "stale: nothing has changed since the rule was applied"
-    if past is None or match.owner is None:
+    if past is None:
+        rule_set.no_target[owner.id] = "stale: nothing has changed since the rule was applied"
         return handle_call(sandbox, call)
     past_sandbox = sandbox.clone()
     past_sandbox.tenants = {tenant_id: tenant.copy() for tenant_id, tenant in past.tenants.items()}

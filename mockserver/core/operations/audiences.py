@@ -9,6 +9,7 @@ Audiences: filters validated, turned into tests of a chat's attributes and appli
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from operator import attrgetter
@@ -284,7 +285,7 @@ def _date(sandbox: SandboxState, statement: Mapping[str, Any], value: Any, at: s
     raise _invalid(
         statement,
         at,
-        f"got {_short(sandbox, value)}; expected an ISO 8601 date-time with Z or an offset",
+        f"got {_short(sandbox, value)}; expected an ISO 8601 date-time with Z or an offset, such as 2026-03-01T09:00:00-03:00",
         "filters.dates",
     )
 
@@ -299,6 +300,8 @@ def _nearest(received: str, known: Iterable[str]) -> str:
 
 def _short(sandbox: SandboxState, value: object) -> str:
     """Return the value for a reason: as JSON, cut, without secrets."""
+    if isinstance(value, float) and math.isinf(value):
+        return "a number beyond the range of doubles"
     return masked_excerpt(to_json_text(value), sandbox.secrets())
 
 

@@ -43,6 +43,9 @@ _LOOKED_WITHIN: Final = MINUTE  # a client that backs off after a failed cancel 
 _SAME_RUN: Final = 5 * MINUTE  # a later cancel or create is a new decision of the user, not a retry
 _NAME_IS_TAKEN: Final = "CAMPAIGN_NAME_ALREADY_EXISTS"
 _NO_SUCCESS: Final = ("canceled", "failed")
+_STARTED_AGAIN: Final = (
+    "a campaign was started again after its end, perhaps since the answer to an earlier start was lost"
+)
 
 
 def duplicate_start(trace: Trace) -> Iterator[Verdict]:
@@ -297,9 +300,13 @@ def restart_canceled(trace: Trace) -> Iterator[Verdict]:
         lost = next((start.number for start in starts if not start.was_received), math.inf)
         for start in starts:
             final = ends.get(start.client)
-            if final is None or not final.number < start.number <= lost:
+            if final is None or start.number < final.number:
                 continue
-            if (start.status or 0) >= 400 and not may_be_of_another_user(trace, start):
+            if (start.status or 0) < 400 or may_be_of_another_user(trace, start):
+                continue
+            if start.number > lost:
+                yield NotAssessable(_STARTED_AGAIN)
+            else:
                 yield Proof(f"campaign {campaign_id} was started after it had ended", numbers((final, start)))
 
 
