@@ -17,14 +17,15 @@ from werkzeug.wrappers import Response
 
 from mockserver import MockServer, Sandbox
 from mockserver.core.webhooks import url_policy
-from mockserver.server.webhooks.connections import RESPONSE_MAX_BYTES
-from mockserver.server.webhooks.sender import HttpSender, SendResult
+from mockserver.server.webhooks.results import RESPONSE_MAX_BYTES, SendResult
+from mockserver.server.webhooks.sender import HttpSender
 from mockserver.testing.transports.loopback_receiver import LoopbackReceiver
 from tests.harness.rows import each_row
 from tests.harness.waiting import wait_until
 from tests.operations.inbox import attempts
 from tests.operations.session_calls import NOON, begin
 from tests.server.conftest import Serve
+from tests.server.receivers import ACCEPTED, PATIENCE_SECONDS, read_request, receiving
 from tests.server.sockets import ReceivedRequest, app, over_tls, raw
 
 pytestmark = [pytest.mark.mockserver(now=NOON), pytest.mark.clause("events.subscribed")]
@@ -32,10 +33,7 @@ HEADERS = {"Content-Type": "application/json"}
 
 
 def post(url: str, sender: HttpSender | None = None) -> SendResult:
-    sender = sender or HttpSender()
-    outcome = sender.send(url, HEADERS, b"{}")
-    sender.close_idle()
-    return outcome
+    return (sender or HttpSender()).send(url, HEADERS, b"{}")
 
 
 @pytest.mark.parametrize(
@@ -77,11 +75,93 @@ def test_a_redirect_is_a_failure_and_is_not_followed(mockserver: Sandbox, serve:
     assert "waiting" == receiver.deliveries[0]["status"]
 
 
-def test_an_endless_response_is_read_only_up_to_the_bound() -> None:
-    with raw(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 200_000, hold=threading.Event()) as url:
-        outcome = post(url)
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-    assert (200, RESPONSE_MAX_BYTES) == (outcome.status, len(outcome.body))
+
+@each_row(
+    ("reply", "status", "body"),
+    [
+        (ACCEPTED, 204, b""),
+        (b"HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n", 204, b""),
+        (b"HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n", 204, b""),
+        (OK, 200, b"ok"),
+        (OK + b"HTTP/1.1 500 Not asked for\r\n\r\n", 200, b"ok"),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nok", 200, b"ok"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", 200, b""),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Trailer: a\r\n\r\n", 200, b"ok"),
+        (b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy", 503, b"busy"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + OK, 200, b"ok"),
+        (b"HTTP/1.1 103 Early Hints\r\nConnection: close\r\nLink: </a>\r\n\r\n" * 2 + OK, 200, b"ok"),
+        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", 101, b""),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 200_000, 200, b"x" * RESPONSE_MAX_BYTES),
+    ],
+)
+def test_a_response_is_read_to_its_end_or_the_bound_and_then_the_connection_ends(
+    reply: bytes, status: int, body: bytes
+) -> None:
+    with receiving([reply]) as receiver:
+        outcome = post(receiver.url)
+        assert receiver.closed[0].wait(PATIENCE_SECONDS)
+
+    assert (status, None, body) == (outcome.status, outcome.error, outcome.body)
+
+
+@each_row(
+    ("reply", "error"),
+    [
+        (b"", "RemoteDisconnected"),
+        (b"SSH-2.0-OpenSSH\r\n", "BadStatusLine"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", "RemoteDisconnected"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok", "IncompleteRead"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nok", "IncompleteRead"),
+    ],
+)
+def test_a_connection_that_ends_before_a_whole_response_is_a_failed_attempt(reply: bytes, error: str) -> None:
+    with raw(reply) as url:
+        assert (None, f"no response: {error}") == ((outcome := post(url)).status, outcome.error)
+
+
+def expire(sandbox: Sandbox, count: int) -> None:
+    """Let this many sessions expire at one instant."""
+    for _ in range(count):
+        begin(sandbox)
+    sandbox.advance("20m")
+
+
+def end_after_reading(wire: socket.socket) -> None:
+    read_request(wire)
+
+
+def test_each_request_has_a_connection_of_its_own_and_an_unanswered_one_is_sent_again(mockserver: Sandbox) -> None:
+    with receiving([ACCEPTED], [end_after_reading], [ACCEPTED], [ACCEPTED]) as receiver:
+        hook = mockserver.receive_webhooks(receiver.url)
+        expire(mockserver, 3)
+        mockserver.advance("5s")
+        assert all(closed.wait(PATIENCE_SECONDS) for closed in receiver.closed)
+
+    assert [1, 0, 1, 1] == receiver.counts
+    assert [[204], [None, 204], [204]] == [[each.get("status") for each in row["attempts"]] for row in hook.deliveries]
+
+
+@pytest.mark.parametrize("ending", ["reset", "close"])
+def test_the_end_of_a_sandboxs_epoch_ends_a_request_in_flight(mockserver_server: MockServer, ending: str) -> None:
+    arrived, released = threading.Event(), threading.Event()
+
+    def hold(wire: socket.socket) -> None:
+        read_request(wire)
+        arrived.set()
+        wire.recv(1)
+        released.set()
+
+    with receiving([hold]) as receiver, mockserver_server.sandbox(now=NOON) as sandbox:
+        sandbox.receive_webhooks(receiver.url)
+        waiting = threading.Thread(target=expire, args=(sandbox, 1))
+        waiting.start()
+        assert arrived.wait(PATIENCE_SECONDS)
+        getattr(sandbox, ending)()
+        assert released.wait(PATIENCE_SECONDS)
+        waiting.join(PATIENCE_SECONDS)
+        assert not waiting.is_alive()
 
 
 @pytest.mark.parametrize(

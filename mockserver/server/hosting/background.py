@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 from mockserver.core.scheduler import run_until
-from mockserver.server.webhooks.pacing import Pacing
 
 if TYPE_CHECKING:
     from mockserver.core.state.outbox import PlannedAttempt
@@ -38,7 +37,6 @@ class BackgroundWorker:
     def __init__(self, host: SandboxHost) -> None:
         self._host = host
         self._over = threading.Event()
-        self._pacing = Pacing()
         self._lock = threading.Lock()
         self._sending: list[WebhookDispatcher] = []  # for each thread the sandbox for which it sends
         self._threads: WeakSet[threading.Thread] = WeakSet()
@@ -71,16 +69,6 @@ class BackgroundWorker:
             if planned is None or not self._start_thread(dispatch, planned):
                 self._release_thread(dispatch)
                 return
-
-    def note_call(self) -> None:
-        """Count a call of the API over a socket, which goes before deliveries."""
-        self._pacing.note_call()
-
-    def await_turn(self) -> None:
-        """Wait, while calls arrive, until the next request to a receiver may be sent."""
-        seconds = self._pacing.wait_seconds()
-        if seconds > 0:
-            self._over.wait(seconds)
 
     def _reserve_thread(self, dispatch: WebhookDispatcher) -> bool:
         with self._lock:

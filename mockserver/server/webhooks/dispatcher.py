@@ -8,8 +8,6 @@ Dispatcher: sends a sandbox's deliveries and advances its clock, without the loc
 3. A receiver may call the mock, which responds meanwhile; the thread that is sending sends what that call makes due.
    If the receiver advances the clock, its own attempt ends at the later instant.
 4. An attempt of an older epoch is canceled, and its result is dropped.
-5. Connections to receivers stay open while something is due, and until the end of an advance. None stays open after
-   that: a receiver that is to end may wait until its clients have closed theirs.
 """
 
 from __future__ import annotations
@@ -29,9 +27,9 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.webhooks import deliveries
 from mockserver.server.http1 import waits
 from mockserver.server.webhooks import event_loops, local_receivers
-from mockserver.server.webhooks.connections import CANCELED
 from mockserver.server.webhooks.payloads import WebhookRequest, WebhookRequestBuilder
-from mockserver.server.webhooks.sender import HttpSender, SendResult
+from mockserver.server.webhooks.results import CANCELED, SendResult
+from mockserver.server.webhooks.sender import HttpSender
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -50,12 +48,6 @@ class Scheduler(Protocol):
 
     def schedule(self, dispatch: WebhookDispatcher) -> None:
         """Send everything of this sandbox that can be sent now."""
-
-    def note_call(self) -> None:
-        """Count a call of the API over a socket, which goes before deliveries."""
-
-    def await_turn(self) -> None:
-        """Wait, while calls arrive, until the next request to a receiver may be sent."""
 
 
 class WebhookDispatcher:
@@ -88,7 +80,6 @@ class WebhookDispatcher:
         # Attempts of the background workers for which an advance waits, by their identity.
         self._awaited: dict[int, PlannedAttempt] = {}
         self._active_senders = 0  # threads in `send_due`, or in an advance that sends
-        self._active_advances = 0
         self._ends: list[tuple[int, Instant]] = []  # epochs and ends of the advances in order that are in progress
         self._is_closed = False
         self.is_held = False
@@ -151,7 +142,6 @@ class WebhookDispatcher:
                 self.send_attempt(planned)
         except BaseException:
             self._change_senders(-1)
-            self._close_unused_connections()
             raise
         finally:
             self._sending.discard(sender)
@@ -181,16 +171,7 @@ class WebhookDispatcher:
             if self._is_closed:
                 return None
             run_until(self._sandbox, self._sandbox.read_clock())
-            planned = deliveries.claim_next_attempt(self._sandbox, injection.delivery_faults_for, early=early, to=to)
-            if planned is None:
-                self._close_unused_connections()
-            return planned
-
-    def _close_unused_connections(self) -> None:
-        """Close the idle connections unless an attempt is in flight or an advance continues."""
-        with self._sandbox.lock:
-            if not self._active_advances and not self._sandbox.outbox.in_flight:
-                self._sender.close_idle()
+            return deliveries.claim_next_attempt(self._sandbox, injection.delivery_faults_for, early=early, to=to)
 
     def claim_for_worker(self) -> PlannedAttempt | None:
         """Return the next attempt that is due, for a background worker; an advance waits until the worker releases it."""
@@ -303,9 +284,6 @@ class WebhookDispatcher:
             return SendResult(None, CANCELED)
         url = planned.webhook.url
         receiver = self.receivers.get(url)
-        background = self._scheduler()
-        if receiver is None and background is not None:
-            background.await_turn()
         waits.leave_place()
         if receiver is not None:
             return receiver.receive(url, request.headers, request.body)
@@ -349,19 +327,16 @@ class WebhookDispatcher:
             own_end = (epoch, end) if end is not None and in_order and by is not None else None
             if own_end is not None:
                 self._ends.append(own_end)
-            self._active_advances += 1
             if is_sender:
                 self._change_senders(1)  # a call meanwhile leaves what is due to this thread
         try:
             fired = self._advance_to(epoch, end, deliveries.has_due_attempt if sends else None)
         finally:
             with sandbox.lock:
-                self._active_advances -= 1
                 if own_end is not None:
                     self._ends.remove(own_end)
                 if is_sender:
                     self._change_senders(-1)
-                self._close_unused_connections()
         if is_sender:
             self.dispatch_due()  # what a call has made due since the last step
         return fired

@@ -19,8 +19,7 @@ from urllib.parse import unquote, urljoin, urlsplit
 from mockserver.core.state.outbox import RECEIVER_RAISED
 from mockserver.core.webhooks.retry_schedule import TIMEOUT
 from mockserver.server.webhooks import event_loops
-from mockserver.server.webhooks.connections import CANCELED, RESPONSE_MAX_BYTES
-from mockserver.server.webhooks.sender import SendResult
+from mockserver.server.webhooks.results import CANCELED, RESPONSE_MAX_BYTES, SendResult
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
