@@ -158,6 +158,19 @@ def test_a_call_after_the_end_reads_which_limit_has_ended_its_sandbox(
     assert [{"sandboxId": ended, "lateCalls": 2, "limit": limit}] == listed["closed"]
 
 
+def test_a_call_while_a_limit_ends_its_sandbox_reads_the_limit() -> None:
+    limited = Limited(age=MINUTE)
+    ending, answers = limited.made(), []
+    sandbox = limited.host.sandboxes[ending].sandbox
+    sandbox.runtime.add_wait(
+        sandbox, sandbox.epoch, lambda: answers.append(limited.call("GET", f"/sandboxes/{ending}/v1/campaigns"))
+    )
+
+    limited.sweep(after=MINUTE)
+
+    assert [(410, "age")] == [(status, body["limit"]) for status, _, body in answers]
+
+
 def test_beyond_its_memory_the_sandbox_that_takes_most_ends_and_the_others_stay() -> None:
     limited = Limited(memory=2_500_000)
     small, large, other = limited.made(), limited.made(**LARGE), limited.made()

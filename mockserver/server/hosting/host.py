@@ -358,7 +358,6 @@ class SandboxHost:
         closed: the latest closed sandboxes.
         shard: which of several servers this one is; None for a server without others.
         admission: a context in which a client's sandbox is created; it raises ControlError for one beyond a limit.
-        counts_calls: True to count the calls of sandboxes that are created from then on.
         loop_lag_seconds: returns the longest delay of the server's event loop in the last minute.
         on_tick: called about once a second by the background worker.
         monotonic_us: the real time in microseconds, from any starting point.
@@ -404,7 +403,6 @@ class SandboxHost:
         self.admission: Callable[[], AbstractContextManager[None]] = nullcontext
         self.on_tick: Callable[[], None] | None = None
         self.monotonic_us: Callable[[], Duration] = real_time.microseconds
-        self.counts_calls = False
         self.loop_lag_seconds: Callable[[], float] = lambda: 0.0
         self._totals_of_closed = runtime.Totals(Counter(), Counter())
         self.calls_without_prefix = 0
@@ -449,7 +447,7 @@ class SandboxHost:
         """
         document = config_document(config)
         id = id or self._next_id()
-        host_runtime = runtime.HostRuntime(counts=self.counts_calls)
+        host_runtime = runtime.HostRuntime()
         host_runtime.pass_time = partial(self._elapse, id)
         has_own_seed = config.seed is not None or "seed" in document
         sandbox = SandboxState(
@@ -540,20 +538,20 @@ class SandboxHost:
         if self.coverage is not None and id in self.sandboxes:
             self.sandboxes[id].gather_coverage(self.coverage)
         with self._lock:
-            hosted = self.sandboxes.pop(id, None)
+            hosted = self.sandboxes.get(id)
             if hosted is None:
                 return False
-            hosted.sandbox.begin_epoch()
-            hosted.cancel_webhooks(for_good=True)
-            if self.counts_calls:
-                self._totals_of_closed.add(hosted.sandbox.runtime)
             closing = Closing(
                 at=runtime.process_now(),
                 labels=hosted.labels,
                 ended_by=ended_by,
                 had_own_port=hosted.own_origin is not None,
             )
-            self.closed.add(id, closing)
+            self.closed.add(id, closing)  # first, so that each call finds the sandbox in one of the two
+            del self.sandboxes[id]
+            self._totals_of_closed.add(hosted.sandbox.runtime)
+        hosted.sandbox.begin_epoch()
+        hosted.cancel_webhooks(for_good=True)
         if self.log is not None and ended_by is not None:
             self.log.write(end_line, hosted.log_context(), ended_by.limit, ended_by.reason)
         hosted.notify_listeners()

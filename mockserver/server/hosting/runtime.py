@@ -52,13 +52,12 @@ def fixture_clock() -> Clock:
 
 
 class HostRuntime(Runtime):
-    """Runtime of one hosted sandbox; `counts` has it count calls. Lifetime: that of the sandbox."""
+    """Runtime of one hosted sandbox, which counts its calls. Lifetime: that of the sandbox."""
 
     __slots__ = ("_lock", "_waits", "attempts", "calls", "pass_time")
 
-    def __init__(self, *, counts: bool = False) -> None:
-        self.calls = {} if counts else None
-        self.attempts = {} if counts else None
+    def __init__(self) -> None:
+        self.calls, self.attempts = {}, {}
         self.pass_time: Callable[[Duration], object] = lambda by: None  # the host sets it once it has the sandbox
         self._lock = threading.Lock()
         self._waits: set[Callable[[], None]] = set()  # of the epoch: functions that cancel one wait each

@@ -1,8 +1,9 @@
 """
 The use of a sandbox: when it was last called, and an estimate of its memory (journal, records, media, checkpoints).
 
-A call only sets a flag, which dates the call and has the memory estimated again when the use is read next. The estimate is
-from above for journals, and leaves out what sandboxes share. It costs some microseconds, plus the texts of new records.
+1. A call only sets a flag, which dates the call and has the memory estimated again when the use is read next.
+2. The memory of the process would not do: it does not tell whose it is, nor fall once a sandbox has ended.
+3. The estimate counts records and adds what clients choose in them; it leaves out what sandboxes share.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Usage:
     The use of one sandbox.
 
     Attributes:
-        is_called: set by each call, until `refresh` dates it.
+        is_called: set at the creation and by each call, until `refresh` dates it.
         created_at: in microseconds of a clock that runs in real time.
         called_at: when the last call was dated, by the same clock.
         memory_bytes: the latest estimate.
@@ -55,26 +56,24 @@ class Usage:
     Lifetime: the sandbox's.
     """
 
-    __slots__ = ("_is_estimated", "_own", "called_at", "created_at", "is_called", "memory_bytes")
+    __slots__ = ("_own", "called_at", "created_at", "is_called", "memory_bytes")
 
     def __init__(self, now: Duration) -> None:
-        self.is_called = False
+        self.is_called = True
         self.created_at = self.called_at = now
         self.memory_bytes = SANDBOX_BYTES
-        self._is_estimated = False
         self._own: dict[tuple[str, str], tuple[int, int]] = {}  # by tenant and table: counted records, their bytes
 
     def refresh(self, sandbox: SandboxState, checkpoints: Mapping[str, Checkpoint], now: Duration) -> None:
         """Date the calls since the last time, and estimate the memory if there are any; wait for no lock."""
-        if self.is_called or sandbox.runtime.has_waits():
-            self.called_at = now
-        elif self._is_estimated:
+        if not self.is_called and not sandbox.runtime.has_waits():
             return
+        self.called_at = now
         lock: Any = sandbox.lock
         if not lock.acquire(blocking=False):
             return  # a call runs now: the next refresh estimates
         try:
-            self.is_called, self._is_estimated = False, True
+            self.is_called = False
             self.memory_bytes = self._estimate(sandbox, checkpoints.values())
         finally:
             lock.release()
