@@ -74,12 +74,12 @@ class WebhookDispatcher:
         self._sender = sender
         self.loops = event_loops.Loops(sender.timeout_seconds)
         self.receivers: dict[str, local_receivers.LocalReceiver] = {}  # in process, by their urls
+        # One for each `send_due`, and for each advance that sends: what becomes due meanwhile is left to it.
         self._sending: set[object] = set()
         self._blocked_loop: AbstractEventLoop | None = None  # the latest delivery was refused for it
         self._worked = threading.Condition(sandbox.lock)  # type: ignore[arg-type]  # an RLock, as the host makes it
         # Attempts of the background workers for which an advance waits, by their identity.
         self._awaited: dict[int, PlannedAttempt] = {}
-        self._active_senders = 0  # threads in `send_due`, or in an advance that sends
         self._ends: list[tuple[int, Instant]] = []  # epochs and ends of the advances in order that are in progress
         self._is_closed = False
         self.is_held = False
@@ -112,7 +112,7 @@ class WebhookDispatcher:
         background = self._scheduler()
         if background is not None:
             background.schedule(self)
-        elif not self._active_senders:  # else the thread that is sending sends it
+        elif not self._sending:  # else the thread that is sending sends it
             with suppress(*() if raises_blocked else (event_loops.LoopBlocked,)):
                 self.send_due()
 
@@ -136,28 +136,20 @@ class WebhookDispatcher:
         sender = object()
         self._sending.add(sender)
         outer = _INSIDE.set((*_INSIDE.get(), sender))
-        self._change_senders(1)
         try:
-            while (planned := self._claim_or_leave(early)) is not None:
+            while (planned := self._claim_or_leave(sender, early)) is not None:
                 self.send_attempt(planned)
-        except BaseException:
-            self._change_senders(-1)
-            raise
         finally:
             self._sending.discard(sender)
             _INSIDE.reset(outer)
 
-    def _claim_or_leave(self, early: bool) -> PlannedAttempt | None:
+    def _claim_or_leave(self, sender: object, early: bool) -> PlannedAttempt | None:
         """Return the next attempt; without one, end this thread's sending with the same lock: a later delivery has its own."""
         with self._sandbox.lock:
             planned = self.claim_next(early=early)
             if planned is None:
-                self._change_senders(-1)
+                self._sending.discard(sender)
             return planned
-
-    def _change_senders(self, change: int) -> None:
-        with self._sandbox.lock:
-            self._active_senders += change
 
     def send_early(self) -> None:
         """Send what a rule has sent before the response to the current call."""
@@ -237,8 +229,7 @@ class WebhookDispatcher:
         attempts: list[Attempt] = []
         ends: list[BaseException] = []
 
-        def send(request: WebhookRequest) -> SendResult:
-            result = self._send(planned, request)
+        def record(request: WebhookRequest, result: SendResult) -> None:
             attempts.append(
                 Attempt(
                     number=planned.number,
@@ -253,23 +244,19 @@ class WebhookDispatcher:
                     fault=request.fault,
                 )
             )
-            ends.extend([result.exit] if result.exit is not None else [])
+
+        def send(request: WebhookRequest) -> SendResult:
+            result = self._send(planned, request)
+            record(request, result)
+            if result.exit is not None:
+                ends.append(result.exit)
             return result
 
         for extra in builder.extra_requests():
             send(extra)
         wait: Duration | None = None
         if planned.faults.lose:
-            attempts.append(
-                Attempt(
-                    number=planned.number,
-                    at=planned.at,
-                    due=planned.delivery.due,
-                    status=None,
-                    error=deliveries.LOST,
-                    duration_ms=0,
-                )
-            )
+            record(WebhookRequest(fault=None, headers={}, body=b""), SendResult(None, deliveries.LOST))
         else:
             wait = retry_after(send(builder.genuine()).retry_after, builder.signed_at)
             for _ in range(planned.faults.duplicate if attempts[-1].accepted else 0):
@@ -321,6 +308,7 @@ class WebhookDispatcher:
         loop = event_loops.running()
         sends = not (self.is_held or self._is_inside() or (loop is not None and not raises_blocked))
         is_sender = sends and loop is None  # what another thread makes due may need the loop that this one runs
+        sender = object()
         with sandbox.lock:
             epoch = sandbox.epoch
             end = None if until_idle else self._end(by, to, in_order=in_order and not self._is_inside())
@@ -328,15 +316,14 @@ class WebhookDispatcher:
             if own_end is not None:
                 self._ends.append(own_end)
             if is_sender:
-                self._change_senders(1)  # a call meanwhile leaves what is due to this thread
+                self._sending.add(sender)
         try:
             fired = self._advance_to(epoch, end, deliveries.has_due_attempt if sends else None)
         finally:
             with sandbox.lock:
                 if own_end is not None:
                     self._ends.remove(own_end)
-                if is_sender:
-                    self._change_senders(-1)
+                self._sending.discard(sender)
         if is_sender:
             self.dispatch_due()  # what a call has made due since the last step
         return fired

@@ -55,7 +55,7 @@ def post(
     """
     parts = urlsplit(url)
     host = parts.hostname or ""
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+    port = url_policy.port_of(parts)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     connection = HTTPConnection(host, port)
     connection.response_class = _FinalResponse
