@@ -31,7 +31,7 @@ from mockserver.core.state.sandbox import Checkpoint, Clock, Position, SandboxSt
 from mockserver.core.state.tenant import Tenant
 from mockserver.core.webhooks.url_policy import THIS_MACHINE, host_name
 from mockserver.scenario.apply import DEFAULT_TENANT
-from mockserver.server.hosting import command_log, forks, runtime
+from mockserver.server.hosting import command_log, runtime
 from mockserver.server.hosting.checkpoints import Checkpoints
 from mockserver.server.hosting.closed import ClosedSandboxes, Closing, Ended
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
@@ -117,15 +117,6 @@ class HostedSandbox:
                     self.sandbox, sender, lambda: self.host.background, self._log_attempts
                 )
             return self._dispatch
-
-    def begin_in_fork(self) -> None:
-        """Let the calls of a fork change its copy of the sandbox alone; what was due or in flight stays the parent's."""
-        self.sandbox.lock, self._creation_lock = threading.RLock(), threading.Lock()
-        self.sandbox.epoch += 1
-        if isinstance(self.sandbox.runtime, runtime.HostRuntime):
-            self.sandbox.runtime.drop_waits()
-        self.sandbox.outbox.drop_unsent()
-        self._dispatch = self._dispatch.in_fork() if self._dispatch is not None else None
 
     def log_context(self, at: Instant | None = None) -> LogContext:
         """Return what each line of the log shows of this sandbox, at an instant of its clock or now. Lock: none."""
@@ -413,17 +404,6 @@ class SandboxHost:
         self._lock = threading.Lock()
         self._count = 0
         self._token_secret = os.urandom(32)
-        forks.add(self)
-
-    def locks(self) -> list[Any]:
-        """Return the locks of the sandboxes, for a fork."""
-        return [hosted.sandbox.lock for hosted in list(self.sandboxes.values())]
-
-    def begin_in_fork(self) -> None:
-        """Begin with locks of this process, and without the threads of its parent."""
-        self._lock, self.background = threading.Lock(), None
-        for hosted in list(self.sandboxes.values()):
-            hosted.begin_in_fork()
 
     def create(
         self,

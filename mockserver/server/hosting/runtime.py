@@ -91,10 +91,6 @@ class HostRuntime(Runtime):
     def process_frozen_at(self) -> Instant | None:
         return process_now() if is_process_frozen() else None
 
-    def drop_waits(self) -> None:
-        """Forget every wait, without a lock of the parent: in a fork, whose parent continues to wait."""
-        self._lock, self._waits = threading.Lock(), set()
-
     def end_epoch(self) -> None:
         with self._lock:
             waits, self._waits = self._waits, set()

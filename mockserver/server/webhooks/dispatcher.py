@@ -84,12 +84,6 @@ class WebhookDispatcher:
         self._is_closed = False
         self.is_held = False
 
-    def in_fork(self) -> WebhookDispatcher:
-        """Return the dispatcher of a fork: with the same receivers, and no request, connection, thread or lock of the parent."""
-        copy = WebhookDispatcher(self._sandbox, self._sender.in_fork(), self._scheduler, self._on_attempt)
-        copy.receivers = {url: receiver.with_runner(copy.loops) for url, receiver in self.receivers.items()}
-        return copy
-
     def register_local_receiver(self, target: local_receivers.ReceiverTarget, path: str) -> str:
         """Return the url of a receiver in this process; each receiver has its own."""
         url = f"http://receiver-{len(self.receivers) + 1}.mockserver.test/{path.removeprefix('/')}"

@@ -71,10 +71,6 @@ class LocalReceiver:
         """Return True if its coroutines run on this loop, unless another loop awaits them."""
         return self._is_async and (self._home is loop or self._home is None or not self._home.is_running())
 
-    def with_runner(self, runner: event_loops.Loops) -> LocalReceiver:
-        """Return a receiver of the same app or function whose coroutines run there."""
-        return LocalReceiver(self._target, runner)
-
     def receive(self, url: str, headers: Mapping[str, str], body: bytes) -> SendResult:
         """
         Call the receiver with a request.

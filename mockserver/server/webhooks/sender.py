@@ -133,7 +133,3 @@ class HttpSender:
             self._is_closed = self._is_closed or for_good
             for request in self._in_flight:
                 request.end()
-
-    def in_fork(self) -> HttpSender:
-        """Return a sender without the requests of the parent, which ends their connections itself."""
-        return HttpSender(self.allowed_hosts, self.timeout_seconds)
