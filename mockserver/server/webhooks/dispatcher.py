@@ -221,41 +221,26 @@ class WebhookDispatcher:
         """Send each request of an attempt; return their results, the wait that the endpoint requests, and a test's end."""
         builder = WebhookRequestBuilder(self._sandbox, planned, self._sandbox.process_now())
         attempts: list[Attempt] = []
-        ends: list[BaseException] = []
-
-        def record(request: WebhookRequest, result: SendResult) -> None:
-            attempts.append(
-                Attempt(
-                    number=planned.number,
-                    at=planned.at,
-                    due=planned.delivery.due,
-                    status=result.status,
-                    error=result.error,
-                    duration_ms=result.duration_ms,
-                    headers=request.headers,
-                    body=request.body,
-                    answer=result.body[:_RECORDED_BYTES],
-                    fault=request.fault,
-                )
-            )
+        exits: list[BaseException] = []
 
         def send(request: WebhookRequest) -> SendResult:
             result = self._send(planned, request)
-            record(request, result)
+            attempts.append(_recorded(planned, request, result))
             if result.exit is not None:
-                ends.append(result.exit)
+                exits.append(result.exit)
             return result
 
         for extra in builder.extra_requests():
             send(extra)
         wait: Duration | None = None
         if planned.faults.lose:
-            record(WebhookRequest(fault=None, headers={}, body=b""), SendResult(None, deliveries.LOST))
+            unsent = WebhookRequest(fault=None, headers={}, body=b"")
+            attempts.append(_recorded(planned, unsent, SendResult(None, deliveries.LOST)))
         else:
             wait = retry_after(send(builder.genuine()).retry_after, builder.signed_at)
             for _ in range(planned.faults.duplicate if attempts[-1].accepted else 0):
                 send(builder.genuine("duplicate"))
-        return attempts, wait, next(iter(ends), None)
+        return attempts, wait, exits[0] if exits else None
 
     def _send(self, planned: PlannedAttempt, request: WebhookRequest) -> SendResult:
         def is_wanted() -> bool:
@@ -374,3 +359,18 @@ class WebhookDispatcher:
         self._is_closed = self._is_closed or for_good
         self._sender.cancel_all(for_good=for_good)
         self.loops.cancel_all(for_good=for_good)
+
+
+def _recorded(planned: PlannedAttempt, request: WebhookRequest, result: SendResult) -> Attempt:
+    return Attempt(
+        number=planned.number,
+        at=planned.at,
+        due=planned.delivery.due,
+        status=result.status,
+        error=result.error,
+        duration_ms=result.duration_ms,
+        headers=request.headers,
+        body=request.body,
+        answer=result.body[:_RECORDED_BYTES],
+        fault=request.fault,
+    )
