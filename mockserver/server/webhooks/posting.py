@@ -1,11 +1,15 @@
-"""One POST to a receiver, over a connection of its own to an address that the url policy has checked."""
+"""
+One POST to a receiver, over a connection of its own to an address that the url policy has checked.
+
+Not by a connection of http.client: libraries such as vcrpy replace its class for the process's clients.
+"""
 
 from __future__ import annotations
 
 import socket
 import ssl
 from collections.abc import Callable, Mapping
-from http.client import HTTPConnection, HTTPResponse, IncompleteRead
+from http.client import HTTPResponse, IncompleteRead
 from urllib.parse import urlsplit
 
 from mockserver.core.webhooks import url_policy
@@ -57,15 +61,16 @@ def post(
     host = parts.hostname or ""
     port = url_policy.port_of(parts)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    connection = HTTPConnection(host, port)
-    connection.response_class = _FinalResponse
+    fields = {"Accept-Encoding": "identity", "Content-Length": str(len(body)), "Host": parts.netloc, **headers}
+    head = [f"POST {path} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
+    wire = _connected(host, port, allowed_hosts, timeout_seconds)
     try:
-        connection.sock = _connected(host, port, allowed_hosts, timeout_seconds)
-        on_connected(connection.sock)
+        on_connected(wire)
         if parts.scheme == "https":
-            connection.sock = ssl.create_default_context().wrap_socket(connection.sock, server_hostname=host)
-        connection.request("POST", path, body, {"Host": parts.netloc, **headers})
-        with connection.getresponse() as response:
+            wire = ssl.create_default_context().wrap_socket(wire, server_hostname=host)
+        wire.sendall("\r\n".join(head).encode("latin-1") + body)
+        with _FinalResponse(wire, method="POST") as response:
+            response.begin()
             # A 204 has no body, also if it announces chunks.
             content = b"" if response.length == 0 else response.read(RESPONSE_MAX_BYTES)
             if response.length and len(content) < RESPONSE_MAX_BYTES:
@@ -73,7 +78,7 @@ def post(
             wait = response.headers.get("Retry-After", "")
             return SendResult(response.status, retry_after=wait, body=content)
     finally:
-        connection.close()
+        wire.close()
 
 
 def _connected(host: str, port: int, allowed_hosts: frozenset[str], timeout_seconds: float) -> socket.socket:
