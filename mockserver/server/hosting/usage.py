@@ -79,18 +79,24 @@ class Usage:
             lock.release()
 
     def _estimate(self, sandbox: SandboxState, checkpoints: Collection[Checkpoint]) -> int:
-        """Lock: the caller holds the sandbox's."""
-        rules, tenants = sandbox.rule_set, sandbox.tenants.values()
-        records = _records(sandbox) + len(sandbox.timers) + len(sandbox.visits)
-        size_bytes = SANDBOX_BYTES + _RECORD_BYTES * records
-        size_bytes += _DELIVERY_BYTES * len(sandbox.outbox.deliveries)
-        size_bytes += _CHAT_BYTES * sum(len(tenant.chats) for tenant in tenants)
-        size_bytes += sum(len(deferred.call.body or b"") for deferred in rules.deferred_calls.values())
-        size_bytes += sum(self._of_texts(tenant, name) for tenant in tenants for name in _OWN_BYTES)
-        journals = [sandbox.journal, *(stored.journal for stored in checkpoints)]
-        size_bytes += max(journal.size_bytes for journal in journals)
+        """
+        Return what is counted, times its size, and what clients choose.
+
+        Lock: the caller holds the sandbox's.
+        """
+        tenants = sandbox.tenants.values()
         references = sum(_records(stored) + len(stored.journal.exchanges) for stored in checkpoints)
-        return size_bytes + _REFERENCE_BYTES * references
+        counted = (
+            (_records(sandbox) + len(sandbox.timers) + len(sandbox.visits), _RECORD_BYTES),
+            (sum(len(tenant.chats) for tenant in tenants), _CHAT_BYTES),
+            (len(sandbox.outbox.deliveries), _DELIVERY_BYTES),
+            (references, _REFERENCE_BYTES),
+        )
+        texts = sum(self._of_texts(tenant, name) for tenant in tenants for name in _OWN_BYTES)
+        bodies = sum(len(deferred.call.body or b"") for deferred in sandbox.rule_set.deferred_calls.values())
+        journals = [sandbox.journal, *(stored.journal for stored in checkpoints)]
+        journal = max(journal.size_bytes for journal in journals)  # they share their entries
+        return SANDBOX_BYTES + sum(count * size for count, size in counted) + texts + bodies + journal
 
     def _of_texts(self, tenant: Tenant, name: str) -> int:
         """Return the bytes of a table's texts; records are added at its end, and a shorter table is another state."""
