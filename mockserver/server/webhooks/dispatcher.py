@@ -76,7 +76,6 @@ class WebhookDispatcher:
         self.receivers: dict[str, local_receivers.LocalReceiver] = {}  # in process, by their urls
         # One for each `send_due`, and for each advance that sends: what becomes due meanwhile is left to it.
         self._sending: set[object] = set()
-        self._blocked_loop: AbstractEventLoop | None = None  # the latest delivery was refused for it
         self._worked = threading.Condition(sandbox.lock)  # type: ignore[arg-type]  # an RLock, as the host makes it
         # Attempts of the background workers for which an advance waits, by their identity.
         self._awaited: dict[int, PlannedAttempt] = {}
@@ -101,19 +100,12 @@ class WebhookDispatcher:
         """
         if self.is_held or self._sandbox.outbox.is_idle or self._is_closed:
             return
-        if not (raises_blocked or self._can_send()):
-            return
         background = self._scheduler()
         if background is not None:
             background.schedule(self)
         elif not self._sending:  # else the thread that is sending sends it
             with suppress(*() if raises_blocked else (event_loops.LoopBlocked,)):
                 self.send_due()
-
-    def _can_send(self) -> bool:
-        """Return False after a delivery was refused for its event loop, until that loop runs in another thread."""
-        blocked = self._blocked_loop
-        return blocked is None or (blocked.is_running() and event_loops.running() is None)
 
     def send_due(self, *, early: bool = False) -> None:
         """
@@ -197,19 +189,17 @@ class WebhookDispatcher:
             deliveries.record_attempt(sandbox, planned, attempts, wait)
             if sandbox.epoch == planned.epoch:
                 self._on_attempt(planned, attempts)
-            if sandbox.runtime.attempts is not None and sandbox.epoch == planned.epoch:
-                state = sandbox.outbox.deliveries[planned.delivery.id].status
-                sandbox.runtime.attempts[state] = sandbox.runtime.attempts.get(state, 0) + 1
+                counts = sandbox.runtime.attempts
+                if counts is not None:
+                    state = sandbox.outbox.deliveries[planned.delivery.id].status
+                    counts[state] = counts.get(state, 0) + 1
         if end is not None:
             raise end
 
     def _refuse_own_loop(self, url: str) -> None:
         """Raise LoopBlocked if this thread runs the event loop of the receiver, which therefore could not respond."""
-        self._blocked_loop, loop = None, event_loops.running()
-        if loop is None:
-            return
-        if self.needs_loop(loop, url):
-            self._blocked_loop = loop
+        loop = event_loops.running()
+        if loop is not None and self.needs_loop(loop, url):
             raise event_loops.LoopBlocked(url)
 
     def needs_loop(self, loop: AbstractEventLoop, url: str) -> bool:
