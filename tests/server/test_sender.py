@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -227,21 +227,22 @@ def test_a_host_that_was_allowed_is_a_target() -> None:
             sandbox.receive_webhooks("http://other.example/")
 
 
-def resolve_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
-    asked = []
+def resolve(monkeypatch: pytest.MonkeyPatch, *lookups: Sequence[str]) -> list[str]:
+    """Give the lookups of names these addresses, one after another; return the names, as they are looked up."""
+    real, names = socket.getaddrinfo, []
 
-    def getaddrinfo(
-        host: str, port: int, *_: object, **__: object
-    ) -> list[tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int]]]:
-        asked.append(host)
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in addresses]
+    def getaddrinfo(host: str, port: int, *rest: Any, **named: Any) -> list[Any]:
+        if url_policy.is_address(host):
+            return real(host, port, *rest, **named)
+        names.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in lookups[len(names) - 1]]
 
     monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
-    return asked
+    return names
 
 
 def test_a_name_that_resolves_to_another_machine_is_refused_when_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    resolve_to(monkeypatch, "127.0.0.1", "192.0.2.7")
+    resolve(monkeypatch, ["127.0.0.1", "192.0.2.7"])
 
     assert "refused: localhost is 192.0.2.7, which is not this machine" == post("http://localhost:1/").error
 
@@ -257,7 +258,7 @@ PRIVATE = [
 def test_a_name_that_was_allowed_does_not_allow_this_machine_and_its_network(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    resolve_to(monkeypatch, "8.8.8.8", address)
+    resolve(monkeypatch, ["8.8.8.8", address])
     connected: list[object] = []
     monkeypatch.setattr("socket.socket.connect", lambda _, to: connected.append(to))
 
@@ -280,13 +281,8 @@ def test_a_name_that_was_allowed_with_this_machine_or_with_its_address_is_a_targ
 
 def test_the_address_of_a_name_is_checked_for_each_connection(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
     server = serve(app(lambda _: None))
-    real, connect = socket.getaddrinfo, socket.socket.connect
-    addresses = ["8.8.8.8", "127.0.0.1"]
-
-    def getaddrinfo(host: str, port: int, *rest: Any, **named: Any) -> list[Any]:
-        return real(addresses.pop(0) if host == "hooks.example" else host, port, *rest, **named)
-
-    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
+    connect = socket.socket.connect
+    resolve(monkeypatch, ["8.8.8.8"], ["127.0.0.1"])
     monkeypatch.setattr("socket.socket.connect", lambda wire, to: connect(wire, ("127.0.0.1", to[1])))
     sender = HttpSender(frozenset({"hooks.example"}))
     url = f"http://hooks.example:{server.port}/"
@@ -298,19 +294,12 @@ def test_the_address_of_a_name_is_checked_for_each_connection(monkeypatch: pytes
 def test_the_connection_is_made_to_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
     hosts = []
     server = serve(app(lambda request: hosts.append(request.headers["Host"])))
-    real = socket.getaddrinfo
-    asked: list[str] = []
-
-    def getaddrinfo(host: str, port: int, *rest: Any, **named: Any) -> list[Any]:
-        asked.append(host)
-        return real("127.0.0.1" if host == "hooks.example" else host, port, *rest, **named)
-
-    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
+    names = resolve(monkeypatch, ["127.0.0.1"])
     outcome = post(f"http://hooks.example:{server.port}/a", HttpSender(url_policy.THIS_MACHINE | {"hooks.example"}))
 
     assert 200 == outcome.status
     assert [f"hooks.example:{server.port}"] == hosts
-    assert 1 == asked.count("hooks.example")
+    assert ["hooks.example"] == names
 
 
 def test_a_certificate_is_required_if_the_target_is_https(serve: Serve) -> None:
