@@ -15,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mockserver.core.instants import Duration
+from mockserver.core.state.records import Message
 from mockserver.core.state.sandbox import Checkpoint, SandboxState
 from mockserver.core.state.tenant import TABLES, Tenant
 
@@ -31,13 +32,16 @@ def _of_value(value: object) -> int:
     return _VALUE_FACTOR * len(repr(value)) if value else 0
 
 
+def _of_message(message: Message) -> int:
+    return _RECORD_BYTES + _of_value(message.fields)
+
+
 # The size of what a client chooses in a record, by the record's table.
 _OWN_BYTES: Final[Mapping[str, Callable[[Any], int]]] = MappingProxyType(
     {
         "media": lambda media: len(media.content),
         "campaigns": lambda campaign: sys.getsizeof(campaign.description) + _of_value(campaign.filters),
         "templates": lambda template: sum(sys.getsizeof(item.text) for item in template.items),
-        "messages": lambda messages: sum(_RECORD_BYTES + _of_value(message.fields) for message in messages),
         "executions": lambda execution: _TARGET_BYTES * len(execution.targets) + _of_value(execution.values),
     }
 )
@@ -56,13 +60,15 @@ class Usage:
     Lifetime: the sandbox's.
     """
 
-    __slots__ = ("_own", "called_at", "created_at", "is_called", "memory_bytes")
+    __slots__ = ("_epoch", "_own", "called_at", "created_at", "is_called", "memory_bytes")
 
     def __init__(self, now: Duration) -> None:
         self.is_called = True
         self.created_at = self.called_at = now
         self.memory_bytes = SANDBOX_BYTES
-        self._own: dict[tuple[str, str], tuple[int, int]] = {}  # by tenant and table: counted records, their bytes
+        self._epoch = 0
+        # Counted records and their bytes in this epoch: by tenant and table, of messages by chat too.
+        self._own: dict[tuple[str, ...], tuple[int, int]] = {}
 
     def refresh(self, sandbox: SandboxState, checkpoints: Mapping[str, Checkpoint], now: Duration) -> None:
         """Date the calls since the last time, and estimate the memory if there are any; wait for no lock."""
@@ -84,6 +90,9 @@ class Usage:
 
         Lock: the caller holds the sandbox's.
         """
+        if sandbox.epoch != self._epoch:  # a reset has replaced the records
+            self._epoch = sandbox.epoch
+            self._own.clear()
         tenants = sandbox.tenants.values()
         references = sum(_records(stored) + len(stored.journal.exchanges) for stored in checkpoints)
         counted = (
@@ -92,21 +101,30 @@ class Usage:
             (len(sandbox.outbox.deliveries), _DELIVERY_BYTES),
             (references, _REFERENCE_BYTES),
         )
-        texts = sum(self._of_texts(tenant, name) for tenant in tenants for name in _OWN_BYTES)
+        texts = sum(map(self._of_tenant, tenants))
         bodies = sum(len(deferred.call.body or b"") for deferred in sandbox.rule_set.deferred_calls.values())
         journals = [sandbox.journal, *(stored.journal for stored in checkpoints)]
         journal = max(journal.size_bytes for journal in journals)  # they share their entries
         return SANDBOX_BYTES + sum(count * size for count, size in counted) + texts + bodies + journal
 
-    def _of_texts(self, tenant: Tenant, name: str) -> int:
-        """Return the bytes of a table's texts; records are added at its end, and a shorter table is another state."""
-        table: Mapping[str, Any] = getattr(tenant, name)
-        count, size_bytes = self._own.get((tenant.id, name), (0, 0))
-        if len(table) < count:
+    def _of_tenant(self, tenant: Tenant) -> int:
+        """Return the bytes of what clients have chosen in a tenant's records."""
+        size_bytes = 0
+        for name, size_of in _OWN_BYTES.items():
+            records = getattr(tenant, name).values()
+            size_bytes += self._of_records((tenant.id, name), records, size_of)
+        for chat_id, messages in tenant.messages.items():
+            size_bytes += self._of_records((tenant.id, "messages", chat_id), messages, _of_message)
+        return size_bytes
+
+    def _of_records(self, key: tuple[str, ...], records: Collection[Any], size_of: Callable[[Any], int]) -> int:
+        """Return the bytes of records; only those at the end are new, unless there are fewer than before."""
+        count, size_bytes = self._own.get(key, (0, 0))
+        if len(records) < count:
             count = size_bytes = 0
-        if len(table) > count:
-            size_bytes += sum(map(_OWN_BYTES[name], islice(table.values(), count, None)))
-        self._own[tenant.id, name] = len(table), size_bytes
+        if len(records) > count:
+            size_bytes += sum(map(size_of, islice(records, count, None)))
+        self._own[key] = len(records), size_bytes
         return size_bytes
 
 
