@@ -138,7 +138,7 @@ def test_many_sandboxes_made_and_ended_take_no_memory() -> None:
     many = at_depth(500, 100_000)
     host = SandboxHost()
     host.create(SandboxConfig("demo"), id=DEFAULT_ID)
-    host.token, host.counts_calls = TOKEN, True
+    host.token = TOKEN
     limiter = Limiter(host, BEYOND_LOOPBACK)
     host.admission = limiter.admission
     headers = {"host": "127.0.0.1", "authorization": BEARER["Authorization"]}

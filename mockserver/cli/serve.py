@@ -247,7 +247,6 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
     host.token = token_of(options)
     host.allowed_hosts |= {options.host.lower(), *map(str.lower, options.allow_host)} - {"0.0.0.0", "::"}
     host.publish(options.public_url)
-    host.counts_calls = True
     host.is_exposed = is_exposed(options)
     if host.is_exposed:  # neither token nor keys are predictable
         import secrets

@@ -22,8 +22,7 @@ from mockserver.server.dashboard import paths
 from mockserver.server.errors import STATUSES
 from mockserver.server.exchange import NO_TIMEOUT, ClientWait, handle_api_request
 from mockserver.server.hosted_page import handler
-from mockserver.server.hosting import absences
-from mockserver.server.hosting.absences import Absence
+from mockserver.server.hosting.closed import Absence, absence_of_closed, absence_of_former_run, absence_of_unknown
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.log_lines import LogContext, command_line
 from mockserver.wire import browsing, cross_origin, formats
@@ -358,11 +357,11 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> Ht
     if closing is not None:
         if not handler.is_static_asset(request.target):
             host.note_late_call(sandbox_id)
-        absence = absences.closed(sandbox_id, closing, Redactor(host.tokens()))
+        absence = absence_of_closed(sandbox_id, closing, Redactor(host.tokens()))
     elif shard is not None and has_restarted:
-        absence = absences.restarted(sandbox_id, shard.number)
+        absence = absence_of_former_run(sandbox_id, shard.number)
     else:
-        absence = absences.unknown(sandbox_id)
+        absence = absence_of_unknown(sandbox_id)
     has_page = closing is None or not closing.had_own_port  # a port of its own serves no asset of a page any more
     if has_page and _is_visit(below, part):
         return _page_of_none(host, request, absence)

@@ -101,8 +101,6 @@ class SocketHandler:
             return call.respond_with_stream(routed, hosted, self._batches.setdefault(hosted, {}))
         if hosted is None or part is not API:
             return call.respond_later(routed)
-        if self._host.background is not None:
-            self._host.background.note_call()
         current = call.try_inline(routed, hosted)
         if current is None or isinstance(current, WaitingCall) or not call.is_quiet:
             return call.respond_later(routed, current)

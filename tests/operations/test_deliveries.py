@@ -12,6 +12,7 @@ from mockserver import Sandbox
 from mockserver.core import scheduler
 from mockserver.core.instants import MINUTE
 from mockserver.server.webhooks.local_receivers import ReceivedWebhook
+from tests.harness.rows import option_case
 from tests.operations.inbox import Inbox, attempts
 from tests.operations.session_calls import FUNNELS, NOON, PHONE, begin, read
 
@@ -74,48 +75,38 @@ def test_only_the_endpoints_that_are_registered_for_an_event_get_it(mockserver: 
     assert [[session_id]] * 3 + [[], []] == [inbox.sessions for inbox in (everything, group, connected, failed, other)]
 
 
+@pytest.mark.parametrize(
+    ("option", "at", "end"),
+    [
+        option_case(
+            "wh-retry",
+            "svix",
+            ["12:00:00", "12:00:05", "12:05:05", "12:35:05", "14:35:05", "19:35:05", "05:35:05", "15:35:05"],
+            "2026-03-02T15:35:05",
+        ),
+        option_case("wh-retry", "two-short", ["12:00:00", "12:00:05", "12:00:35"], "2026-03-01T12:00:35"),
+        option_case("wh-retry", "none", ["12:00:00"], "2026-03-01T12:00:00"),
+        option_case(
+            "wh-retry",
+            "three-days",
+            ["12:00:00", "12:01:00", "12:11:00", "13:11:00", "16:11:00", "22:11:00", *["10:11:00"] * 3],
+            "2026-03-04T10:11:00",
+        ),
+    ],
+)
 @pytest.mark.clause("events.nothing-lost")
-@pytest.mark.option("wh-retry", "svix")
-def test_a_refused_delivery_is_retried_after_growing_waits_and_then_abandoned(mockserver: Sandbox) -> None:
+def test_a_refused_delivery_is_retried_after_growing_waits_and_then_abandoned(
+    mockserver: Sandbox, option: str, at: list[str], end: str
+) -> None:
+    mockserver.choose({"wh-retry": option})
     receiver = mockserver.receive_webhooks(lambda _: 503)
     mockserver.complete_session(begin(mockserver))
 
     mockserver.advance(until="idle")
 
-    at = ["12:00:00", "12:00:05", "12:05:05", "12:35:05", "14:35:05", "19:35:05", "05:35:05", "15:35:05"]
     assert [[(each, 503) for each in at]] == attempts(receiver)
     assert "abandoned" == receiver.deliveries[0]["status"]
-    assert "2026-03-02T15:35:05" == f"{mockserver.now:%Y-%m-%dT%H:%M:%S}"
-
-
-@pytest.mark.parametrize(
-    ("option", "at"),
-    [
-        pytest.param(
-            "two-short",
-            ["12:00:00", "12:00:05", "12:00:35"],
-            marks=pytest.mark.option("wh-retry", "two-short"),
-        ),
-        pytest.param("none", ["12:00:00"], marks=pytest.mark.option("wh-retry", "none")),
-        pytest.param(
-            "three-days",
-            [
-                "12:00:00", "12:01:00", "12:11:00", "13:11:00", "16:11:00", "22:11:00", "10:11:00", "10:11:00",
-                "10:11:00",
-            ],
-            marks=pytest.mark.option("wh-retry", "three-days"),
-        ),
-    ],
-)  # fmt: skip
-@pytest.mark.clause("events.nothing-lost")
-def test_the_schedule_is_a_choice(mockserver: Sandbox, option: str, at: list[str]) -> None:
-    mockserver.choose({"wh-retry": option})
-    receiver = mockserver.receive_webhooks(lambda _: 500)
-    mockserver.complete_session(begin(mockserver))
-
-    mockserver.advance(until="idle")
-
-    assert [[(each, 500) for each in at]] == attempts(receiver)
+    assert end == f"{mockserver.now:%Y-%m-%dT%H:%M:%S}"
 
 
 @pytest.mark.clause("events.nothing-lost")
@@ -192,44 +183,30 @@ def test_an_endpoint_that_answered_410_gets_no_delivery_until_it_is_recovered(mo
     assert sessions == inbox.sessions[2:]
 
 
-@pytest.mark.option("wh-idempotency", "same-per-event")
+@pytest.mark.parametrize(
+    ("option", "ids"),
+    [
+        option_case("wh-idempotency", "same-per-event", 1),
+        option_case("wh-idempotency", "new-per-try", 3),
+        option_case("wh-idempotency", "none", 0),
+    ],
+)
 @pytest.mark.clause("events.subscribed")
-def test_every_attempt_to_every_endpoint_carries_the_id_of_the_event(mockserver: Sandbox) -> None:
+def test_the_attempts_of_an_event_carry_its_id_or_ids_of_their_own_or_none(
+    mockserver: Sandbox, option: str, ids: int
+) -> None:
+    mockserver.choose({"wh-idempotency": option})
     one, two = Inbox(500), Inbox()
-    mockserver.receive_webhooks(one)
-    mockserver.receive_webhooks(two)
+    receivers = [mockserver.receive_webhooks(one), mockserver.receive_webhooks(two)]
     mockserver.complete_session(begin(mockserver))
     mockserver.advance("1m")
 
-    [event] = mockserver.events
-    assert [event["id"]] * 3 == [received.headers["webhook-id"] for received in (*one.webhooks, *two.webhooks)]
-
-
-@pytest.mark.mockserver(choices={"wh-idempotency": "new-per-try"})
-@pytest.mark.option("wh-idempotency", "new-per-try")
-@pytest.mark.clause("events.subscribed")
-def test_every_attempt_may_carry_an_id_of_its_own(mockserver: Sandbox) -> None:
-    inbox = Inbox(500, 500)
-    receiver = mockserver.receive_webhooks(inbox)
-    mockserver.complete_session(begin(mockserver))
-    mockserver.advance("10m")
-
-    assert 3 == len({received.headers["webhook-id"] for received in inbox.webhooks})
-    for received in inbox.webhooks:
-        Webhook(receiver.secret).verify(received.body, dict(received.headers))
-
-
-@pytest.mark.mockserver(choices={"wh-idempotency": "none"})
-@pytest.mark.option("wh-idempotency", "none")
-@pytest.mark.clause("events.subscribed")
-def test_an_attempt_may_carry_no_id(mockserver: Sandbox) -> None:
-    inbox = Inbox()
-    mockserver.receive_webhooks(inbox)
-    mockserver.complete_session(begin(mockserver))
-
-    assert {"webhook-signature", "webhook-timestamp"} == {
-        name for name in inbox.webhooks[0].headers if name.startswith("webhook-")
-    }
+    received = [(receivers[0], each) for each in one.webhooks] + [(receivers[1], each) for each in two.webhooks]
+    sent = {each.headers["webhook-id"] for _, each in received if "webhook-id" in each.headers}
+    assert (3, ids) == (len(received), len(sent))
+    assert ({mockserver.events[0]["id"]} == sent) == (option == "same-per-event")
+    for receiver, each in received if ids else ():
+        Webhook(receiver.secret).verify(each.body, dict(each.headers))
 
 
 @pytest.mark.option("wh-no-endpoint", "dropped")
@@ -260,27 +237,25 @@ def test_an_event_without_a_registered_endpoint_may_wait_for_one(mockserver: San
     assert [[], sessions, []] == [each.sessions for each in (failures, inbox, late)]
 
 
-@pytest.mark.option("state-vs-event-order", "state-first")
+@pytest.mark.parametrize(
+    ("option", "status"),
+    [
+        option_case("state-vs-event-order", "state-first", "completed"),
+        option_case("state-vs-event-order", "event-first", "pending"),
+    ],
+)
 @pytest.mark.clause("events.connected")
-def test_a_receiver_that_reads_immediately_gets_the_state_of_the_event(mockserver: Sandbox) -> None:
-    seen, session_id = [], begin(mockserver)
-    mockserver.receive_webhooks(lambda _: seen.append(read(mockserver, session_id)["status"]))
-
-    mockserver.complete_session(session_id)
-
-    assert ["completed"] == seen
-
-
-@pytest.mark.mockserver(choices={"state-vs-event-order": "event-first"})
-@pytest.mark.option("state-vs-event-order", "event-first")
-@pytest.mark.clause("events.connected")
-def test_an_event_may_be_sent_before_the_end_of_its_session_can_be_read(mockserver: Sandbox) -> None:
+def test_an_event_is_sent_after_or_before_the_end_of_its_session_can_be_read(
+    mockserver: Sandbox, option: str, status: str
+) -> None:
+    mockserver.choose({"state-vs-event-order": option})
     seen, session_id = [], begin(mockserver)
     mockserver.receive_webhooks(lambda _: seen.append(read(mockserver, session_id)) or 500)
 
-    mockserver.complete_session(session_id)
+    entrypoint = mockserver.complete_session(session_id)["entrypoint"]
 
-    assert [{"sessionId": session_id, "status": "pending", "entrypoint": None}] == seen
+    shown = entrypoint if status == "completed" else None
+    assert [{"sessionId": session_id, "status": status, "entrypoint": shown}] == seen
     assert "completed" == read(mockserver, session_id)["status"]
 
 
@@ -306,27 +281,17 @@ def test_events_that_a_receiver_causes_are_delivered_after_its_response(mockserv
 
 
 @pytest.mark.clause("events.subscribed")
-def test_an_event_is_sent_again_on_demand(mockserver: Sandbox) -> None:
-    inbox = Inbox()
-    mockserver.receive_webhooks(inbox)
+def test_an_event_is_sent_again_on_demand_also_to_a_later_endpoint(mockserver: Sandbox) -> None:
+    first, later = Inbox(), Inbox()
+    mockserver.receive_webhooks(first)
     mockserver.complete_session(begin(mockserver))
-    [event] = mockserver.events
+    mockserver.receive_webhooks(later)
 
-    answer = mockserver.webhooks.redeliver(event["id"])
+    answer = mockserver.webhooks.redeliver(mockserver.events[0]["id"])
 
-    assert [received.body for received in inbox.webhooks] == [inbox.webhooks[0].body] * 2
-    assert [200, 200] == [each["status"] for each in answer["deliveries"][0]["attempts"]]
-
-
-@pytest.mark.clause("events.subscribed")
-def test_an_old_event_is_sent_to_a_later_endpoint_on_demand(mockserver: Sandbox) -> None:
-    inbox = Inbox()
-    mockserver.complete_session(begin(mockserver))
-    mockserver.receive_webhooks(inbox)
-
-    mockserver.webhooks.redeliver(mockserver.events[0]["id"])
-
-    assert 1 == len(inbox.webhooks)
+    body = first.webhooks[0].body
+    assert [[body, body], [body]] == [[received.body for received in each.webhooks] for each in (first, later)]
+    assert [[200, 200], [200]] == [[each["status"] for each in row["attempts"]] for row in answer["deliveries"]]
 
 
 def test_a_pending_delivery_is_not_sent_again(mockserver: Sandbox) -> None:

@@ -13,6 +13,8 @@ import pytest
 
 from mockserver import MockServer, Sandbox
 from tests.operations.session_calls import NOON, begin
+from tests.server.conftest import Serve
+from tests.server.sockets import app
 
 pytestmark = [pytest.mark.mockserver(now=NOON), pytest.mark.clause("events.subscribed")]
 DEADLINE_S = 10.0
@@ -164,6 +166,23 @@ def test_a_sync_command_on_the_loop_of_the_receiver_fails_immediately_and_names_
         return [refused, len(attempts(receiver))]
 
     assert [[], 1] == on_a_loop(main)
+
+
+def test_a_sync_command_is_refused_for_a_server_on_its_own_loop_and_for_no_other(
+    mockserver: Sandbox, serve: Serve
+) -> None:
+    async def main() -> list[Any]:
+        async with Server() as own:
+            elsewhere = mockserver.receive_webhooks(serve(app(lambda _: None)).url)
+            mockserver.complete_session(begin(mockserver))
+            here = mockserver.receive_webhooks(own.url)
+            with pytest.raises(ValueError, match=f"the receiver at {own.url} runs on the event loop of this thread"):
+                mockserver.complete_session(begin(mockserver))
+            refused = attempts(here)
+            await mockserver.aio.advance(0)
+            return [attempts(elsewhere), refused, attempts(here)]
+
+    assert [[(200, None)] * 2, [], [(204, None)]] == on_a_loop(main)
 
 
 def test_an_awaitable_that_cannot_be_awaited_here_is_refused_as_a_coroutine_function_is(mockserver: Sandbox) -> None:

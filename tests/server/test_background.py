@@ -59,16 +59,6 @@ def standalone() -> Iterator[Standalone]:
     wait_until(lambda: not any("mockserver" in each.name for each in set(threading.enumerate()) - before))
 
 
-def test_an_event_leaves_by_itself(standalone: Standalone, serve: Serve) -> None:
-    seen = []
-    standalone.receive(serve(app(lambda request: seen.append(request.json["data"]["sessionId"]))).url)
-    session_id = standalone.made.session()
-
-    standalone.complete(session_id)
-
-    wait_until(lambda: [session_id] == seen)
-
-
 def test_a_slow_receiver_delays_neither_the_api_nor_another_endpoint(standalone: Standalone, serve: Serve) -> None:
     held, seen = threading.Event(), []
     standalone.receive(serve(app(lambda _: held.wait(PATIENCE_SECONDS) and None)).url)

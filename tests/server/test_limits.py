@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from mockserver.core.instants import SECOND
+from mockserver.server.control import scenarios
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.limits import Limiter, ServerLimits
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
@@ -75,11 +76,7 @@ def test_a_sandbox_beyond_the_maximum_is_refused_with_who_holds_most_and_when_to
     ] == body["holders"]
     assert 3 == len(limited.open())
 
-
-def test_the_end_of_a_sandbox_makes_room() -> None:
-    limited = Limited(sandboxes=1)
-    limited.call("DELETE", f"/_mock/sandboxes/{limited.made()}")
-
+    limited.call("DELETE", f"/_mock/sandboxes/{limited.open()[0]}")
     assert 201 == limited.create()[0]
 
 
@@ -158,6 +155,19 @@ def test_a_call_after_the_end_reads_which_limit_has_ended_its_sandbox(
     assert [{"sandboxId": ended, "lateCalls": 2, "limit": limit}] == listed["closed"]
 
 
+def test_a_call_while_a_limit_ends_its_sandbox_reads_the_limit() -> None:
+    limited = Limited(age=MINUTE)
+    ending, answers = limited.made(), []
+    sandbox = limited.host.sandboxes[ending].sandbox
+    sandbox.runtime.add_wait(
+        sandbox, sandbox.epoch, lambda: answers.append(limited.call("GET", f"/sandboxes/{ending}/v1/campaigns"))
+    )
+
+    limited.sweep(after=MINUTE)
+
+    assert [(410, "age")] == [(status, body["limit"]) for status, _, body in answers]
+
+
 def test_beyond_its_memory_the_sandbox_that_takes_most_ends_and_the_others_stay() -> None:
     limited = Limited(memory=2_500_000)
     small, large, other = limited.made(), limited.made(**LARGE), limited.made()
@@ -204,6 +214,11 @@ def test_a_sweep_waits_for_no_sandbox() -> None:
     holder.join()
 
 
+def estimated(hosted: HostedSandbox) -> int:
+    hosted.host.refreshed()
+    return hosted.usage.memory_bytes
+
+
 class TestMemory:
     """The estimate, against what the interpreter allocates."""
 
@@ -217,12 +232,33 @@ class TestMemory:
         ],
     )
     def test_it_is_of_the_size_that_a_sandbox_has(self, body: dict[str, Any], bytes_each: int) -> None:
-        host = SandboxHost()
-        hosted = host.create(SandboxConfig(**body))
+        hosted = SandboxHost().create(SandboxConfig(**body))
 
-        host.refreshed()
+        assert bytes_each / 2 < estimated(hosted) < bytes_each * 3
 
-        assert bytes_each / 2 < hosted.usage.memory_bytes < bytes_each * 3
+    def test_it_grows_with_the_messages_of_a_chat(self) -> None:
+        hosted = SandboxHost().create(SandboxConfig(given={"chats": [{"id": "chat_a"}]}))
+        messages = {"given": {"messages": [{"chatId": "chat_a", "text": "x" * 1_000}] * 100}}
+
+        def grown() -> int:
+            before = estimated(hosted)
+            hosted.run_command(scenarios.apply_scenario, messages, recorded="apply_scenario")
+            return estimated(hosted) - before
+
+        assert 100_000 < grown() == pytest.approx(grown(), rel=0.5)
+
+    def test_it_is_of_the_records_after_a_reset(self) -> None:
+        hosted = SandboxHost().create(SandboxConfig())
+        sizes = []
+        for text in ("x", "x" * 100_000):
+            hosted.reset()
+            template = {"id": "template_a", "items": [{"type": "text", "text": text}]}
+            hosted.run_command(
+                scenarios.apply_scenario, {"given": {"templates": [template]}}, recorded="apply_scenario"
+            )
+            sizes.append(estimated(hosted) - hosted.sandbox.journal.size_bytes)
+
+        assert sizes[0] + 90_000 < sizes[1]
 
 
 class TestLabels:

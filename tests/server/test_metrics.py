@@ -30,7 +30,6 @@ NAMES = {
 @pytest.fixture
 def host() -> SandboxHost:
     host = SandboxHost()
-    host.counts_calls = True
     host.create(SandboxConfig("demo"), id=DEFAULT_ID)
     return host
 

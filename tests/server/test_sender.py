@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,15 @@ from werkzeug.wrappers import Response
 
 from mockserver import MockServer, Sandbox
 from mockserver.core.webhooks import url_policy
-from mockserver.server.webhooks.connections import RESPONSE_MAX_BYTES
-from mockserver.server.webhooks.sender import HttpSender, SendResult
+from mockserver.server.webhooks.results import RESPONSE_MAX_BYTES, SendResult
+from mockserver.server.webhooks.sender import HttpSender
 from mockserver.testing.transports.loopback_receiver import LoopbackReceiver
 from tests.harness.rows import each_row
 from tests.harness.waiting import wait_until
 from tests.operations.inbox import attempts
 from tests.operations.session_calls import NOON, begin
 from tests.server.conftest import Serve
+from tests.server.receivers import ACCEPTED, PATIENCE_SECONDS, read_request, receiving
 from tests.server.sockets import ReceivedRequest, app, over_tls, raw
 
 pytestmark = [pytest.mark.mockserver(now=NOON), pytest.mark.clause("events.subscribed")]
@@ -32,10 +33,7 @@ HEADERS = {"Content-Type": "application/json"}
 
 
 def post(url: str, sender: HttpSender | None = None) -> SendResult:
-    sender = sender or HttpSender()
-    outcome = sender.send(url, HEADERS, b"{}")
-    sender.close_idle()
-    return outcome
+    return (sender or HttpSender()).send(url, HEADERS, b"{}")
 
 
 @pytest.mark.parametrize(
@@ -77,11 +75,72 @@ def test_a_redirect_is_a_failure_and_is_not_followed(mockserver: Sandbox, serve:
     assert "waiting" == receiver.deliveries[0]["status"]
 
 
-def test_an_endless_response_is_read_only_up_to_the_bound() -> None:
-    with raw(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 200_000, hold=threading.Event()) as url:
-        outcome = post(url)
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-    assert (200, RESPONSE_MAX_BYTES) == (outcome.status, len(outcome.body))
+
+@each_row(
+    ("reply", "status", "body"),
+    [
+        (ACCEPTED, 204, b""),
+        (b"HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\n", 204, b""),
+        (b"HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n", 204, b""),
+        (OK, 200, b"ok"),
+        (OK + b"HTTP/1.1 500 Not asked for\r\n\r\n", 200, b"ok"),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nok", 200, b"ok"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n", 200, b""),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nX-Trailer: a\r\n\r\n", 200, b"ok"),
+        (b"HTTP/1.1 503 Busy\r\nContent-Length: 4\r\n\r\nbusy", 503, b"busy"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n" + OK, 200, b"ok"),
+        (b"HTTP/1.1 103 Early Hints\r\nConnection: close\r\nLink: </a>\r\n\r\n" * 2 + OK, 200, b"ok"),
+        (b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n", 101, b""),
+        (b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 200_000, 200, b"x" * RESPONSE_MAX_BYTES),
+    ],
+)
+def test_a_response_is_read_to_its_end_or_the_bound_and_then_the_connection_ends(
+    reply: bytes, status: int, body: bytes
+) -> None:
+    with receiving([reply]) as receiver:
+        outcome = post(receiver.url)
+        assert receiver.closed[0].wait(PATIENCE_SECONDS)
+
+    assert (status, None, body) == (outcome.status, outcome.error, outcome.body)
+
+
+@each_row(
+    ("reply", "error"),
+    [
+        (b"", "RemoteDisconnected"),
+        (b"SSH-2.0-OpenSSH\r\n", "BadStatusLine"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", "RemoteDisconnected"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok", "IncompleteRead"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nok", "IncompleteRead"),
+    ],
+)
+def test_a_connection_that_ends_before_a_whole_response_is_a_failed_attempt(reply: bytes, error: str) -> None:
+    with raw(reply) as url:
+        assert (None, f"no response: {error}") == ((outcome := post(url)).status, outcome.error)
+
+
+def expire(sandbox: Sandbox, count: int) -> None:
+    """Let this many sessions expire at one instant."""
+    for _ in range(count):
+        begin(sandbox)
+    sandbox.advance("20m")
+
+
+def end_after_reading(wire: socket.socket) -> None:
+    read_request(wire)
+
+
+def test_each_request_has_a_connection_of_its_own_and_an_unanswered_one_is_sent_again(mockserver: Sandbox) -> None:
+    with receiving([ACCEPTED], [end_after_reading], [ACCEPTED], [ACCEPTED]) as receiver:
+        hook = mockserver.receive_webhooks(receiver.url)
+        expire(mockserver, 3)
+        mockserver.advance("5s")
+        assert all(closed.wait(PATIENCE_SECONDS) for closed in receiver.closed)
+
+    assert [1, 0, 1, 1] == receiver.counts
+    assert [[204], [None, 204], [204]] == [[each.get("status") for each in row["attempts"]] for row in hook.deliveries]
 
 
 @pytest.mark.parametrize(
@@ -168,37 +227,38 @@ def test_a_host_that_was_allowed_is_a_target() -> None:
             sandbox.receive_webhooks("http://other.example/")
 
 
-def resolve_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> list[str]:
-    asked = []
+def resolve(monkeypatch: pytest.MonkeyPatch, *lookups: Sequence[str]) -> list[str]:
+    """Give the lookups of names these addresses, one after another; return the names, as they are looked up."""
+    real, names = socket.getaddrinfo, []
 
-    def getaddrinfo(
-        host: str, port: int, *_: object, **__: object
-    ) -> list[tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int]]]:
-        asked.append(host)
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in addresses]
+    def getaddrinfo(host: str, port: int, *rest: Any, **named: Any) -> list[Any]:
+        if url_policy.is_address(host):
+            return real(host, port, *rest, **named)
+        names.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (each, port)) for each in lookups[len(names) - 1]]
 
     monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
-    return asked
+    return names
 
 
 def test_a_name_that_resolves_to_another_machine_is_refused_when_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    resolve_to(monkeypatch, "127.0.0.1", "192.0.2.7")
+    resolve(monkeypatch, ["127.0.0.1", "192.0.2.7"])
 
     assert "refused: localhost is 192.0.2.7, which is not this machine" == post("http://localhost:1/").error
 
 
-PRIVATE = ["127.0.0.1", "10.0.0.7", "172.18.0.3", "192.168.1.1", "169.254.169.254", "0.0.0.0", "::1", "fd00::1", "::ffff:127.0.0.1"]  # fmt: skip
-
-
-# Addresses of IPv6 that stand for one of this machine or of a private network, of a former local range, and of groups.
-EMBEDDED = ["64:ff9b::7f00:1", "64:ff9b::a00:5", "2002:7f00:1::", "::127.0.0.1", "fec0::1", "224.0.0.1", "ff02::1"]
+PRIVATE = [
+    "127.0.0.1", "10.0.0.7", "172.18.0.3", "192.168.1.1", "169.254.169.254", "0.0.0.0", "::1", "fd00::1", "::ffff:127.0.0.1",
+    # Addresses of IPv6 that stand for one of this machine or of a private network, of a former local range, and of groups.
+    "64:ff9b::7f00:1", "64:ff9b::a00:5", "2002:7f00:1::", "::127.0.0.1", "fec0::1", "224.0.0.1", "ff02::1",
+]  # fmt: skip
 
 
 @each_row("address", PRIVATE)
 def test_a_name_that_was_allowed_does_not_allow_this_machine_and_its_network(
     monkeypatch: pytest.MonkeyPatch, address: str
 ) -> None:
-    resolve_to(monkeypatch, "8.8.8.8", address)
+    resolve(monkeypatch, ["8.8.8.8", address])
     connected: list[object] = []
     monkeypatch.setattr("socket.socket.connect", lambda _, to: connected.append(to))
 
@@ -221,13 +281,8 @@ def test_a_name_that_was_allowed_with_this_machine_or_with_its_address_is_a_targ
 
 def test_the_address_of_a_name_is_checked_for_each_connection(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
     server = serve(app(lambda _: None))
-    real, connect = socket.getaddrinfo, socket.socket.connect
-    addresses = ["8.8.8.8", "127.0.0.1"]
-
-    def getaddrinfo(host: str, port: int, *rest: Any, **named: Any) -> list[Any]:
-        return real(addresses.pop(0) if host == "hooks.example" else host, port, *rest, **named)
-
-    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
+    connect = socket.socket.connect
+    resolve(monkeypatch, ["8.8.8.8"], ["127.0.0.1"])
     monkeypatch.setattr("socket.socket.connect", lambda wire, to: connect(wire, ("127.0.0.1", to[1])))
     sender = HttpSender(frozenset({"hooks.example"}))
     url = f"http://hooks.example:{server.port}/"
@@ -236,29 +291,15 @@ def test_the_address_of_a_name_is_checked_for_each_connection(monkeypatch: pytes
     assert str(post(url, sender).error).startswith("refused: hooks.example is 127.0.0.1, which is on this machine")
 
 
-@pytest.mark.parametrize("address", EMBEDDED)
-def test_a_name_that_was_allowed_does_not_allow_an_address_that_stands_for_a_private_one(address: str) -> None:
-    reason = url_policy.address_rejection("hooks.example", address, {"hooks.example"})
-
-    assert str(reason).startswith("which is on this machine or on a private network")
-
-
 def test_the_connection_is_made_to_the_address_that_was_checked(monkeypatch: pytest.MonkeyPatch, serve: Serve) -> None:
     hosts = []
     server = serve(app(lambda request: hosts.append(request.headers["Host"])))
-    real = socket.getaddrinfo
-    asked: list[str] = []
-
-    def getaddrinfo(host: str, port: int, *rest: Any, **named: Any) -> list[Any]:
-        asked.append(host)
-        return real("127.0.0.1" if host == "hooks.example" else host, port, *rest, **named)
-
-    monkeypatch.setattr("socket.getaddrinfo", getaddrinfo)
+    names = resolve(monkeypatch, ["127.0.0.1"])
     outcome = post(f"http://hooks.example:{server.port}/a", HttpSender(url_policy.THIS_MACHINE | {"hooks.example"}))
 
     assert 200 == outcome.status
     assert [f"hooks.example:{server.port}"] == hosts
-    assert 1 == asked.count("hooks.example")
+    assert ["hooks.example"] == names
 
 
 def test_a_certificate_is_required_if_the_target_is_https(serve: Serve) -> None:
@@ -279,24 +320,6 @@ def test_a_certificate_has_to_be_of_the_urls_host(
         outcome = post(f"https://{host}:{port}/hook")
 
     assert (None if error else 204, error) == (outcome.status, outcome.error)
-
-
-@pytest.mark.parametrize("ending", ["canceled", "time limit"])
-def test_a_request_to_a_host_that_completes_no_handshake_is_canceled_immediately(ending: str) -> None:
-    sender, outcomes = HttpSender(timeout_seconds=0.05 if ending == "time limit" else 3_600), []
-    with raw(b"", hold=threading.Event()) as url:
-        thread = threading.Thread(target=lambda: outcomes.append(post(url.replace("http://", "https://"), sender)))
-        thread.start()
-
-        def has_ended() -> bool:
-            if ending == "canceled":
-                sender.cancel_all()
-            return not thread.is_alive()
-
-        wait_until(has_ended)
-
-    (outcome,) = outcomes
-    assert outcome.status is None
 
 
 @each_row("way", ["in process", "socket", "function of another process"])
@@ -331,21 +354,6 @@ def test_a_date_of_retry_after_is_read_by_the_clock_that_signed_the_request(
         assert [[("12:00:00", 429), (second, 200)]] == attempts(receiver)
 
 
-def test_cancelling_ends_running_attempts() -> None:
-    sender, arrived, held = HttpSender(), threading.Event(), threading.Event()
-    outcomes = []
-    with raw(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab", hold=held) as url:
-        thread = threading.Thread(target=lambda: (arrived.set(), outcomes.append(post(url, sender))))
-        thread.start()
-        arrived.wait(5)
-        while thread.is_alive():
-            sender.cancel_all()
-            thread.join(0.01)
-        assert not held.is_set()
-
-    assert [None] == [each.status for each in outcomes]
-
-
 @contextmanager
 def without_an_address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """A host whose name is never resolved."""
@@ -362,11 +370,39 @@ def without_an_address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     held.set()
 
 
-def test_a_name_that_is_never_resolved_reaches_the_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    with without_an_address(monkeypatch) as url:
-        assert (
-            "timeout" == post(url, HttpSender(url_policy.THIS_MACHINE | {"hooks.example"}, timeout_seconds=0.05)).error
-        )
+@contextmanager
+def waiting_at(step: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The url of a receiver to which a request waits without end at this step."""
+    with ExitStack() as stack:
+        if step == "name":
+            yield stack.enter_context(without_an_address(monkeypatch))
+        elif step == "handshake":
+            yield stack.enter_context(raw(b"", hold=threading.Event())).replace("http://", "https://")
+        else:
+            reply = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab"
+            yield stack.enter_context(raw(reply, hold=threading.Event()))
+
+
+@pytest.mark.parametrize("step", ["name", "handshake", "response"])
+@pytest.mark.parametrize("error", ["canceled", "timeout"])
+def test_a_request_ends_when_it_is_canceled_or_at_its_time_limit_wherever_it_waits(
+    monkeypatch: pytest.MonkeyPatch, step: str, error: str
+) -> None:
+    allowed = url_policy.THIS_MACHINE | {"hooks.example"}
+    sender = HttpSender(allowed, timeout_seconds=0.05 if error == "timeout" else 3_600)
+    outcomes: list[SendResult] = []
+    with waiting_at(step, monkeypatch) as url:
+        thread = threading.Thread(target=lambda: outcomes.append(post(url, sender)))
+        thread.start()
+
+        def has_ended() -> bool:
+            if error == "canceled":
+                sender.cancel_all()
+            return not thread.is_alive()
+
+        wait_until(has_ended)
+
+    assert [(None, error)] == [(outcome.status, outcome.error) for outcome in outcomes]
 
 
 def test_nothing_is_sent_after_the_sender_is_closed(serve: Serve) -> None:

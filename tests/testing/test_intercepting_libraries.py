@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 import pytest
 import requests
 
 from mockserver import MockServer, Sandbox
+from tests.operations.session_calls import begin
+from tests.server.receivers import ACCEPTED, receiving
 
 # Libraries that intercept the calls of requests or httpx.
 requests_mock: Any = pytest.importorskip("requests_mock")
@@ -41,6 +44,15 @@ def test_no_library_intercepts_the_clients_of_a_sandbox(
             assert [200, 200] == [client.get(url, headers=headers).status_code for _ in range(2)]
     for client in outside:
         assert 200 == client.get(url, headers=headers).status_code
+
+
+def test_a_cassette_of_vcrpy_leaves_webhook_requests_alone(demo: Sandbox, tmp_path: Path) -> None:
+    vcr: Any = pytest.importorskip("vcr")
+    with receiving([ACCEPTED]) as receiver, vcr.use_cassette(str(tmp_path / "none.yaml"), record_mode="none"):
+        hook = demo.receive_webhooks(receiver.url)
+        demo.complete_session(begin(demo))
+
+    assert ["delivered"] == [row["status"] for row in hook.deliveries]
 
 
 def test_requests_mock_still_intercepts_other_sessions(demo: Sandbox) -> None:

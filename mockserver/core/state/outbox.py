@@ -175,12 +175,6 @@ class Outbox:
         if self.swapped_out.get(webhook_id) == key[1]:
             del self.swapped_out[webhook_id]
 
-    def drop_unsent(self) -> None:
-        """Take every delivery that has not ended out of its queue: another process sends it."""
-        for table in (self.queues, self.unordered, self.swapped_out, self.in_flight):
-            table.clear()
-        self.unclaimed_events.clear()
-
     def copy(self) -> Outbox:
         """Return an outbox with its own tables over the same frozen records, with no attempt in flight."""
         copy = Outbox(self.allowed_hosts)

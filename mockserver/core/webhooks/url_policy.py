@@ -11,7 +11,7 @@ import re
 from collections.abc import Collection
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from mockserver.contract.text import did_you_mean
 
@@ -74,6 +74,11 @@ def _allows_this_machine(allowed_hosts: Collection[str]) -> bool:
 def _is_among(address: str, hosts: Collection[str]) -> bool:
     """Return True if one of the hosts is this address, in any notation."""
     return any(_parsed(host) == _parsed(address) for host in hosts if is_address(host))
+
+
+def port_of(url: SplitResult) -> int:
+    """Return the port of an http or https url, that of its scheme if it has none."""
+    return url.port or (443 if url.scheme == "https" else 80)
 
 
 def host_name(text: str) -> str:

@@ -19,7 +19,7 @@ from mockserver.server.dashboard import behaviour, calls, events, objects, overv
 from mockserver.server.dashboard.paths import PagePath, page_path
 from mockserver.server.dashboard.plane import Plane
 from mockserver.server.errors import STATUSES, ControlError, log_failure
-from mockserver.server.hosting.absences import Absence
+from mockserver.server.hosting.closed import Absence
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
 

@@ -1,8 +1,7 @@
 """
 Background workers of `mockserver serve`: they send what falls due, and run timers without a request.
 
-1. A thread sends to one endpoint at a time, so that a slow endpoint delays no other. It ends once nothing of its sandbox
-   can be sent.
+1. A thread sends one attempt, so that a slow endpoint delays no other, and then leaves its place to the next one.
 2. A sandbox always gets a first thread, so that it waits for no receiver of another. It gets further ones, at most
    `_SHARE`, while fewer than `_THREADS_MAX` send.
 3. Waits are in real time, also if the process's clock is frozen.
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
 from mockserver.core.scheduler import run_until
-from mockserver.server.webhooks.pacing import Pacing
 
 if TYPE_CHECKING:
     from mockserver.core.state.outbox import PlannedAttempt
@@ -38,7 +36,6 @@ class BackgroundWorker:
     def __init__(self, host: SandboxHost) -> None:
         self._host = host
         self._over = threading.Event()
-        self._pacing = Pacing()
         self._lock = threading.Lock()
         self._sending: list[WebhookDispatcher] = []  # for each thread the sandbox for which it sends
         self._threads: WeakSet[threading.Thread] = WeakSet()
@@ -72,16 +69,6 @@ class BackgroundWorker:
                 self._release_thread(dispatch)
                 return
 
-    def note_call(self) -> None:
-        """Count a call of the API over a socket, which goes before deliveries."""
-        self._pacing.note_call()
-
-    def await_turn(self) -> None:
-        """Wait, while calls arrive, until the next request to a receiver may be sent."""
-        seconds = self._pacing.wait_seconds()
-        if seconds > 0:
-            self._over.wait(seconds)
-
     def _reserve_thread(self, dispatch: WebhookDispatcher) -> bool:
         with self._lock:
             own = self._sending.count(dispatch)
@@ -106,20 +93,17 @@ class BackgroundWorker:
             return False
         return True
 
-    def _send(self, dispatch: WebhookDispatcher, first: PlannedAttempt) -> None:
-        planned: PlannedAttempt | None = first
-        while planned is not None and not self._over.is_set():
-            try:
-                dispatch.send_attempt(planned)
-            except Exception:  # noqa: BLE001 - a bug of the mock must not stop the endpoint's queue silently
-                _LOG.exception("unexpected failure in a delivery")
-                dispatch.release_worker(planned)
-                self._release_thread(dispatch)
-                return
-            dispatch.release_worker(planned)
-            planned = dispatch.claim_for_worker()
+    def _send(self, dispatch: WebhookDispatcher, planned: PlannedAttempt) -> None:
+        has_failed = False
+        try:
+            dispatch.send_attempt(planned)
+        except Exception:  # noqa: BLE001 - a bug of the mock must not stop the endpoint's queue silently
+            _LOG.exception("unexpected failure in a delivery")
+            has_failed = True
+        dispatch.release_worker(planned)
         self._release_thread(dispatch)
-        self.schedule(dispatch)  # what has become due while this thread still counted
+        if not has_failed:  # the next tick tries again
+            self.schedule(dispatch)
 
     def _run_timers(self) -> None:
         while not self._over.wait(_TICK_SECONDS):

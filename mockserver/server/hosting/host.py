@@ -31,7 +31,7 @@ from mockserver.core.state.sandbox import Checkpoint, Clock, Position, SandboxSt
 from mockserver.core.state.tenant import Tenant
 from mockserver.core.webhooks.url_policy import THIS_MACHINE, host_name
 from mockserver.scenario.apply import DEFAULT_TENANT
-from mockserver.server.hosting import command_log, forks, runtime
+from mockserver.server.hosting import command_log, runtime
 from mockserver.server.hosting.checkpoints import Checkpoints
 from mockserver.server.hosting.closed import ClosedSandboxes, Closing, Ended
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
@@ -117,15 +117,6 @@ class HostedSandbox:
                     self.sandbox, sender, lambda: self.host.background, self._log_attempts
                 )
             return self._dispatch
-
-    def begin_in_fork(self) -> None:
-        """Let the calls of a fork change its copy of the sandbox alone; what was due or in flight stays the parent's."""
-        self.sandbox.lock, self._creation_lock = threading.RLock(), threading.Lock()
-        self.sandbox.epoch += 1
-        if isinstance(self.sandbox.runtime, runtime.HostRuntime):
-            self.sandbox.runtime.drop_waits()
-        self.sandbox.outbox.drop_unsent()
-        self._dispatch = self._dispatch.in_fork() if self._dispatch is not None else None
 
     def log_context(self, at: Instant | None = None) -> LogContext:
         """Return what each line of the log shows of this sandbox, at an instant of its clock or now. Lock: none."""
@@ -358,7 +349,6 @@ class SandboxHost:
         closed: the latest closed sandboxes.
         shard: which of several servers this one is; None for a server without others.
         admission: a context in which a client's sandbox is created; it raises ControlError for one beyond a limit.
-        counts_calls: True to count the calls of sandboxes that are created from then on.
         loop_lag_seconds: returns the longest delay of the server's event loop in the last minute.
         on_tick: called about once a second by the background worker.
         monotonic_us: the real time in microseconds, from any starting point.
@@ -404,7 +394,6 @@ class SandboxHost:
         self.admission: Callable[[], AbstractContextManager[None]] = nullcontext
         self.on_tick: Callable[[], None] | None = None
         self.monotonic_us: Callable[[], Duration] = real_time.microseconds
-        self.counts_calls = False
         self.loop_lag_seconds: Callable[[], float] = lambda: 0.0
         self._totals_of_closed = runtime.Totals(Counter(), Counter())
         self.calls_without_prefix = 0
@@ -415,17 +404,6 @@ class SandboxHost:
         self._lock = threading.Lock()
         self._count = 0
         self._token_secret = os.urandom(32)
-        forks.add(self)
-
-    def locks(self) -> list[Any]:
-        """Return the locks of the sandboxes, for a fork."""
-        return [hosted.sandbox.lock for hosted in list(self.sandboxes.values())]
-
-    def begin_in_fork(self) -> None:
-        """Begin with locks of this process, and without the threads of its parent."""
-        self._lock, self.background = threading.Lock(), None
-        for hosted in list(self.sandboxes.values()):
-            hosted.begin_in_fork()
 
     def create(
         self,
@@ -449,7 +427,7 @@ class SandboxHost:
         """
         document = config_document(config)
         id = id or self._next_id()
-        host_runtime = runtime.HostRuntime(counts=self.counts_calls)
+        host_runtime = runtime.HostRuntime()
         host_runtime.pass_time = partial(self._elapse, id)
         has_own_seed = config.seed is not None or "seed" in document
         sandbox = SandboxState(
@@ -540,20 +518,20 @@ class SandboxHost:
         if self.coverage is not None and id in self.sandboxes:
             self.sandboxes[id].gather_coverage(self.coverage)
         with self._lock:
-            hosted = self.sandboxes.pop(id, None)
+            hosted = self.sandboxes.get(id)
             if hosted is None:
                 return False
-            hosted.sandbox.begin_epoch()
-            hosted.cancel_webhooks(for_good=True)
-            if self.counts_calls:
-                self._totals_of_closed.add(hosted.sandbox.runtime)
             closing = Closing(
                 at=runtime.process_now(),
                 labels=hosted.labels,
                 ended_by=ended_by,
                 had_own_port=hosted.own_origin is not None,
             )
-            self.closed.add(id, closing)
+            self.closed.add(id, closing)  # first, so that each call finds the sandbox in one of the two
+            del self.sandboxes[id]
+            self._totals_of_closed.add(hosted.sandbox.runtime)
+        hosted.sandbox.begin_epoch()
+        hosted.cancel_webhooks(for_good=True)
         if self.log is not None and ended_by is not None:
             self.log.write(end_line, hosted.log_context(), ended_by.limit, ended_by.reason)
         hosted.notify_listeners()

@@ -52,13 +52,12 @@ def fixture_clock() -> Clock:
 
 
 class HostRuntime(Runtime):
-    """Runtime of one hosted sandbox; `counts` has it count calls. Lifetime: that of the sandbox."""
+    """Runtime of one hosted sandbox, which counts its calls. Lifetime: that of the sandbox."""
 
     __slots__ = ("_lock", "_waits", "attempts", "calls", "pass_time")
 
-    def __init__(self, *, counts: bool = False) -> None:
-        self.calls = {} if counts else None
-        self.attempts = {} if counts else None
+    def __init__(self) -> None:
+        self.calls, self.attempts = {}, {}
         self.pass_time: Callable[[Duration], object] = lambda by: None  # the host sets it once it has the sandbox
         self._lock = threading.Lock()
         self._waits: set[Callable[[], None]] = set()  # of the epoch: functions that cancel one wait each
@@ -91,10 +90,6 @@ class HostRuntime(Runtime):
 
     def process_frozen_at(self) -> Instant | None:
         return process_now() if is_process_frozen() else None
-
-    def drop_waits(self) -> None:
-        """Forget every wait, without a lock of the parent: in a fork, whose parent continues to wait."""
-        self._lock, self._waits = threading.Lock(), set()
 
     def end_epoch(self) -> None:
         with self._lock:

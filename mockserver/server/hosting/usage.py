@@ -1,8 +1,9 @@
 """
 The use of a sandbox: when it was last called, and an estimate of its memory (journal, records, media, checkpoints).
 
-A call only sets a flag, which dates the call and has the memory estimated again when the use is read next. The estimate is
-from above for journals, and leaves out what sandboxes share. It costs some microseconds, plus the texts of new records.
+1. A call only sets a flag, which dates the call and has the memory estimated again when the use is read next.
+2. The memory of the process would not do: it does not tell whose it is, nor fall once a sandbox has ended.
+3. The estimate counts records and adds what clients choose in them; it leaves out what sandboxes share.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from mockserver.core.instants import Duration
+from mockserver.core.state.records import Message
 from mockserver.core.state.sandbox import Checkpoint, SandboxState
 from mockserver.core.state.tenant import TABLES, Tenant
 
@@ -30,13 +32,16 @@ def _of_value(value: object) -> int:
     return _VALUE_FACTOR * len(repr(value)) if value else 0
 
 
+def _of_message(message: Message) -> int:
+    return _RECORD_BYTES + _of_value(message.fields)
+
+
 # The size of what a client chooses in a record, by the record's table.
 _OWN_BYTES: Final[Mapping[str, Callable[[Any], int]]] = MappingProxyType(
     {
         "media": lambda media: len(media.content),
         "campaigns": lambda campaign: sys.getsizeof(campaign.description) + _of_value(campaign.filters),
         "templates": lambda template: sum(sys.getsizeof(item.text) for item in template.items),
-        "messages": lambda messages: sum(_RECORD_BYTES + _of_value(message.fields) for message in messages),
         "executions": lambda execution: _TARGET_BYTES * len(execution.targets) + _of_value(execution.values),
     }
 )
@@ -47,7 +52,7 @@ class Usage:
     The use of one sandbox.
 
     Attributes:
-        is_called: set by each call, until `refresh` dates it.
+        is_called: set at the creation and by each call, until `refresh` dates it.
         created_at: in microseconds of a clock that runs in real time.
         called_at: when the last call was dated, by the same clock.
         memory_bytes: the latest estimate.
@@ -55,53 +60,71 @@ class Usage:
     Lifetime: the sandbox's.
     """
 
-    __slots__ = ("_is_estimated", "_own", "called_at", "created_at", "is_called", "memory_bytes")
+    __slots__ = ("_epoch", "_own", "called_at", "created_at", "is_called", "memory_bytes")
 
     def __init__(self, now: Duration) -> None:
-        self.is_called = False
+        self.is_called = True
         self.created_at = self.called_at = now
         self.memory_bytes = SANDBOX_BYTES
-        self._is_estimated = False
-        self._own: dict[tuple[str, str], tuple[int, int]] = {}  # by tenant and table: counted records, their bytes
+        self._epoch = 0
+        # Counted records and their bytes in this epoch: by tenant and table, of messages by chat too.
+        self._own: dict[tuple[str, ...], tuple[int, int]] = {}
 
     def refresh(self, sandbox: SandboxState, checkpoints: Mapping[str, Checkpoint], now: Duration) -> None:
         """Date the calls since the last time, and estimate the memory if there are any; wait for no lock."""
-        if self.is_called or sandbox.runtime.has_waits():
-            self.called_at = now
-        elif self._is_estimated:
+        if not self.is_called and not sandbox.runtime.has_waits():
             return
+        self.called_at = now
         lock: Any = sandbox.lock
         if not lock.acquire(blocking=False):
             return  # a call runs now: the next refresh estimates
         try:
-            self.is_called, self._is_estimated = False, True
+            self.is_called = False
             self.memory_bytes = self._estimate(sandbox, checkpoints.values())
         finally:
             lock.release()
 
     def _estimate(self, sandbox: SandboxState, checkpoints: Collection[Checkpoint]) -> int:
-        """Lock: the caller holds the sandbox's."""
-        rules, tenants = sandbox.rule_set, sandbox.tenants.values()
-        records = _records(sandbox) + len(sandbox.timers) + len(sandbox.visits)
-        size_bytes = SANDBOX_BYTES + _RECORD_BYTES * records
-        size_bytes += _DELIVERY_BYTES * len(sandbox.outbox.deliveries)
-        size_bytes += _CHAT_BYTES * sum(len(tenant.chats) for tenant in tenants)
-        size_bytes += sum(len(deferred.call.body or b"") for deferred in rules.deferred_calls.values())
-        size_bytes += sum(self._of_texts(tenant, name) for tenant in tenants for name in _OWN_BYTES)
-        journals = [sandbox.journal, *(stored.journal for stored in checkpoints)]
-        size_bytes += max(journal.size_bytes for journal in journals)
-        references = sum(_records(stored) + len(stored.journal.exchanges) for stored in checkpoints)
-        return size_bytes + _REFERENCE_BYTES * references
+        """
+        Return what is counted, times its size, and what clients choose.
 
-    def _of_texts(self, tenant: Tenant, name: str) -> int:
-        """Return the bytes of a table's texts; records are added at its end, and a shorter table is another state."""
-        table: Mapping[str, Any] = getattr(tenant, name)
-        count, size_bytes = self._own.get((tenant.id, name), (0, 0))
-        if len(table) < count:
+        Lock: the caller holds the sandbox's.
+        """
+        if sandbox.epoch != self._epoch:  # a reset has replaced the records
+            self._epoch = sandbox.epoch
+            self._own.clear()
+        tenants = sandbox.tenants.values()
+        references = sum(_records(stored) + len(stored.journal.exchanges) for stored in checkpoints)
+        counted = (
+            (_records(sandbox) + len(sandbox.timers) + len(sandbox.visits), _RECORD_BYTES),
+            (sum(len(tenant.chats) for tenant in tenants), _CHAT_BYTES),
+            (len(sandbox.outbox.deliveries), _DELIVERY_BYTES),
+            (references, _REFERENCE_BYTES),
+        )
+        texts = sum(map(self._of_tenant, tenants))
+        bodies = sum(len(deferred.call.body or b"") for deferred in sandbox.rule_set.deferred_calls.values())
+        journals = [sandbox.journal, *(stored.journal for stored in checkpoints)]
+        journal = max(journal.size_bytes for journal in journals)  # they share their entries
+        return SANDBOX_BYTES + sum(count * size for count, size in counted) + texts + bodies + journal
+
+    def _of_tenant(self, tenant: Tenant) -> int:
+        """Return the bytes of what clients have chosen in a tenant's records."""
+        size_bytes = 0
+        for name, size_of in _OWN_BYTES.items():
+            records = getattr(tenant, name).values()
+            size_bytes += self._of_records((tenant.id, name), records, size_of)
+        for chat_id, messages in tenant.messages.items():
+            size_bytes += self._of_records((tenant.id, "messages", chat_id), messages, _of_message)
+        return size_bytes
+
+    def _of_records(self, key: tuple[str, ...], records: Collection[Any], size_of: Callable[[Any], int]) -> int:
+        """Return the bytes of records; only those at the end are new, unless there are fewer than before."""
+        count, size_bytes = self._own.get(key, (0, 0))
+        if len(records) < count:
             count = size_bytes = 0
-        if len(table) > count:
-            size_bytes += sum(map(_OWN_BYTES[name], islice(table.values(), count, None)))
-        self._own[tenant.id, name] = len(table), size_bytes
+        if len(records) > count:
+            size_bytes += sum(map(size_of, islice(records, count, None)))
+        self._own[key] = len(records), size_bytes
         return size_bytes
 
 

@@ -8,8 +8,6 @@ Dispatcher: sends a sandbox's deliveries and advances its clock, without the loc
 3. A receiver may call the mock, which responds meanwhile; the thread that is sending sends what that call makes due.
    If the receiver advances the clock, its own attempt ends at the later instant.
 4. An attempt of an older epoch is canceled, and its result is dropped.
-5. Connections to receivers stay open while something is due, and until the end of an advance. None stays open after
-   that: a receiver that is to end may wait until its clients have closed theirs.
 """
 
 from __future__ import annotations
@@ -29,9 +27,9 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.webhooks import deliveries
 from mockserver.server.http1 import waits
 from mockserver.server.webhooks import event_loops, local_receivers
-from mockserver.server.webhooks.connections import CANCELED
 from mockserver.server.webhooks.payloads import WebhookRequest, WebhookRequestBuilder
-from mockserver.server.webhooks.sender import HttpSender, SendResult
+from mockserver.server.webhooks.results import CANCELED, SendResult
+from mockserver.server.webhooks.sender import HttpSender
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -50,12 +48,6 @@ class Scheduler(Protocol):
 
     def schedule(self, dispatch: WebhookDispatcher) -> None:
         """Send everything of this sandbox that can be sent now."""
-
-    def note_call(self) -> None:
-        """Count a call of the API over a socket, which goes before deliveries."""
-
-    def await_turn(self) -> None:
-        """Wait, while calls arrive, until the next request to a receiver may be sent."""
 
 
 class WebhookDispatcher:
@@ -82,22 +74,14 @@ class WebhookDispatcher:
         self._sender = sender
         self.loops = event_loops.Loops(sender.timeout_seconds)
         self.receivers: dict[str, local_receivers.LocalReceiver] = {}  # in process, by their urls
+        # One for each `send_due`, and for each advance that sends: what becomes due meanwhile is left to it.
         self._sending: set[object] = set()
-        self._blocked_loop: AbstractEventLoop | None = None  # the latest delivery was refused for it
         self._worked = threading.Condition(sandbox.lock)  # type: ignore[arg-type]  # an RLock, as the host makes it
         # Attempts of the background workers for which an advance waits, by their identity.
         self._awaited: dict[int, PlannedAttempt] = {}
-        self._active_senders = 0  # threads in `send_due`, or in an advance that sends
-        self._active_advances = 0
         self._ends: list[tuple[int, Instant]] = []  # epochs and ends of the advances in order that are in progress
         self._is_closed = False
         self.is_held = False
-
-    def in_fork(self) -> WebhookDispatcher:
-        """Return the dispatcher of a fork: with the same receivers, and no request, connection, thread or lock of the parent."""
-        copy = WebhookDispatcher(self._sandbox, self._sender.in_fork(), self._scheduler, self._on_attempt)
-        copy.receivers = {url: receiver.with_runner(copy.loops) for url, receiver in self.receivers.items()}
-        return copy
 
     def register_local_receiver(self, target: local_receivers.ReceiverTarget, path: str) -> str:
         """Return the url of a receiver in this process; each receiver has its own."""
@@ -116,19 +100,12 @@ class WebhookDispatcher:
         """
         if self.is_held or self._sandbox.outbox.is_idle or self._is_closed:
             return
-        if not (raises_blocked or self._can_send()):
-            return
         background = self._scheduler()
         if background is not None:
             background.schedule(self)
-        elif not self._active_senders:  # else the thread that is sending sends it
+        elif not self._sending:  # else the thread that is sending sends it
             with suppress(*() if raises_blocked else (event_loops.LoopBlocked,)):
                 self.send_due()
-
-    def _can_send(self) -> bool:
-        """Return False after a delivery was refused for its event loop, until that loop runs in another thread."""
-        blocked = self._blocked_loop
-        return blocked is None or (blocked.is_running() and event_loops.running() is None)
 
     def send_due(self, *, early: bool = False) -> None:
         """
@@ -145,29 +122,20 @@ class WebhookDispatcher:
         sender = object()
         self._sending.add(sender)
         outer = _INSIDE.set((*_INSIDE.get(), sender))
-        self._change_senders(1)
         try:
-            while (planned := self._claim_or_leave(early)) is not None:
+            while (planned := self._claim_or_leave(sender, early)) is not None:
                 self.send_attempt(planned)
-        except BaseException:
-            self._change_senders(-1)
-            self._close_unused_connections()
-            raise
         finally:
             self._sending.discard(sender)
             _INSIDE.reset(outer)
 
-    def _claim_or_leave(self, early: bool) -> PlannedAttempt | None:
+    def _claim_or_leave(self, sender: object, early: bool) -> PlannedAttempt | None:
         """Return the next attempt; without one, end this thread's sending with the same lock: a later delivery has its own."""
         with self._sandbox.lock:
             planned = self.claim_next(early=early)
             if planned is None:
-                self._change_senders(-1)
+                self._sending.discard(sender)
             return planned
-
-    def _change_senders(self, change: int) -> None:
-        with self._sandbox.lock:
-            self._active_senders += change
 
     def send_early(self) -> None:
         """Send what a rule has sent before the response to the current call."""
@@ -181,16 +149,7 @@ class WebhookDispatcher:
             if self._is_closed:
                 return None
             run_until(self._sandbox, self._sandbox.read_clock())
-            planned = deliveries.claim_next_attempt(self._sandbox, injection.delivery_faults_for, early=early, to=to)
-            if planned is None:
-                self._close_unused_connections()
-            return planned
-
-    def _close_unused_connections(self) -> None:
-        """Close the idle connections unless an attempt is in flight or an advance continues."""
-        with self._sandbox.lock:
-            if not self._active_advances and not self._sandbox.outbox.in_flight:
-                self._sender.close_idle()
+            return deliveries.claim_next_attempt(self._sandbox, injection.delivery_faults_for, early=early, to=to)
 
     def claim_for_worker(self) -> PlannedAttempt | None:
         """Return the next attempt that is due, for a background worker; an advance waits until the worker releases it."""
@@ -230,19 +189,17 @@ class WebhookDispatcher:
             deliveries.record_attempt(sandbox, planned, attempts, wait)
             if sandbox.epoch == planned.epoch:
                 self._on_attempt(planned, attempts)
-            if sandbox.runtime.attempts is not None and sandbox.epoch == planned.epoch:
-                state = sandbox.outbox.deliveries[planned.delivery.id].status
-                sandbox.runtime.attempts[state] = sandbox.runtime.attempts.get(state, 0) + 1
+                counts = sandbox.runtime.attempts
+                if counts is not None:
+                    state = sandbox.outbox.deliveries[planned.delivery.id].status
+                    counts[state] = counts.get(state, 0) + 1
         if end is not None:
             raise end
 
     def _refuse_own_loop(self, url: str) -> None:
         """Raise LoopBlocked if this thread runs the event loop of the receiver, which therefore could not respond."""
-        self._blocked_loop, loop = None, event_loops.running()
-        if loop is None:
-            return
-        if self.needs_loop(loop, url):
-            self._blocked_loop = loop
+        loop = event_loops.running()
+        if loop is not None and self.needs_loop(loop, url):
             raise event_loops.LoopBlocked(url)
 
     def needs_loop(self, loop: AbstractEventLoop, url: str) -> bool:
@@ -254,46 +211,26 @@ class WebhookDispatcher:
         """Send each request of an attempt; return their results, the wait that the endpoint requests, and a test's end."""
         builder = WebhookRequestBuilder(self._sandbox, planned, self._sandbox.process_now())
         attempts: list[Attempt] = []
-        ends: list[BaseException] = []
+        exits: list[BaseException] = []
 
         def send(request: WebhookRequest) -> SendResult:
             result = self._send(planned, request)
-            attempts.append(
-                Attempt(
-                    number=planned.number,
-                    at=planned.at,
-                    due=planned.delivery.due,
-                    status=result.status,
-                    error=result.error,
-                    duration_ms=result.duration_ms,
-                    headers=request.headers,
-                    body=request.body,
-                    answer=result.body[:_RECORDED_BYTES],
-                    fault=request.fault,
-                )
-            )
-            ends.extend([result.exit] if result.exit is not None else [])
+            attempts.append(_recorded(planned, request, result))
+            if result.exit is not None:
+                exits.append(result.exit)
             return result
 
         for extra in builder.extra_requests():
             send(extra)
         wait: Duration | None = None
         if planned.faults.lose:
-            attempts.append(
-                Attempt(
-                    number=planned.number,
-                    at=planned.at,
-                    due=planned.delivery.due,
-                    status=None,
-                    error=deliveries.LOST,
-                    duration_ms=0,
-                )
-            )
+            unsent = WebhookRequest(fault=None, headers={}, body=b"")
+            attempts.append(_recorded(planned, unsent, SendResult(None, deliveries.LOST)))
         else:
             wait = retry_after(send(builder.genuine()).retry_after, builder.signed_at)
             for _ in range(planned.faults.duplicate if attempts[-1].accepted else 0):
                 send(builder.genuine("duplicate"))
-        return attempts, wait, next(iter(ends), None)
+        return attempts, wait, exits[0] if exits else None
 
     def _send(self, planned: PlannedAttempt, request: WebhookRequest) -> SendResult:
         def is_wanted() -> bool:
@@ -303,9 +240,6 @@ class WebhookDispatcher:
             return SendResult(None, CANCELED)
         url = planned.webhook.url
         receiver = self.receivers.get(url)
-        background = self._scheduler()
-        if receiver is None and background is not None:
-            background.await_turn()
         waits.leave_place()
         if receiver is not None:
             return receiver.receive(url, request.headers, request.body)
@@ -343,25 +277,22 @@ class WebhookDispatcher:
         loop = event_loops.running()
         sends = not (self.is_held or self._is_inside() or (loop is not None and not raises_blocked))
         is_sender = sends and loop is None  # what another thread makes due may need the loop that this one runs
+        sender = object()
         with sandbox.lock:
             epoch = sandbox.epoch
             end = None if until_idle else self._end(by, to, in_order=in_order and not self._is_inside())
             own_end = (epoch, end) if end is not None and in_order and by is not None else None
             if own_end is not None:
                 self._ends.append(own_end)
-            self._active_advances += 1
             if is_sender:
-                self._change_senders(1)  # a call meanwhile leaves what is due to this thread
+                self._sending.add(sender)
         try:
             fired = self._advance_to(epoch, end, deliveries.has_due_attempt if sends else None)
         finally:
             with sandbox.lock:
-                self._active_advances -= 1
                 if own_end is not None:
                     self._ends.remove(own_end)
-                if is_sender:
-                    self._change_senders(-1)
-                self._close_unused_connections()
+                self._sending.discard(sender)
         if is_sender:
             self.dispatch_due()  # what a call has made due since the last step
         return fired
@@ -418,3 +349,18 @@ class WebhookDispatcher:
         self._is_closed = self._is_closed or for_good
         self._sender.cancel_all(for_good=for_good)
         self.loops.cancel_all(for_good=for_good)
+
+
+def _recorded(planned: PlannedAttempt, request: WebhookRequest, result: SendResult) -> Attempt:
+    return Attempt(
+        number=planned.number,
+        at=planned.at,
+        due=planned.delivery.due,
+        status=result.status,
+        error=result.error,
+        duration_ms=result.duration_ms,
+        headers=request.headers,
+        body=request.body,
+        answer=result.body[:_RECORDED_BYTES],
+        fault=request.fault,
+    )

@@ -1,27 +1,21 @@
-"""
-Event loops: the one that a thread runs, the ports that it serves, and coroutines run on it from another thread.
-
-asyncio is imported only once there is a coroutine to run.
-"""
+"""Event loops: the one that a thread runs, the ports that it serves, and coroutines run on it from another thread."""
 
 from __future__ import annotations
 
+import asyncio
 import socket
-import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterable
+from asyncio import AbstractEventLoop
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError, Future
 from contextlib import suppress
 from contextvars import ContextVar, copy_context
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from mockserver.core.webhooks import url_policy
 from mockserver.server.errors import ControlError
 from mockserver.server.http1 import real_time
-
-if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
-    from concurrent.futures import Future
 
 T = TypeVar("T")
 
@@ -43,8 +37,10 @@ class LoopBlocked(ControlError):
 
 def running() -> AbstractEventLoop | None:
     """Return the event loop that this thread runs, if any."""
-    asyncio = sys.modules.get("asyncio")
-    return asyncio._get_running_loop() if asyncio is not None else None
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
 
 
 def serves(loop: AbstractEventLoop, url: str) -> bool:
@@ -52,26 +48,22 @@ def serves(loop: AbstractEventLoop, url: str) -> bool:
     parts = urlsplit(url)
     if not url_policy.is_local_host((parts.hostname or "").lower()):
         return False
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    selector = getattr(loop, "_selector", None)
-    accepting: Iterable[int] | None = getattr(loop, "_accept_futures", None)  # of Windows
-    if accepting is None and selector is None:
+    port = url_policy.port_of(parts)
+    selector: Any = getattr(loop, "_selector", None)  # no public name tells what a loop serves
+    if not hasattr(selector, "get_map"):
         return True
-    files = list(selector.get_map()) if accepting is None and selector is not None else list(accepting or ())
-    return any(_listens(file, port) for file in files)
+    return any(_listens(descriptor, port) for descriptor in list(selector.get_map()))
 
 
-def _listens(file: Any, port: int) -> bool:
+def _listens(descriptor: int, port: int) -> bool:
     """Return True for a listening socket of this port."""
-    number = file if isinstance(file, int) else file.fileno()
     try:
-        sock = socket.socket(fileno=number)
-    except (OSError, ValueError):
+        sock = socket.socket(fileno=descriptor)
+    except OSError:
         return False  # a pipe, or closed
     try:
-        return sock.family in (socket.AF_INET, socket.AF_INET6) and (
-            sock.getsockname()[1] == port and bool(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
-        )
+        is_of_port = sock.family in (socket.AF_INET, socket.AF_INET6) and sock.getsockname()[1] == port
+        return is_of_port and bool(sock.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN))
     except OSError:
         return False
     finally:
@@ -87,13 +79,9 @@ class _OwnLoop:
         self._ready.wait()
 
     def _serve(self) -> None:
-        import asyncio
-
         asyncio.run(self._until_stopped())
 
     async def _until_stopped(self) -> None:
-        import asyncio
-
         self.loop = asyncio.get_running_loop()
         self.loop.time = real_time.seconds  # type: ignore[method-assign]  # a frozen clock would stop its timers
         self._over = asyncio.Event()
@@ -129,9 +117,6 @@ class Loops:
             TimeoutError: the time limit is over.
             CancelledError: it was canceled meanwhile.
         """
-        import asyncio
-        from concurrent.futures import CancelledError
-
         with self._lock:
             if self._is_closed:
                 coroutine.close()
@@ -169,37 +154,23 @@ async def in_thread(function: Callable[[], T]) -> T:
     Raises:
         RuntimeError: this thread runs no event loop of asyncio.
     """
-    import asyncio
-    from concurrent.futures import Future
-
-    if running() is None:
+    loop = running()
+    if loop is None:
         raise RuntimeError(
             "the methods of `aio` await on an event loop of asyncio; got none in this thread: under trio, call the method "
             "itself in a thread, such as `await trio.to_thread.run_sync(mockserver.sleep, seconds)`"
         )
-    loop = asyncio.get_running_loop()
-    ended: asyncio.Future[T] = loop.create_future()
-
-    def end(done: Future[T]) -> None:
-        if ended.done():
-            return
-        failure = done.exception()
-        if isinstance(failure, StopIteration):  # a future refuses it
-            ended.set_exception(RuntimeError(f"{type(failure).__name__}: {failure}"))
-        elif failure is not None:
-            ended.set_exception(failure)
-        else:
-            ended.set_result(done.result())
+    done: Future[T] = Future()
+    done.set_running_or_notify_cancel()  # a function that has begun is not canceled
 
     def work() -> None:
         _AWAITING.set(loop)
-        done: Future[T] = Future()
         try:
             done.set_result(function())
+        except StopIteration as failure:  # no task can be given one
+            done.set_exception(RuntimeError(f"StopIteration: {failure}"))
         except BaseException as failure:  # noqa: BLE001 - the awaiting task gets it
             done.set_exception(failure)
-        with suppress(RuntimeError):  # the loop has been closed meanwhile
-            loop.call_soon_threadsafe(end, done)
 
     threading.Thread(target=copy_context().run, args=(work,), name="mockserver async", daemon=True).start()
-    return await ended
+    return await asyncio.wrap_future(done)

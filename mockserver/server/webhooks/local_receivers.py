@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urljoin, urlsplit
 
 from mockserver.core.state.outbox import RECEIVER_RAISED
+from mockserver.core.webhooks import url_policy
 from mockserver.core.webhooks.retry_schedule import TIMEOUT
 from mockserver.server.webhooks import event_loops
-from mockserver.server.webhooks.connections import CANCELED, RESPONSE_MAX_BYTES
-from mockserver.server.webhooks.sender import SendResult
+from mockserver.server.webhooks.results import CANCELED, RESPONSE_MAX_BYTES, SendResult
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
@@ -59,21 +59,17 @@ class LocalReceiver:
         self._target = target
         self._runner = runner
         self._home = event_loops.running()
+        self._is_async = _is_coroutine_function(target)
         parameters = _required(target)
-        if _is_coroutine_function(target):
-            self._call = self._by_asgi if parameters == 3 else self._by_call
-        else:
-            self._call = self._by_wsgi if parameters >= 2 else self._by_call
+        self._call = self._by_call
+        if self._is_async and parameters == 3:
+            self._call = self._by_asgi
+        elif not self._is_async and parameters >= 2:
+            self._call = self._by_wsgi
 
     def needs(self, loop: AbstractEventLoop) -> bool:
         """Return True if its coroutines run on this loop, unless another loop awaits them."""
-        return _is_coroutine_function(self._target) and (
-            self._home is loop or self._home is None or not self._home.is_running()
-        )
-
-    def with_runner(self, runner: event_loops.Loops) -> LocalReceiver:
-        """Return a receiver of the same app or function whose coroutines run there."""
-        return LocalReceiver(self._target, runner)
+        return self._is_async and (self._home is loop or self._home is None or not self._home.is_running())
 
     def receive(self, url: str, headers: Mapping[str, str], body: bytes) -> SendResult:
         """
@@ -111,7 +107,7 @@ class LocalReceiver:
 
     def _by_call(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverResponse:
         webhook = ReceivedWebhook(url, {name.lower(): value for name, value in headers.items()}, body)
-        if _is_coroutine_function(self._target):
+        if self._is_async:
             return _read(self._await(self._target, webhook))
         returned = self._target(webhook)
         if not inspect.isawaitable(returned):
@@ -123,14 +119,25 @@ class LocalReceiver:
         return _read(self._await(lambda: returned))
 
     def _by_wsgi(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverResponse:
-        return _by_wsgi(self._target, url, headers, body)
+        from werkzeug.test import EnvironBuilder, run_wsgi_app  # imported here: it is slow to import
+
+        parts = urlsplit(url)
+        builder = EnvironBuilder(
+            method="POST",
+            base_url=urljoin(url, "/"),
+            path=parts.path,
+            query_string=parts.query,
+            headers=list(headers.items()),
+            data=body,
+        )
+        try:
+            pieces, status, response_headers = run_wsgi_app(self._target, builder.get_environ(), buffered=True)
+        finally:
+            builder.close()
+        return int(status.split()[0]), dict(response_headers), b"".join(pieces)
 
     def _by_asgi(self, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverResponse:
-        response: ReceiverResponse | None = self._await(asgi_request, self._target, url, headers, body)
-        if response is None:
-            raise _InvalidResponse(
-                "the receiver sent no complete response; expected http.response.start and http.response.body"
-            )
+        response: ReceiverResponse = self._await(_asgi_response, self._target, url, headers, body)
         return response
 
     def _await(self, make: Callable[..., Awaitable[Any]], *arguments: Any) -> Any:
@@ -186,34 +193,8 @@ def _read(returned: Any) -> ReceiverResponse:
     raise _InvalidResponse(f"the receiver returned {got}; expected None, a status, or (status, headers, body)")
 
 
-def _by_wsgi(target: Any, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverResponse:
-    from werkzeug.test import EnvironBuilder, run_wsgi_app
-
-    parts = urlsplit(url)
-    builder = EnvironBuilder(
-        method="POST",
-        base_url=urljoin(url, "/"),
-        path=parts.path,
-        query_string=parts.query,
-        headers=list(headers.items()),
-        data=body,
-    )
-    try:
-        pieces, status, response_headers = run_wsgi_app(target, builder.get_environ(), buffered=True)
-    finally:
-        builder.close()
-    return int(status.split()[0]), dict(response_headers), b"".join(pieces)
-
-
-async def asgi_request(
-    app: Any, url: str, headers: Mapping[str, str], body: bytes
-) -> tuple[int, Mapping[str, str], bytes] | None:
-    """
-    Send a POST to an ASGI 3 application, without a socket and without its lifespan events.
-
-    Returns:
-        Status, headers and body; None if its response is not complete.
-    """
+async def _asgi_response(app: Any, url: str, headers: Mapping[str, str], body: bytes) -> ReceiverResponse:
+    """Return the response of an ASGI 3 application to a POST, without a socket and without its lifespan events."""
     incoming: list[dict[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]
     start: dict[str, Any] = {}
     pieces: list[bytes] = []
@@ -231,27 +212,24 @@ async def asgi_request(
             is_whole = not message.get("more_body", False)
 
     parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
     sent = {"host": parts.netloc, "content-length": str(len(body)), **{name.lower(): headers[name] for name in headers}}
-    await app(
-        {
-            "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.3"},
-            "http_version": "1.1",
-            "method": "POST",
-            "scheme": parts.scheme,
-            "path": unquote(parts.path or "/"),
-            "raw_path": (parts.path or "/").encode(),
-            "query_string": parts.query.encode(),
-            "root_path": "",
-            "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in sent.items()],
-            "client": ("127.0.0.1", 0),
-            "server": (parts.hostname, port),
-        },
-        receive,
-        send,
-    )
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": "1.1",
+        "method": "POST",
+        "scheme": parts.scheme,
+        "path": unquote(parts.path),
+        "raw_path": parts.path.encode(),
+        "query_string": parts.query.encode(),
+        "root_path": "",
+        "headers": [(name.encode("latin-1"), value.encode("latin-1")) for name, value in sent.items()],
+        "client": ("127.0.0.1", 0),
+        "server": (parts.hostname, url_policy.port_of(parts)),
+    }
+    await app(scope, receive, send)
     if not start or not is_whole:
-        return None
+        expected = "expected http.response.start and http.response.body"
+        raise _InvalidResponse(f"the receiver sent no complete response; {expected}")
     response_headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in start.get("headers", ())}
     return start["status"], response_headers, b"".join(pieces)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import NamedTuple
 
 from mockserver._json import JSON
 from mockserver.core import ids
@@ -21,7 +21,8 @@ _STRANGER = "whsec_c3RyYW5nZXItd2l0aG91dC1hLXNlY3JldA=="
 _FORMER = "whsec_Zm9ybWVyLXNlY3JldC1iZWZvcmUtcm90YXRpb24="
 
 
-class WebhookRequest(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class WebhookRequest:
     """One request to an endpoint; `fault` is what a rule did to it, None for the genuine one."""
 
     fault: str | None
@@ -54,19 +55,22 @@ class WebhookRequestBuilder:
 
     def extra_requests(self) -> list[WebhookRequest]:
         """Return the requests before the genuine one: an event of an unknown kind, and a forged request that differs from it."""
-        faults, extra = self._planned.faults, []
+        faults = self._planned.faults
+        extra: list[WebhookRequest] = []
         if faults.unknown_kind is not None:
             unknown = {"event": faults.unknown_kind, "data": {}}
             extra.append(self._request("unknown-kind", unknown, message_id=self._fresh_id("unknown")))
         if faults.forge is not None:
-            forged, genuine = _FORGERIES[faults.forge](self), self.genuine()
-            if (forged.headers, forged.body) != (genuine.headers, genuine.body):
-                extra.append(forged._replace(fault=faults.forge))
+            forged = _FORGERIES[faults.forge](self)
+            if forged != self.genuine():
+                extra.append(replace(forged, fault=faults.forge))
         return extra
 
     def _secrets(self) -> tuple[str, ...]:
-        webhook, scripted = self._planned.webhook, self._planned.faults.old_secret
-        former = webhook.former_secret(self._planned.at) or (scripted and (webhook.old_secret or _FORMER))
+        webhook = self._planned.webhook
+        former = webhook.former_secret(self._planned.at)
+        if not former and self._planned.faults.old_secret:
+            former = webhook.old_secret or _FORMER
         return (former, webhook.secret) if former else (webhook.secret,)
 
     def _fresh_id(self, purpose: str) -> str | None:
@@ -93,7 +97,7 @@ class WebhookRequestBuilder:
     def unsigned(self) -> WebhookRequest:
         genuine = self.genuine()
         unsigned = {name: value for name, value in genuine.headers.items() if name != self._scheme.signature_header}
-        return genuine._replace(headers=unsigned)
+        return replace(genuine, headers=unsigned)
 
     def with_wrong_secret(self) -> WebhookRequest:
         return self._request(None, self._envelope, secrets=(_STRANGER,))
@@ -104,12 +108,12 @@ class WebhookRequestBuilder:
     def with_changed_body(self) -> WebhookRequest:
         changed = deepcopy(self._envelope)
         changed["data"]["sessionId"] = self._envelope["data"]["sessionId"][:-1] + "0"
-        return self.genuine()._replace(body=self._format(changed).encode())
+        return replace(self.genuine(), body=self._format(changed).encode())
 
     def with_changed_id(self) -> WebhookRequest:
         genuine, name = self.genuine(), self._scheme.id_header
         message_id = self._fresh_id("changed")
-        return genuine._replace(headers={**genuine.headers, name: message_id}) if name and message_id else genuine
+        return replace(genuine, headers={**genuine.headers, name: message_id}) if name and message_id else genuine
 
     def of_another_tenant(self) -> WebhookRequest:
         """Return a correctly signed event about a tenant that is not the receiver's; no verifier refuses it."""
@@ -121,7 +125,7 @@ class WebhookRequestBuilder:
 
     def with_junk_signature(self) -> WebhookRequest:
         genuine, name = self.genuine(), self._scheme.signature_header
-        return genuine._replace(headers={**genuine.headers, name: "junk"}) if name else genuine
+        return replace(genuine, headers={**genuine.headers, name: "junk"}) if name else genuine
 
 
 _FORGERIES: Mapping[str, Callable[[WebhookRequestBuilder], WebhookRequest]] = MappingProxyType(
