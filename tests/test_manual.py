@@ -51,14 +51,6 @@ def test_a_page_as_json_has_its_topic_title_and_text(capsys: pytest.CaptureFixtu
     assert document["text"].startswith("# Time\n")
 
 
-def test_an_unknown_page_is_refused_with_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert 2 == main(["docs", "falts"])
-
-    error = capsys.readouterr().err
-    assert error.startswith("mockserver: got falts; expected quick, ")
-    assert error.endswith("; did you mean 'faults'?\n")
-
-
 def test_the_skill_is_the_quick_guide_under_a_head(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == main(["docs", "quick"])
     page = capsys.readouterr().out

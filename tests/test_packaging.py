@@ -34,31 +34,6 @@ def test_the_wheel_contains_only_the_package_and_its_data(built: Built) -> None:
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(
-    "file",
-    [
-        "mockserver/py.typed",
-        "mockserver/contract/clauses.yaml",
-        "mockserver/schemas/.mockserver-data",
-        "mockserver/schemas/error.json",
-        "mockserver/schemas/openapi/api.json",
-        "mockserver/schemas/openapi/control.json",
-        "mockserver/scenarios/.mockserver-data",
-        "mockserver/scenarios/demo.yaml",
-        "mockserver/server/docs_page/static/script.js",
-        "mockserver/report/static/style.css",
-        "mockserver/report/static/file.css",
-        "mockserver/report/templates/trace.html",
-        "mockserver/server/docs_page/templates/document.html",
-        "mockserver/server/hosted_page/static/style.css",
-        "mockserver/server/hosted_page/templates/base.html",
-    ],
-)
-def test_the_wheel_contains_the_data_read_at_run_time(built: Built, file: str) -> None:
-    assert file in built.wheel_files
-
-
-@pytest.mark.deep
 def test_the_sdist_builds_again_and_tests_itself(built: Built) -> None:
     wanted = {"pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", "conftest.py", "PKG-INFO"}
 

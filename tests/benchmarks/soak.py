@@ -4,7 +4,6 @@ A soak of `mockserver serve` in a process of its own: memory, threads, descripto
     python -m tests.benchmarks.soak                     ten minutes of calls of all kinds
     python -m tests.benchmarks.soak --minutes 2
     python -m tests.benchmarks.soak --calls 100000      that many calls instead
-    python -m tests.benchmarks.soak --memory            1,000 refused uploads of 20 MB, of which the journal may hold 4 MB
 
 It runs in rounds. In each, four clients make calls of all kinds while a script breaks some of them; then the receiver of
 webhooks is down for 30 minutes of the sandbox's time while sessions end, and up again; then each event must have been
@@ -38,7 +37,6 @@ from tests.server.wsgi import WsgiHandler
 CLIENTS = 4
 CALLS_A_ROUND = 12_000  # more than a journal holds
 SESSIONS_A_ROUND = 60
-UPLOADS, UPLOAD_BYTES = 1_000, 20_000_000
 TOLERANCE, TOLERANCE_MB = 1.10, 8.0  # what the last sample may be above the first
 TOLERANCE_LATENCY = 1.25  # the last third of the rounds compared with the first third
 TIMED_CALLS = 500
@@ -272,20 +270,6 @@ def soak(
     return samples
 
 
-def refused_uploads(served: Process) -> list[Sample]:
-    """A sample after each hundred refused uploads, half of them with an unknown key."""
-    began, client, samples = time.monotonic(), Client(served), []
-    body = upload(b"x" * UPLOAD_BYTES, b"application/x-other")
-    for number in range(1, UPLOADS + 1):
-        client.call("POST", "/v1/messaging/media", body, "sk_unknown" if number % 2 else None, FORM)
-        if number % 100 == 0:
-            samples.append(served.sample(began, number, 0))
-            print(line(samples[-1]), flush=True)
-    client.done("POST", "/_mock/reset")
-    print(line(served.sample(began, UPLOADS, 0)), "after a reset", flush=True)
-    return samples
-
-
 HEADINGS = ("seconds", "calls", "events", "MB", "threads", "descriptors", "a GET, ms", "its p99", "ratio")
 
 
@@ -324,8 +308,8 @@ def is_latency_flat(samples: list[Sample]) -> bool:
 
 
 @contextmanager
-def serving(*options: str) -> Iterator[Process]:
-    command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--freeze", NOON, *options]
+def serving() -> Iterator[Process]:
+    command = [sys.executable, "-m", "mockserver", "serve", "--port", "0", "--freeze", NOON]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, encoding="utf-8") as process:
         try:
             yield Process(process)
@@ -338,15 +322,11 @@ def main() -> int:
     parser = argparse.ArgumentParser("soak", description=__doc__.split("\n\n")[0] if __doc__ else "")
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--calls", type=int, help="end after so many calls instead")
-    parser.add_argument("--memory", action="store_true", help="refused uploads of 20 MB instead")
     asked = parser.parse_args()
     receiver = Receiver()
-    options = ("--journal-max-bytes", "4000000") if asked.memory else ()
-    with Server(WsgiHandler(receiver)) as own, serving(*options) as served, serving() as idle:
+    with Server(WsgiHandler(receiver)) as own, serving() as served, serving() as idle:
         print("".join(f"{heading:>12}" for heading in HEADINGS))
-        if asked.memory:
-            samples = refused_uploads(served)
-        elif asked.calls:
+        if asked.calls:
             samples = soak(served, idle, receiver, own.url, lambda seconds, calls: calls >= asked.calls)
         else:
             samples = soak(served, idle, receiver, own.url, lambda seconds, calls: seconds >= 60 * asked.minutes)
