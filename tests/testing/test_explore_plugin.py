@@ -102,19 +102,6 @@ def test_a_test_that_finds_something_fails_with_the_report_in_a_section(stubbed:
     assert "- mockserver -" not in result.stdout.str()
 
 
-def test_a_test_that_passes_has_one_line_in_the_summary_and_a_line_per_operation(stubbed: Suite) -> None:
-    result = stubbed.run(PASSES)
-
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "*= mockserver: explore =*",
-            "test_mine.py::test_listing: 2 survived of 2 placements in 4 runs",
-            "listCampaigns  survived 2",
-        ]
-    )
-
-
 def test_a_test_that_fails_by_itself_has_its_ordinary_report_and_is_not_explored(stubbed: Suite) -> None:
     source = PASSES.replace("200 == list_campaigns", "418 == list_campaigns")
 
@@ -171,29 +158,24 @@ def test_without_an_exploration_the_file_is_empty(stubbed: Suite) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("mark", "message"),
-    [
-        ("fault=('drop-after',)", "*mockserver_explore: got 'fault'; expected faults, *; did you mean 'faults'?*"),
-        ("'drop-after'", "*mockserver_explore: got ('drop-after',); expected keyword arguments only*"),
-        ("pairs=-1", "*mockserver_explore: pairs: got -1; expected a number of runs, 0 for none*"),
-    ],
-)
-def test_a_wrong_mark_is_an_error_of_its_own_test(stubbed: Suite, mark: str, message: str) -> None:
-    another = "\n    def test_another(mockserver):\n        assert mockserver.id\n"
-
-    result = stubbed.run(PASSES.replace("mockserver_explore\n", f"mockserver_explore({mark})\n") + another)
-
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*ERROR at setup of test_listing*", message])
-
-
-def test_a_unittest_case_and_a_test_without_the_fixture_are_refused_by_name(stubbed: Suite) -> None:
+def test_a_wrong_mark_is_an_error_of_its_own_test(stubbed: Suite) -> None:
     result = stubbed.run(
         """
         import unittest
 
         import pytest
+
+        @pytest.mark.mockserver_explore(fault=("drop-after",))
+        def test_misspelt(mockserver):
+            pass
+
+        @pytest.mark.mockserver_explore("drop-after")
+        def test_positional(mockserver):
+            pass
+
+        @pytest.mark.mockserver_explore(pairs=-1)
+        def test_negative(mockserver):
+            pass
 
         @pytest.mark.mockserver_explore
         class TestListing(unittest.TestCase):
@@ -203,12 +185,21 @@ def test_a_unittest_case_and_a_test_without_the_fixture_are_refused_by_name(stub
         @pytest.mark.mockserver_explore
         def test_without():
             pass
+
+        def test_another(mockserver):
+            assert mockserver.id
         """
     )
 
-    result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines(
-        ["*got a method of unittest.TestCase; expected a function*", "*got a test without the fixture mockserver*"]
+    result.assert_outcomes(passed=1, errors=5)
+    result.stdout.fnmatch_lines_random(
+        [
+            "*mockserver_explore: got 'fault'; expected faults, *; did you mean 'faults'?*",
+            "*mockserver_explore: got ('drop-after',); expected keyword arguments only*",
+            "*mockserver_explore: pairs: got -1; expected a number of runs, 0 for none*",
+            "*got a method of unittest.TestCase; expected a function*",
+            "*got a test without the fixture mockserver*",
+        ]
     )
 
 
@@ -846,92 +837,6 @@ def test_the_arguments_of_the_mark_are_the_options_of_the_engine() -> None:
     assert explore.ARGUMENTS == tuple(field.name for field in fields(ExploreOptions))
 
 
-def test_advice_is_a_line_below_the_test_which_passes(suite: Suite) -> None:
-    result = suite.run(
-        CLIENT
-        + """
-    @pytest.mark.mockserver_explore(faults=(), choices=())
-    def test_creating(mockserver):
-        mockserver.apply(given=TEMPLATE)
-        body = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 0.5}
-        assert 400 == mockserver.call("POST", "/v1/campaigns", json=body).status
-"""
-    )
-
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["test_mine.py::test_creating: *", "  advice: cadence-units"])
-
-
-def test_crashes_that_fail_no_test_are_listed_with_the_lines_that_repeat_them(suite: Suite) -> None:
-    result = suite.run(
-        CLIENT
-        + """
-    @pytest.mark.mockserver_explore(faults=("truncate",), choices=())
-    def test_reading(mockserver):
-        mockserver.call("GET", "/v1/campaigns").json()
-"""
-    )
-
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(
-        ["test_mine.py::test_reading: *", "  crashed: *, at 1 placement", "    > mockserver.on(*truncate*"]
-    )
-
-
-def test_the_line_of_a_test_has_the_number_of_placements_that_no_run_began_for(suite: Suite) -> None:
-    result = suite.run(
-        """
-        import pytest
-
-
-        @pytest.mark.mockserver_explore(choices=(), operations=("listCampaigns",), seconds=1e-9)
-        def test_all(mockserver):
-            mockserver.call("GET", "/v1/campaigns", timeout=5)
-
-
-        @pytest.mark.mockserver_explore(choices=(), faults=("internal-error",))
-        def test_none(mockserver):
-            mockserver.call("GET", "/v1/campaigns", timeout=5)
-        """
-    )
-
-    result.stdout.fnmatch_lines(["*::test_all: 0 of 0 placements in 2 runs, * more not tried"])
-    result.stdout.fnmatch_lines(["*::test_none: 1 survived of 1 placements in 3 runs"])
-
-
-def test_what_the_clean_runs_show_is_below_the_line_of_a_test_that_passes(suite: Suite) -> None:
-    result = suite.run(
-        CLIENT
-        + """
-    import itertools
-
-    NUMBERS = itertools.count()
-
-    @pytest.mark.mockserver_explore(faults=("drop-before",), choices=())
-    def test_another_path_each_time(mockserver):
-        path = ("/v1/campaigns", "/v1/message-templates")[next(NUMBERS) % 2]
-        try:
-            mockserver.call("GET", path)
-        except ConnectionError:
-            mockserver.call("GET", path)
-
-    @pytest.mark.mockserver_explore
-    def test_without_a_call(mockserver):
-        pass
-"""
-    )
-
-    result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(
-        [
-            "test_mine.py::test_another_path_each_time: *",
-            "  the clean runs differ: call 1 is GET /v1/campaigns in the first run and GET /v1/message-templates *",
-            "test_mine.py::test_without_a_call: 0 of 0 placements in 2 runs",
-            "  the clean run made no call, so nothing was explored",
-        ]
-    )
-
-
 def test_a_failed_assertion_of_an_explored_test_is_silent_also_if_a_hook_of_a_conftest_is_around_it(
     suite: Suite,
 ) -> None:
@@ -955,3 +860,59 @@ def test_a_failed_assertion_of_an_explored_test_is_silent_also_if_a_hook_of_a_co
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["silent: *AssertionError*at 1 placement"])
+
+
+def test_the_summary_has_a_line_for_each_test_that_passes_and_what_it_does_not_show_below(suite: Suite) -> None:
+    result = suite.run(
+        PASSES.replace("mockserver_explore", "mockserver_explore(faults=('drop-after',), choices=())")
+        + """
+    import itertools
+
+    NUMBERS = itertools.count()
+
+    @pytest.mark.mockserver_explore(faults=(), choices=())
+    def test_creating(mockserver):
+        mockserver.apply(given=TEMPLATE)
+        body = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 0.5}
+        assert 400 == mockserver.call("POST", "/v1/campaigns", json=body).status
+
+    @pytest.mark.mockserver_explore(faults=("truncate",), choices=())
+    def test_reading(mockserver):
+        mockserver.call("GET", "/v1/campaigns").json()
+
+    @pytest.mark.mockserver_explore(choices=(), operations=("listCampaigns",), seconds=1e-9)
+    def test_timed(mockserver):
+        mockserver.call("GET", "/v1/campaigns", timeout=5)
+
+    @pytest.mark.mockserver_explore(faults=("drop-before",), choices=())
+    def test_another_path_each_time(mockserver):
+        path = ("/v1/campaigns", "/v1/message-templates")[next(NUMBERS) % 2]
+        try:
+            mockserver.call("GET", path)
+        except ConnectionError:
+            mockserver.call("GET", path)
+
+    @pytest.mark.mockserver_explore
+    def test_without_a_call(mockserver):
+        pass
+"""
+    )
+
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines(
+        [
+            "*= mockserver: explore =*",
+            "test_mine.py::test_listing: 2 survived of 2 placements in 4 runs",
+            "test_mine.py::test_creating: *",
+            "  advice: cadence-units",
+            "test_mine.py::test_reading: *",
+            "  crashed: *, at 1 placement",
+            "    > mockserver.on(*truncate*",
+            "*::test_timed: 0 of 0 placements in 2 runs, * more not tried",
+            "test_mine.py::test_another_path_each_time: *",
+            "  the clean runs differ: call 1 is GET /v1/campaigns in the first run and GET /v1/message-templates *",
+            "test_mine.py::test_without_a_call: 0 of 0 placements in 2 runs",
+            "  the clean run made no call, so nothing was explored",
+            "listCampaigns  crashed 1 (truncate), survived 3",
+        ]
+    )
