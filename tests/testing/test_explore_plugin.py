@@ -600,32 +600,6 @@ def test_subtests_are_refused_by_a_mark_and_left_out_by_the_option(stubbed: Suit
     )
 
 
-def test_an_interrupt_in_a_further_run_ends_the_session(stubbed: Suite) -> None:
-    source = CLIENT + (
-        """
-    ended = []
-
-    @pytest.fixture
-    def own():
-        yield
-        ended.append(True)
-        print("the fixture ended", len(ended))
-
-    @pytest.mark.mockserver_explore
-    def test_it(mockserver, own):
-        if ended:
-            raise KeyboardInterrupt
-        list_campaigns(mockserver)
-        """
-    )
-    stubbed.pytester.makepyfile(test_mine=source)
-
-    result = run_in_process(stubbed.pytester, *WITHOUT_CACHE, "-s", no_reraise_ctrlc=True)
-
-    assert pytest.ExitCode.INTERRUPTED == result.ret
-    assert "the fixture ended 2" in result.stdout.str()
-
-
 ENDS_IN_ITS_FOURTH_RUN = CLIENT + (
     """
     RUNS = []
