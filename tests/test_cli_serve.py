@@ -225,7 +225,8 @@ def test_it_takes_a_scenario_file_choices_a_profile_a_seed_and_an_instant(
     choices = {row["id"]: row["value"] for row in served.ask("GET", "/_mock/choices", key=None).json()["choices"]}
     assert ("all-200", "empty") == (choices["success-status"], choices["next-cursor-end"])
     assert "X-Mock-Reason" not in served.ask("GET", "/v1/campaigns", key=None).headers
-    assert served.secret_key == here("--scenario", str(scenario), "--seed", "9").secret_key != here().secret_key
+    same, other = here("--scenario", str(scenario), "--seed", "9"), here("--scenario", str(scenario))
+    assert served.secret_key == same.secret_key != other.secret_key
 
 
 BEARER = {"Authorization": "Bearer open-sesame"}
