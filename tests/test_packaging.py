@@ -100,13 +100,18 @@ def test_an_installed_copy_provides_the_fixture_to_pytest(installed: Path, tmp_p
     assert "1 passed" in done.stdout
 
 
-@pytest.mark.parametrize("module", ["mockserver", "mockserver.pytest_plugin", "mockserver.cli"])
-def test_an_import_loads_nothing_heavy(module: str) -> None:
-    code = f"import sys, {module}; print(sorted(set({HEAVY!r}) & set(sys.modules)))"
+def test_an_import_loads_nothing_heavy_and_lists_the_public_names_before_they_are_loaded() -> None:
+    code = (
+        "import sys, mockserver\n"
+        "print(*dir(mockserver))\n"
+        "import mockserver.pytest_plugin, mockserver.cli\n"
+        f"print(*sorted(set({HEAVY!r}) & set(sys.modules)))\n"
+    )
 
-    done = run(sys.executable, "-c", code, PYTHONPATH=str(ROOT))
+    names, heavy = run(sys.executable, "-c", code, PYTHONPATH=str(ROOT)).stdout.splitlines()
 
-    assert "[]\n" == done.stdout
+    assert {"MockServer", "Sandbox", "SandboxTestCase", "__version__", "__name__"} <= set(names.split())
+    assert "" == heavy
 
 
 def test_a_suite_that_requests_no_fixture_loads_nothing_heavy(tmp_path: Path) -> None:
