@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.testing.conftest import PLUGIN, WITHOUT_CACHE, Suite, run_in_process
@@ -138,7 +136,7 @@ class TestATestThatIsStopped:
         found = section(result)
         assert is_waiting(found)
         assert "what happened:" in found
-        assert (Path(suite.pytester.path) / ".mockserver/failures/test_mine.py.test_it.yaml").exists()
+        assert suite.file(".mockserver/failures/test_mine.py.test_it.yaml").exists()
 
 
 FROZEN = {

@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import httpx  # noqa: F401 - a session in this process that imports it first would leave the next one another
@@ -83,6 +84,11 @@ def stubbed(suite: Suite) -> Suite:
     return suite
 
 
+def entries_of(suite: Suite, name: str = "explore.json") -> Any:
+    """The entries of a report as JSON."""
+    return json.loads(suite.read(name))["tests"]
+
+
 def test_a_test_that_finds_something_fails_with_the_report_in_a_section(stubbed: Suite) -> None:
     result = stubbed.run(FINDS)
 
@@ -141,9 +147,9 @@ def test_the_option_explores_every_test_that_uses_the_fixture(stubbed: Suite) ->
     without = stubbed.run_again()
 
     result.assert_outcomes(passed=4)
-    written = json.loads((stubbed.pytester.path / "out" / "explore.json").read_text(encoding="utf-8"))
-    assert ["test_mine.py::test_listing"] == [test["test"] for test in written["tests"]]
-    assert 2 == written["tests"][0]["verdicts"]["survived"]
+    written = entries_of(stubbed, "out/explore.json")
+    assert ["test_mine.py::test_listing"] == [test["test"] for test in written]
+    assert 2 == written[0]["verdicts"]["survived"]
     without.assert_outcomes(passed=4)
     assert "mockserver: explore" not in without.stdout.str()
 
@@ -153,9 +159,7 @@ def test_without_an_exploration_the_file_is_empty(stubbed: Suite) -> None:
         passed=1
     )
 
-    assert {"version": 1, "tests": []} == json.loads(
-        (stubbed.pytester.path / "explore.json").read_text(encoding="utf-8")
-    )
+    assert {"version": 1, "tests": []} == json.loads(stubbed.read("explore.json"))
 
 
 def test_a_wrong_mark_is_an_error_of_its_own_test(stubbed: Suite) -> None:
@@ -299,10 +303,7 @@ def test_items_ids_progress_durations_and_junit_are_those_of_ordinary_tests(stub
     durations = re.findall(r"s (setup|call|teardown) +test_mine", explored.stdout.str())
     assert 12 == len(durations)
     cases = [
-        [
-            (case.get("classname"), case.get("name"))
-            for case in ElementTree.parse(stubbed.pytester.path / name).iter("testcase")
-        ]
+        [(case.get("classname"), case.get("name")) for case in ElementTree.parse(stubbed.file(name)).iter("testcase")]
         for name in ("plain.xml", "explored.xml")
     ]
     assert cases[0] == cases[1]
@@ -355,7 +356,7 @@ def test_conduct_in_further_runs_fails_nothing(stubbed: Suite) -> None:
     result = stubbed.run(source, "--mockserver-conduct-json=conduct.json")
 
     result.stdout.fnmatch_lines(["*test_retrying: 1 breach, 1 crashed of 2 placements in 4 runs"])
-    conduct = json.loads((stubbed.pytester.path / "conduct.json").read_text(encoding="utf-8"))
+    conduct = json.loads(stubbed.read("conduct.json"))
     assert [] == conduct["findings"]
 
 
@@ -443,8 +444,8 @@ def test_a_rerun_explores_again(stubbed: Suite) -> None:
     )
 
     assert {"passed": 1, "failed": 1, "rerun": 2} == result.parseoutcomes()
-    written = json.loads((stubbed.pytester.path / "explore.json").read_text(encoding="utf-8"))
-    assert 2 == len(written["tests"])
+    written = entries_of(stubbed)
+    assert 2 == len(written)
 
 
 @pytest.mark.deep
@@ -457,8 +458,8 @@ def test_workers_report_to_the_process_that_prints_and_writes(stubbed: Suite, mo
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*- mockserver: explore -*", "*= mockserver: explore =*"])
     result.stdout.fnmatch_lines_random(["createCampaign *", "listCampaigns *"])  # as the workers end
-    written = json.loads((stubbed.pytester.path / "explore.json").read_text(encoding="utf-8"))
-    assert ["test_mine.py::test_creating", "test_mine.py::test_listing"] == [test["test"] for test in written["tests"]]
+    written = entries_of(stubbed)
+    assert ["test_mine.py::test_creating", "test_mine.py::test_listing"] == [test["test"] for test in written]
 
 
 @pytest.mark.parametrize(
@@ -624,7 +625,7 @@ def test_an_interrupt_shows_and_writes_what_was_found_before(stubbed: Suite) -> 
 
     assert pytest.ExitCode.INTERRUPTED == result.ret
     result.stdout.fnmatch_lines(["*= mockserver: explore =*", "ended early, by Ctrl-C; *", "silent: *, at 1 placement"])
-    (entry,) = json.loads((stubbed.pytester.path / "out.json").read_text(encoding="utf-8"))["tests"]
+    (entry,) = entries_of(stubbed, "out.json")
     assert 1 == entry["verdicts"]["silent"]
 
 
@@ -723,12 +724,12 @@ def test_a_blind_retry_is_found_with_a_document_that_repeats_it(suite: Suite) ->
             "*the whole as a scenario: .mockserver/failures/*",
         ]
     )
-    (written,) = json.loads((suite.pytester.path / "explore.json").read_text(encoding="utf-8"))["tests"]
-    page = (suite.pytester.path / "out" / "explore.html").read_text(encoding="utf-8")
+    (written,) = entries_of(suite)
+    page = suite.read("out/explore.html")
     assert page == explore_page.render([written])
     documents = {finding["document"] for finding in written["findings"]}
-    assert documents and all((suite.pytester.path / document).is_file() for document in documents)
-    assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
+    assert documents and all(suite.file(document).is_file() for document in documents)
+    assert "*\n" == suite.read(".mockserver/.gitignore")
     once = '\n        assert 1 == len(mockserver.calls("createCampaign"))\n'
     plain = re.sub(r"@pytest.mark.mockserver_explore\(.*\)", "", REAL) + once
     suite.run(plain).assert_outcomes(passed=1)
@@ -744,7 +745,7 @@ def test_a_blind_retry_is_found_with_a_document_that_repeats_it(suite: Suite) ->
 def test_the_documents_of_findings_can_be_switched_off(suite: Suite) -> None:
     suite.run(REAL, "--mockserver-failures-dir=off").assert_outcomes(failed=1)
 
-    assert not (suite.pytester.path / ".mockserver").exists()
+    assert not suite.file(".mockserver").exists()
 
 
 def test_the_further_runs_begin_at_the_instant_of_the_first(suite: Suite) -> None:

@@ -210,9 +210,7 @@ def test_no_report_or_document_contains_a_key(suite: Suite) -> None:
         "--tb=no",
     )
 
-    text = result.stdout.str() + (suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml").read_text(
-        encoding="utf-8"
-    )
+    text = result.stdout.str() + suite.read(".mockserver/failures/test_mine.py.test_it.yaml")
     assert "sk_..." in text
     assert [] == re.findall(r"[sp]k_\w{4,}", text)
 
@@ -250,16 +248,16 @@ def test_reports_pass_through_workers_and_into_junit_xml(suite: Suite, monkeypat
     assert 4 == sum(
         re.search("^  #1 startCampaign .*404 CAMPAIGN_NOT_FOUND", each) is not None for each in result.outlines
     )
-    files = sorted((suite.pytester.path / ".mockserver/failures").iterdir())
+    files = sorted(suite.file(".mockserver/failures").iterdir())
     endings = ("har", "yaml")
     assert [f"test_mine.py.test_it-{n}.{end}" for n in range(4) for end in endings] == [each.name for each in files]
-    cases = xml.etree.ElementTree.parse(suite.pytester.path / "junit.xml").iter("testcase")
+    cases = xml.etree.ElementTree.parse(suite.file("junit.xml")).iter("testcase")
     properties = [{each.get("name"): each.get("value") for each in case.iter("property")} for case in cases]
     assert {"mockserver_sandbox", "mockserver_replay"} == set.intersection(*map(set, properties))
 
 
 def test_a_folder_that_takes_no_document_leaves_the_report_as_it_is(suite: Suite) -> None:
-    (suite.pytester.path / "taken").write_text("a file", encoding="utf-8")
+    suite.file("taken").write_text("a file", encoding="utf-8")
     found = reported(
         suite,
         "    def test_it(mockserver):\n        assert 0 == create(mockserver)\n",
@@ -283,7 +281,7 @@ def test_a_history_of_collapsed_polls_is_replayed_completely(suite: Suite) -> No
         assert 0
         """,
     )
-    outcomes = list(replay(read_file(suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml")))
+    outcomes = list(replay(read_file(suite.file(".mockserver/failures/test_mine.py.test_it.yaml"))))
 
     assert 202 == len(outcomes)
     assert [] == [each for each in outcomes if each.differences]
