@@ -72,10 +72,10 @@ def test_reading_a_document_changes_nothing_and_uses_no_choice(mockserver: Sandb
     assert [] == mockserver.call("GET", "/_mock/choices/watch").json()["read"]
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("plane", ["public", "control"])
 @pytest.mark.parametrize("form", ["openapi.json", pytest.param("openapi.yaml", marks=pytest.mark.deep), "docs"])
 @pytest.mark.mockserver(scenario="demo")
+@each_row("profile", PROFILES)
+@each_row("plane", ["public", "control"])
 def test_no_document_holds_a_key_outside_of_the_field_of_its_page(
     mockserver: Sandbox, form: str, plane: str, profile: str
 ) -> None:
