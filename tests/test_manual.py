@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 from docs import conf
 from mockserver.cli import main
-from tests.wheels import ROOT, run
+from tests.wheels import ROOT
 
 PAGES = {
     path.relative_to(ROOT / "docs").with_suffix("").as_posix()
@@ -85,10 +84,3 @@ def test_the_sites_llms_text_links_every_page() -> None:
     assert PAGES == set(re.findall(r"\]\(([\w/-]+)\.html\)", text))
     assert text.startswith("# mockserver\n\n> ")
     assert "<!--" not in text
-
-
-@pytest.mark.deep
-def test_an_installed_copy_prints_the_pages(installed: Path) -> None:
-    done = run(sys.executable, "-m", "mockserver", "docs", "quick", PYTHONPATH=str(installed))
-
-    assert done.stdout.startswith("# Quick guide\n")

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from mockserver import MockServer
 from mockserver._json import JSON
-from mockserver.report.recording import RecordingReport
 from mockserver.testing.transports.in_process import Response
-from mockserver.trace.exchange import Exchange
-from mockserver.trace.reading import read_recording
 from tests.clients.operations import SESSIONS
 from tests.harness.rows import each_row
 from tests.probe.worlds import run, world
-from tests.recordings.hars import entry, write
 
 
 class Sent(NamedTuple):
@@ -190,41 +184,6 @@ def test_a_service_without_a_fault_has_no_violation(mockserver_server: MockServe
         probed = run(sandbox, ModifiedService(sandbox, _same_request, _same_response))
 
     assert [] == probed.broken
-
-
-def test_what_judges_a_run_judges_a_har_of_the_same_calls_alike(mockserver_server: MockServer, tmp_path: Path) -> None:
-    _, ask, respond = VIOLATIONS["cadence loses precision"]
-    with world(mockserver_server) as sandbox:
-        probed = run(sandbox, ModifiedService(sandbox, ask, respond))
-    read = RecordingReport(read_recording(write(tmp_path, *map(_entry, probed.run.recording.exchanges))))
-
-    assert probed.broken == [clause.id for clause in read.service.broken]
-    assert _values(probed.report) == _values(read)
-
-
-def _values(report: RecordingReport) -> list[list[Any]]:
-    return [[breach.values for breach in clause.breaches] for clause in report.service.broken]
-
-
-def _entry(exchange: Exchange) -> JSON:
-    """Return an exchange as a HAR has it."""
-    row = entry(
-        f"{exchange.method} {exchange.path}", exchange.status or 0, _text_of(exchange.response_body), key=exchange.key
-    )
-    at = datetime(2026, 3, 1, tzinfo=UTC) + timedelta(microseconds=exchange.sent_at)
-    row |= {"startedDateTime": at.isoformat(), "time": (exchange.ended_at - exchange.sent_at) / 1000}
-    for part, headers in (("request", exchange.request_headers), ("response", exchange.response_headers)):
-        row[part]["headers"] = [{"name": name, "value": value} for name, value in headers.items()]
-    if exchange.key is not None:
-        row["request"]["headers"].append({"name": "X-API-Key", "value": exchange.key})
-    if exchange.request_body:
-        row["request"]["postData"] = {"mimeType": "", "text": _text_of(exchange.request_body)}
-    row["response"]["content"] = {"mimeType": "", "text": _text_of(exchange.response_body)}
-    return row
-
-
-def _text_of(body: bytes | None) -> str:
-    return (body or b"").decode()
 
 
 def test_the_report_describes_the_exchange_of_a_violation(mockserver_server: MockServer) -> None:
