@@ -48,6 +48,7 @@ register_profiles()
 pytest_plugins = ["mockserver.pytest_plugin", "pytester"]
 
 _BETWEEN_US = 456
+_HAS_FAILED = pytest.StashKey[bool]()
 
 
 def between_milliseconds(now: str | datetime) -> str | datetime:
@@ -103,6 +104,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
             item.add_marker("law")
+
+
+def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
+    """Note that a test has failed."""
+    node.stash[_HAS_FAILED] = True
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Collect what a failed test has left open: else it is closed within a later test, which would fail by its warning."""
+    if item.stash.get(_HAS_FAILED, False):
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            vars(sys).pop(name, None)
+        gc.collect()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -16,7 +16,6 @@ from mockserver.cli import main
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.clauses import read, sentence_of
 from mockserver.version import VERSION
-from tests.harness.rows import each_row
 
 ROOT = Path(__file__).resolve().parents[1]
 DEADLINE_SECONDS = 60
@@ -73,10 +72,6 @@ def test_without_a_command_it_prints_its_help(capsys: pytest.CaptureFixture[str]
     help_text = capsys.readouterr().out
     assert help_text.startswith("usage: mockserver ")
     assert {"serve", "play", "probe"} <= set(help_text.split())
-
-    command = [sys.executable, "-m", "mockserver"]
-    ran = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-    assert (0, help_text.split(), "") == (ran.returncode, ran.stdout.split(), ran.stderr)
 
 
 def run_without_reader(*command: str) -> tuple[int, bytes]:
@@ -136,67 +131,3 @@ def test_a_taken_port_is_named_with_the_mend(capsys: pytest.CaptureFixture[str])
         f"mockserver: got port {port} of 127.0.0.1, which is taken; expected a free port, such as --port 0 takes\n"
         == output.err
     )
-
-
-@each_row(
-    ("arguments", "names"),
-    [
-        (["--scenario", "dem"], ["dem", "'demo'"]),
-        (["--choose", "dual-statu=guide"], ["--choose dual-statu=guide is refused", "'dual-status'"]),
-        (["--choose", "dual-status=gide"], ["gide", "'guide'"]),
-        (["--choose", "dual-status"], ["dual-status", "ID=OPTION"]),
-        (["--scenario", "missing.yaml"], ["missing.yaml"]),
-        (["--profile", "missing.yaml"], ["missing.yaml"]),
-        (["--profile", "hostil"], ["hostil", "'hostile'"]),
-        (["--freeze", "yesterday"], ["got --freeze 'yesterday'; expected an RFC 3339 instant, such as 2026-"]),
-        (
-            ["--host", "192.0.2.1"],
-            ["got 192.0.2.1 port 0, which is refused (", "); expected an address of this machine"],
-        ),
-        (["--journal-max-entries", "0"], ["got --journal-max-entries 0; expected at least 1"]),
-        (["--journal-max-bytes", "-5"], ["got --journal-max-bytes -5; expected at least 1"]),
-        (["--port", "99999"], ["99999"]),
-    ],
-)
-def test_what_it_cannot_do_ends_it_with_2_and_the_nearest_name(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], names: list[str]
-) -> None:
-    code = main(["serve", "--port", "0", *arguments])
-
-    output = capsys.readouterr()
-    assert 2 == code
-    assert "" == output.out
-    assert [] == [name for name in names if name not in output.err]
-
-
-@pytest.mark.parametrize(
-    ("document", "names"),
-    [
-        ("choices: {dual-statu: guide}", ["dual-statu", "'dual-status'"]),
-        ("choices: {dual-status: gide}", ["gide", "'guide'"]),
-        ("choice: {dual-status: guide}", ["choice", "'choices'"]),
-        ("given: {}", ["/given", "choices"]),
-        ("[dual-status]", ["object"]),
-        ("choices: {dual-status: guide", ["line 1"]),
-    ],
-)
-def test_a_wrong_profile_ends_it_with_2_and_the_nearest_name(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, document: str, names: list[str]
-) -> None:
-    (tmp_path / "profile.yaml").write_text(document, encoding="utf-8")
-
-    code = main(["serve", "--port", "0", "--profile", str(tmp_path / "profile.yaml")])
-
-    output = capsys.readouterr()
-    assert 2 == code
-    assert [] == [name for name in names if name not in output.err]
-
-
-def test_a_skill_that_cannot_be_written_is_refused_with_what_is_expected(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "file"
-    file.touch()
-
-    assert 2 == main(["skill", "--write", str(file)])
-    assert f"mockserver: got --write {file} (File exists); expected a folder" in capsys.readouterr().err

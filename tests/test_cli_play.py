@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import requests
 
-from mockserver.cli import main
 from tests.processes import OWN_GROUP, interrupt
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -75,8 +74,3 @@ def test_an_unread_play_log_blocks_neither_calls_nor_the_exit(document: Path) ->
         process.kill()
         process.wait()
         process.stdout.close()
-
-
-def test_an_unknown_scenario_is_refused_with_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert 2 == main(["play", "dmo", "--port", "0"])
-    assert "did you mean 'demo'?" in capsys.readouterr().err

@@ -10,16 +10,21 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from queue import Queue
 from typing import Any
 
 import pytest
 import requests
 
+from mockserver.cli import build_parser
+from mockserver.cli import serve as serving
 from mockserver.cli.lifetime import remove_stale
 from mockserver.judge.coverage.coverage import Coverage
+from mockserver.server.http1.server import Server
 from mockserver.version import VERSION
 from tests.processes import OWN_GROUP, in_a_terminal, interrupt
 
@@ -27,29 +32,12 @@ ROOT = Path(__file__).resolve().parents[1]
 DEADLINE_SECONDS = 60
 
 
-class Served:
-    """A `mockserver serve` in a process of its own; it listens once this exists."""
+class Client:
+    """A client of the server whose start lines are `greeting`."""
 
-    def __init__(self, *arguments: str, errors: int | None = None, before: Sequence[str] = ()) -> None:
-        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed by `close`
-        self.process = subprocess.Popen(
-            [*before, sys.executable, "-W", "error", "-m", "mockserver", "serve", "--port", "0", *arguments],
-            cwd=ROOT,
-            env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-            stdout=subprocess.PIPE,
-            stderr=self._errors if errors is None else errors,
-            encoding="utf-8",
-            **OWN_GROUP,
-        )
-        assert self.process.stdout is not None
-        self.first_line = self.process.stdout.readline()
-        self.greeting = self.first_line
-        while (
-            not self.greeting.startswith("{")
-            and "Ctrl-C" not in self.greeting
-            and (line := self.process.stdout.readline())
-        ):
-            self.greeting += line
+    greeting = ""
+
+    def __init__(self) -> None:
         self.session = requests.Session()
         self.session.trust_env = False
 
@@ -67,6 +55,37 @@ class Served:
         return self.session.request(
             method, self.url + path, headers=headers | rest.pop("headers", {}), timeout=DEADLINE_SECONDS, **rest
         )
+
+    def create(self, **body: Any) -> tuple[str, str, str]:
+        """Make a sandbox; return its id, the path of its calls, and its key."""
+        made = self.ask("POST", "/_mock/sandboxes", key=None, json=body).json()
+        return made["sandboxId"], made["baseUrl"].removeprefix(self.url), made["secretKey"]
+
+
+class Served(Client):
+    """A `mockserver serve`, or another command that serves, in a process of its own; it listens once this exists."""
+
+    def __init__(self, *arguments: str, errors: int | None = None, command: str = "serve") -> None:
+        super().__init__()
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed by `close`
+        self.process = subprocess.Popen(
+            [sys.executable, "-W", "error", "-m", "mockserver", command, "--port", "0", *arguments],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONIOENCODING": "utf-8"},
+            stdout=subprocess.PIPE,
+            stderr=self._errors if errors is None else errors,
+            encoding="utf-8",
+            **OWN_GROUP,
+        )
+        assert self.process.stdout is not None
+        self.first_line = self.process.stdout.readline()
+        self.greeting = self.first_line
+        while (
+            not self.greeting.startswith("{")
+            and "Ctrl-C" not in self.greeting
+            and (line := self.process.stdout.readline())
+        ):
+            self.greeting += line
 
     def stop(self, number: int) -> int:
         """The exit code after a signal."""
@@ -100,6 +119,52 @@ def reachable(url: str) -> str:
 Serve = Callable[..., Served]
 
 
+class Here(Client):
+    """A `mockserver serve` in a thread of this process; it listens once this exists."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, *arguments: str) -> None:
+        super().__init__()
+        self._servers: Queue[Server] = Queue()
+        self._printed: Queue[str] = Queue()
+        patch.setattr(serving, "stop_signals", lambda: ())  # which are for the main thread
+        patch.setattr(serving, "_end_at_signals", lambda server, *_: self._servers.put(server))
+        patch.setattr(serving, "_tune_process", lambda: None)
+        options = build_parser().parse_args(["serve", "--port", "0", *arguments])
+        self._thread = threading.Thread(target=serving.serve, args=(options, self))
+        self._thread.start()
+        self.greeting = self._printed.get(timeout=DEADLINE_SECONDS)
+
+    def write(self, text: str) -> None:
+        """Take what the command prints: its start lines in one piece."""
+        self._printed.put(text)
+
+    def flush(self) -> None:
+        """Do nothing: what was written is there."""
+
+    def isatty(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        """End the command, and return when it has ended."""
+        self.session.close()
+        if self._thread.is_alive():
+            self._servers.get(timeout=DEADLINE_SECONDS).stop()
+            self._thread.join(DEADLINE_SECONDS)
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Here]]:
+    running: list[Here] = []
+
+    def start(*arguments: str) -> Here:
+        running.append(Here(monkeypatch, *arguments))
+        return running[-1]
+
+    yield start
+    for each in running:
+        each.close()
+
+
 @pytest.fixture
 def serve() -> Iterator[Serve]:
     running: list[Served] = []
@@ -124,16 +189,12 @@ def test_serve_prints_its_address_and_then_its_keys(serve: Serve) -> None:
     assert 200 == templates.status_code
     assert templates.json()["templates"]
     assert {"status": "ok", "version": VERSION} == served.ask("GET", "/_mock/health", key=None).json()
+    assert 0 == served.stop(signal.SIGTERM)  # with an open connection
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
-    ("number", "connected"),
-    [
-        pytest.param(signal.SIGTERM, True, id="SIGTERM with an open connection"),
-        pytest.param(signal.SIGINT, True, id="SIGINT with an open connection", marks=pytest.mark.deep),
-        pytest.param(signal.SIGTERM, False, id="SIGTERM unused", marks=pytest.mark.deep),
-        pytest.param(signal.SIGINT, False, id="SIGINT unused", marks=pytest.mark.deep),
-    ],
+    ("number", "connected"), [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGINT, False)]
 )
 def test_a_signal_ends_it(serve: Serve, number: int, connected: bool) -> None:
     served = serve()
@@ -143,7 +204,9 @@ def test_a_signal_ends_it(serve: Serve, number: int, connected: bool) -> None:
     assert 0 == served.stop(number)
 
 
-def test_it_takes_a_scenario_file_choices_a_profile_a_seed_and_an_instant(serve: Serve, tmp_path: Path) -> None:
+def test_it_takes_a_scenario_file_choices_a_profile_a_seed_and_an_instant(
+    here: Callable[..., Here], tmp_path: Path
+) -> None:
     scenario, profile = tmp_path / "mine.yaml", tmp_path / "profile.json"
     scenario.write_text(
         "scenario: mine\ngiven:\n  forms:\n"
@@ -152,7 +215,7 @@ def test_it_takes_a_scenario_file_choices_a_profile_a_seed_and_an_instant(serve:
     )
     profile.write_text('{"choices": {"success-status": "all-201", "next-cursor-end": "empty"}}', encoding="utf-8")
     arguments = ("--scenario", str(scenario), "--profile", str(profile), "--freeze", "2026-03-01T12:00:00Z")
-    served = serve(*arguments, "--choose", "success-status=all-200", "--seed", "9", "--no-reason-header", "--strict")
+    served = here(*arguments, "--choose", "success-status=all-200", "--seed", "9", "--no-reason-header", "--strict")
 
     policy = served.ask("GET", "/v1/forms/form_a/embed-frame-policy")
     assert {"iframeEmbedAllowedOrigins": ["https://a.example"]} == policy.json()
@@ -162,21 +225,32 @@ def test_it_takes_a_scenario_file_choices_a_profile_a_seed_and_an_instant(serve:
     choices = {row["id"]: row["value"] for row in served.ask("GET", "/_mock/choices", key=None).json()["choices"]}
     assert ("all-200", "empty") == (choices["success-status"], choices["next-cursor-end"])
     assert "X-Mock-Reason" not in served.ask("GET", "/v1/campaigns", key=None).headers
-    assert served.secret_key == serve("--scenario", str(scenario), "--seed", "9").secret_key != serve().secret_key
+    same, other = here("--scenario", str(scenario), "--seed", "9"), here("--scenario", str(scenario))
+    assert served.secret_key == same.secret_key != other.secret_key
 
 
-def test_a_token_guards_only_the_control_plane(serve: Serve) -> None:
-    served = serve("--token", "open-sesame")
+BEARER = {"Authorization": "Bearer open-sesame"}
 
-    assert "open-sesame" in served.greeting
+
+@pytest.mark.parametrize("option", ["--token", "--token-file"])
+def test_a_token_guards_only_the_control_plane_and_that_of_a_file_is_not_printed(
+    here: Callable[..., Here], tmp_path: Path, option: str
+) -> None:
+    file = tmp_path / "token"
+    file.write_text("open-sesame\n", encoding="utf-8")
+    served = here(option, str(file) if option == "--token-file" else "open-sesame")
+
+    assert (option == "--token") == ("open-sesame" in served.greeting)
+    assert (option == "--token-file") == (f"as in {file}" in served.greeting)
     assert 401 == served.ask("GET", "/_mock/state", key=None).status_code
-    bearer = {"Authorization": "Bearer open-sesame"}
-    assert 200 == served.ask("GET", "/_mock/state", key=None, headers=bearer).status_code
+    assert 200 == served.ask("GET", "/_mock/state", key=None, headers=BEARER).status_code
     assert 200 == served.ask("GET", "/v1/campaigns").status_code
 
 
-def test_it_logs_one_line_per_call_and_no_whole_key(serve: Serve) -> None:
-    served = serve()
+def test_it_logs_one_line_per_call_and_no_whole_key(
+    here: Callable[..., Here], capsys: pytest.CaptureFixture[str]
+) -> None:
+    served = here()
     key = served.secret_key
     served.ask("GET", "/v1/campaigns")
     served.ask("GET", "/v1/campaigns/campaign_unknown")
@@ -185,9 +259,9 @@ def test_it_logs_one_line_per_call_and_no_whole_key(serve: Serve) -> None:
     served.ask("POST", "/v1/campaigns", json={"name": key, "platform": key})
     served.ask("GET", "/v1/campaigns", key="sk_" + "stranger" * 4)
     served.ask("GET", "/v1/nowhere%0Aelse")
+    served.close()
 
-    log = served.log()
-
+    log = capsys.readouterr().err.splitlines()
     assert 7 == len(log)
     assert "200 GET /v1/campaigns" in log[0]
     assert "404 GET /v1/campaigns/campaign_unknown CAMPAIGN_NOT_FOUND" in log[1]
@@ -197,19 +271,20 @@ def test_it_logs_one_line_per_call_and_no_whole_key(serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("token", [None, "let-me-in"])
-def test_with_a_log_in_json_the_start_line_is_the_object_of_the_ready_file(
-    serve: Serve, tmp_path: Path, token: str | None
+def test_the_ready_file_is_there_while_it_listens_and_with_a_log_in_json_its_object_is_the_start_line(
+    here: Callable[..., Here], tmp_path: Path, token: str | None
 ) -> None:
     file = tmp_path / "ready.json"
-    served = serve("--log-format", "json", "--ready-file", str(file), *(["--token", token] if token else []))
-    ready = json.loads(served.first_line)
+    served = here("--log-format", "json", "--ready-file", str(file), *(["--token", token] if token else []))
+    ready = json.loads(served.greeting)
     served.ask("GET", "/v1/campaigns", key=ready["secretKey"])
 
     assert json.loads(file.read_text(encoding="utf-8")) == ready
-    assert (VERSION, token) == (ready["version"], ready["token"])
-    assert 0 == served.stop(signal.SIGTERM)
-    assert served.process.stdout is not None
-    assert "" == served.process.stdout.read()
+    assert (VERSION, token, os.getpid()) == (ready["version"], ready["token"], ready["pid"])
+    assert [file] == list(tmp_path.iterdir())
+    assert sys.platform == "win32" or 0o600 == file.stat().st_mode & 0o777
+    served.close()
+    assert [] == list(tmp_path.iterdir())
 
 
 LONG = "/v1/campaigns?x=" + "y" * 4_000
@@ -274,21 +349,6 @@ def test_beyond_loopback_no_key_link_or_form_secret_is_known_beforehand(serve: S
     assert 6 == len(first) == len(second)
 
 
-def test_the_ready_file_has_the_address_and_the_keys_while_the_server_listens(serve: Serve, tmp_path: Path) -> None:
-    file = tmp_path / "ready.json"
-    served = serve("--ready-file", str(file))
-    served.ask("GET", "/_mock/health", key=None)
-
-    ready = json.loads(file.read_text(encoding="utf-8"))
-
-    assert (served.url, served.secret_key) == (ready["url"], ready["secretKey"])
-    assert (None, VERSION, served.process.pid) == (ready["token"], ready["version"], ready["pid"])
-    assert [file] == list(tmp_path.iterdir())
-    assert sys.platform == "win32" or 0o600 == file.stat().st_mode & 0o777
-    assert 0 == served.stop(signal.SIGTERM)
-    assert [] == list(tmp_path.iterdir())
-
-
 def test_a_ready_file_of_a_killed_server_is_removed_before_the_next_one_starts(serve: Serve, tmp_path: Path) -> None:
     file = tmp_path / "ready.json"
     served = serve("--ready-file", str(file))
@@ -329,80 +389,35 @@ def test_the_end_of_its_terminal_ends_a_server_in_order(serve: Serve, tmp_path: 
     assert [] == list(tmp_path.iterdir())
 
 
-def test_a_ready_file_that_cannot_be_written_is_an_error_of_one_line(serve: Serve, tmp_path: Path) -> None:
-    served = serve("--ready-file", str(tmp_path / "none" / "ready.json"))
-
-    assert 2 == served.process.wait(DEADLINE_SECONDS)
-    (line,) = served.log()
-    assert "" == served.greeting
-    assert "got --ready-file " in line
-    assert "expected a file in a folder that exists" in line
-
-
-def test_the_folder_of_failures_gets_the_files_of_a_failed_sandbox(serve: Serve, tmp_path: Path) -> None:
+def test_the_folder_of_failures_gets_the_files_of_a_failed_sandbox(here: Callable[..., Here], tmp_path: Path) -> None:
     folder = tmp_path / "failures"
-    served = serve("--failures-dir", str(folder))
-    made = served.ask("POST", "/_mock/sandboxes", key=None, json={}).json()
-    path = made["baseUrl"].removeprefix(served.url)
-    served.ask("GET", f"{path}/v1/campaigns/none", key=made["secretKey"])
+    served = here("--failures-dir", str(folder))
+    id, path, key = served.create()
+    served.ask("GET", f"{path}/v1/campaigns/none", key=key)
 
-    served.ask("DELETE", f"/_mock/sandboxes/{made['sandboxId']}?failed=true&name=TestReads", key=None)
+    served.ask("DELETE", f"/_mock/sandboxes/{id}?failed=true&name=TestReads", key=None)
 
     names = [f"TestReads.{ending}" for ending in ("har", "html", "txt", "yaml")]
     assert names == sorted(file.name for file in folder.iterdir())
 
 
-def test_one_file_has_the_coverage_of_all_sandboxes_after_the_end(serve: Serve, tmp_path: Path) -> None:
+def test_one_file_has_the_coverage_of_all_sandboxes_after_the_end(here: Callable[..., Here], tmp_path: Path) -> None:
     file = tmp_path / "suite" / "coverage.json"
-    served = serve("--coverage", str(file))
+    served = here("--coverage", str(file))
     assert () == Coverage.load(file).covered("operations")
-    ended, opened = (served.ask("POST", "/_mock/sandboxes", key=None, json={}).json() for _ in range(2))
-    for made, path in ((ended, "/v1/campaigns"), (opened, "/v1/message-templates")):
-        base = made["baseUrl"].removeprefix(served.url)
-        served.ask("GET", f"{base}{path}", key=made["secretKey"])
+    ended, opened = served.create(), served.create()
+    for (_, path, key), called in ((ended, "/v1/campaigns"), (opened, "/v1/message-templates")):
+        served.ask("GET", f"{path}{called}", key=key)
     served.ask("GET", "/v1/campaigns/none")
-    served.ask("DELETE", f"/_mock/sandboxes/{ended['sandboxId']}", key=None)
+    served.ask("DELETE", f"/_mock/sandboxes/{ended[0]}", key=None)
 
-    assert 0 == served.stop(signal.SIGTERM)
+    served.close()
 
     assert {"listCampaigns", "listTemplates", "readCampaign"} == {*Coverage.load(file).covered("operations")}
 
 
-def test_a_server_ends_with_the_process_that_started_it() -> None:
-    starter = (
-        "import subprocess, sys;"
-        "subprocess.Popen([sys.executable, '-m', 'mockserver', 'serve', '--port', '0', '--exit-with-parent']);"
-        "sys.stdin.readline()"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", starter], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8"
-    ) as parent:
-        assert parent.stdin is not None
-        assert parent.stdout is not None
-        url = re.findall(r"http://\S+", parent.stdout.readline())[0]
-        assert 200 == requests.get(f"{url}/_mock/health", timeout=DEADLINE_SECONDS).status_code
-        parent.stdin.close()
-
-        parent.stdout.read()  # ends when the server has closed it too
-
-    with pytest.raises(requests.ConnectionError):
-        requests.get(f"{url}/_mock/health", timeout=DEADLINE_SECONDS)
-
-
-def test_a_token_of_a_file_guards_the_control_plane_and_is_not_printed(serve: Serve, tmp_path: Path) -> None:
-    file = tmp_path / "token"
-    file.write_text("open-sesame\n", encoding="utf-8")
-    served = serve("--token-file", str(file))
-
-    assert "open-sesame" not in served.greeting
-    assert f"as in {file}" in served.greeting
-    assert 401 == served.ask("GET", "/_mock/state", key=None).status_code
-    bearer = {"Authorization": "Bearer open-sesame"}
-    assert 200 == served.ask("GET", "/_mock/state", key=None, headers=bearer).status_code
-
-
-def test_two_names_lead_to_the_server_and_each_gets_its_own_in_answers(serve: Serve) -> None:
-    served = serve("--public-url", "https://mock.example/crm", "--allow-host", "mock")
+def test_two_names_lead_to_the_server_and_each_gets_its_own_in_answers(here: Callable[..., Here]) -> None:
+    served = here("--public-url", "https://mock.example/crm", "--allow-host", "mock")
     by_name = {}
     for name in ("mock.example", "MOCK.example", "mock:5055", served.url.removeprefix("http://")):
         created = served.ask("POST", "/_mock/sandboxes", key=None, headers={"Host": name}, json={}).json()

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from mockserver._collision import find_collision
 from tests.wheels import ROOT, attempt
 
 CURE = "run `pip uninstall mockserver-client crm-gateway-mockserver`, then install each in an environment of its own"
@@ -29,20 +28,10 @@ def line_of(mixed: Path) -> str:
     return f"got files of mockserver-client in {package}; expected those of crm-gateway-mockserver alone: {CURE}"
 
 
-def test_the_package_alone_has_no_collision() -> None:
-    assert find_collision() is None
-
-
 def test_the_command_prints_the_cure_in_one_line(mixed: Path) -> None:
     done = attempt(sys.executable, "-m", "mockserver", "choices", PYTHONPATH=str(mixed))
 
     assert (2, "", f"mockserver: {line_of(mixed)}\n") == (done.returncode, done.stdout, done.stderr)
-
-
-def test_a_public_name_cannot_be_imported(mixed: Path) -> None:
-    done = attempt(sys.executable, "-c", "from mockserver import MockServer", PYTHONPATH=str(mixed))
-
-    assert f"ImportError: {line_of(mixed)}" == done.stderr.splitlines()[-1]
 
 
 def test_pytest_ends_with_one_line_before_any_traceback(mixed: Path, tmp_path: Path) -> None:

@@ -98,11 +98,6 @@ def test_what_is_copied_is_what_the_context_contains() -> None:
     assert [] == [name for name in names if not (ROOT / name).exists()]
 
 
-@pytest.mark.skipif(shutil.which("hadolint") is None, reason="not on this machine: hadolint")
-def test_hadolint_has_no_finding() -> None:
-    run("hadolint", str(ROOT / "Dockerfile"))
-
-
 def test_the_compose_file_sets_settings_and_names_what_exists() -> None:
     services: dict[str, Any] = YAML(typ="safe").load(COMPOSE)["services"]
     mock, receiver = services["mockserver"], services["receiver"]
@@ -191,12 +186,6 @@ def test_prometheus_reads_the_metrics_with_the_token() -> None:
     assert [200, 401] == [reply.status for reply in replies if isinstance(reply, HttpResponse)]
     assert {"credentials_file"} == job["authorization"].keys()
     assert f"{service['metadata']['name']}.default.svc:{service['spec']['ports'][0]['port']}" == targets[1]
-
-
-@pytest.mark.deep
-@pytest.mark.skipif(shutil.which("promtool") is None, reason="not on this machine: promtool")
-def test_the_job_is_valid_for_prometheus() -> None:
-    run("promtool", "check", "config", "--syntax-only", str(COMPOSE.parent / "prometheus.yaml"))
 
 
 def test_the_example_receiver_accepts_an_event(mockserver: Sandbox) -> None:
@@ -424,22 +413,3 @@ def test_a_wrong_setting_ends_it_with_one_line(installed: Path) -> None:
     assert (2, "") == (done.returncode, done.stdout)
     assert 1 == len(done.stderr.splitlines())
     assert "did you mean 'MOCKSERVER_PORT'?" in done.stderr
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("program", ["uvx", "pipx"])
-def test_the_wheel_runs_by_the_commands_of_the_page(program: str, built: Built, tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "containers.md").read_text(encoding="utf-8")
-    (line,) = re.findall(rf"^{program} .*$", page, re.MULTILINE)
-    assert line.endswith(" mockserver serve")
-    command = re.sub(r"\./\S+\.whl", str(built.wheel), line).removesuffix("serve") + "--version"
-    if shutil.which(program) is None:
-        pytest.skip(f"not on this machine: {program}")
-
-    done = subprocess.run(
-        command.split(), check=False, cwd=tmp_path, capture_output=True, encoding="utf-8", timeout=300
-    )
-    if done.returncode and re.search("connect|resolve|network|index|No matching distribution", done.stderr):
-        pytest.skip("no package index is reachable")
-
-    assert f"mockserver {VERSION}\n" == done.stdout, done.stderr

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from mockserver import MockServer
-from mockserver.cli import build_parser, main
+from mockserver.cli import build_parser
 from mockserver.cli.health import check
 from mockserver.version import VERSION
 
@@ -50,8 +50,3 @@ def test_a_server_with_a_token_is_healthy_for_those_who_have_it_and_if_it_has_ge
     assert (0, "ok\n") == health("--port", port(running))
     assert (1, "") == health("--port", port(running), TOKEN="another-one")
     assert "got status 401" in capsys.readouterr().err
-
-
-def test_it_is_a_command_that_refuses_what_the_server_refuses(capsys: pytest.CaptureFixture[str]) -> None:
-    assert 2 == main(["health", "--port", "0"])
-    assert "got port 0" in capsys.readouterr().err

@@ -1,8 +1,4 @@
-"""
-The shape of the package, read from its source: imports point one way, the inner packages are pure.
-
-The readers of source at the top are shown on small examples first, so that none of them passes by seeing nothing.
-"""
+"""The shape of the package, read from its source: imports point one way, the inner packages are pure."""
 
 from __future__ import annotations
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 from docs import conf
 from mockserver.cli import main
-from tests.wheels import ROOT, run
+from tests.wheels import ROOT
 
 PAGES = {
     path.relative_to(ROOT / "docs").with_suffix("").as_posix()
@@ -51,14 +50,6 @@ def test_a_page_as_json_has_its_topic_title_and_text(capsys: pytest.CaptureFixtu
     assert document["text"].startswith("# Time\n")
 
 
-def test_an_unknown_page_is_refused_with_the_nearest_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert 2 == main(["docs", "falts"])
-
-    error = capsys.readouterr().err
-    assert error.startswith("mockserver: got falts; expected quick, ")
-    assert error.endswith("; did you mean 'faults'?\n")
-
-
 def test_the_skill_is_the_quick_guide_under_a_head(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert 0 == main(["docs", "quick"])
     page = capsys.readouterr().out
@@ -93,10 +84,3 @@ def test_the_sites_llms_text_links_every_page() -> None:
     assert PAGES == set(re.findall(r"\]\(([\w/-]+)\.html\)", text))
     assert text.startswith("# mockserver\n\n> ")
     assert "<!--" not in text
-
-
-@pytest.mark.deep
-def test_an_installed_copy_prints_the_pages(installed: Path) -> None:
-    done = run(sys.executable, "-m", "mockserver", "docs", "quick", PYTHONPATH=str(installed))
-
-    assert done.stdout.startswith("# Quick guide\n")

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
-import os
 import re
 import runpy
-import socketserver
-import subprocess
-import sys
-import threading
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,11 +13,10 @@ from ruamel.yaml import YAML
 
 from mockserver.cli import main
 from tests.harness.rows import each_row
-from tests.wheels import ROOT, Built
+from tests.wheels import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-DEADLINE_S = 300
 
 
 def steps(workflow: Path) -> Iterator[dict[str, Any]]:
@@ -86,74 +77,3 @@ def test_a_command_that_the_changelog_names_exists(name: str) -> None:
         main([name, "--help"])
 
     assert 0 == ended.value.code
-
-
-@pytest.fixture
-def index(built: Built, tmp_path: Path) -> Iterator[str]:
-    """The address of a simple index (PEP 503) that has the wheel alone."""
-    project = tmp_path / "index" / "crm-gateway-mockserver"
-    project.mkdir(parents=True)
-    (project / built.wheel.name).write_bytes(built.wheel.read_bytes())
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / "index"))
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/"
-        server.shutdown()
-
-
-@pytest.mark.deep
-def test_a_bare_environment_installs_it_from_an_index_and_runs_both_lines_of_a_new_project(
-    index: str, tmp_path: Path
-) -> None:
-    home = tmp_path / "project"
-    home.mkdir()
-    bin_ = home / "venv" / ("Scripts" if os.name == "nt" else "bin")
-    subprocess.run([sys.executable, "-m", "venv", str(home / "venv")], check=True, timeout=DEADLINE_S)
-    pip: list[str] = [
-        str(bin_ / "python"),
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--extra-index-url",
-        index,
-    ]
-    installed = subprocess.run(
-        [*pip, "crm-gateway-mockserver[pytest,requests]"],
-        capture_output=True,
-        encoding="utf-8",
-        timeout=DEADLINE_S,
-        check=False,
-    )
-    if installed.returncode and "No matching distribution" not in installed.stderr:
-        pytest.skip(f"no index for the dependencies: {installed.stderr.splitlines()[-1:]}")
-    assert 0 == installed.returncode, installed.stderr
-    (home / "test_mine.py").write_text(
-        "def test_the_list_is_empty(mockserver):\n"
-        "    answer = mockserver.requests_session().get(\n"
-        "        f'{mockserver.base_url}/v1/campaigns', headers={'X-API-Key': mockserver.secret_key}\n"
-        "    )\n"
-        "    assert [] == answer.json()['campaigns']\n",
-        encoding="utf-8",
-    )
-    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTEST_ADDOPTS")}
-
-    tested = subprocess.run(
-        [str(bin_ / "pytest"), "-q", "-p", "no:cacheprovider"],
-        cwd=home, env=environment, capture_output=True, encoding="utf-8", timeout=DEADLINE_S, check=False,
-    )  # fmt: skip
-    assert "1 passed" in tested.stdout, tested.stdout + tested.stderr
-
-    with subprocess.Popen(
-        [str(bin_ / "mockserver"), "serve", "--port", "0"],
-        cwd=home,
-        env=environment,
-        stdout=subprocess.PIPE,
-        encoding="utf-8",
-    ) as server:
-        assert server.stdout is not None
-        address = next(found[0] for line in server.stdout if (found := re.search(r"http://[\w.:]+", line)))
-        with urllib.request.urlopen(f"{address}/_mock/health", timeout=DEADLINE_S) as answer:
-            assert 200 == answer.status
-        server.terminate()

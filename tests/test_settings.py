@@ -174,15 +174,6 @@ def test_sizes_have_units(text: str, size: int) -> None:
     assert size == parsed(MAX_BODIES=text).max_bodies
 
 
-@pytest.mark.parametrize("text", ["1", "999999", "64k"])
-@pytest.mark.parametrize("setting", ["MEMORY", "MAX_BODIES"])
-def test_a_limit_below_a_megabyte_is_refused(setting: str, text: str) -> None:
-    with pytest.raises(
-        ValueError, match=f"MOCKSERVER_{setting}: got '{text}'; expected a size of at least 1MB such as"
-    ):
-        parsed(**{setting: text})
-
-
 @pytest.mark.parametrize("setting", ["HOST", "READY_FILE", "TOKEN_FILE"])
 def test_a_name_or_a_file_that_is_empty_is_refused(setting: str) -> None:
     with pytest.raises(ValueError, match=f"MOCKSERVER_{setting}: got ' '; expected a text that is not empty"):

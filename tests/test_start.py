@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from typing import Any
 
@@ -73,15 +72,6 @@ def first_answer() -> dict[str, Any]:
     answer: dict[str, Any] = json.loads(done.stdout)
     assert "401" == answer["status"]
     return answer
-
-
-def test_the_package_lists_its_public_names_before_they_are_loaded() -> None:
-    code = "import mockserver; print(*dir(mockserver))"
-    names = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
-    ).stdout.split()
-
-    assert {"MockServer", "Sandbox", "SandboxTestCase", "__version__", "__name__"} <= set(names)
 
 
 def test_the_first_call_loads_nothing_that_it_does_not_need(first_answer: dict[str, Any]) -> None:

@@ -8,12 +8,7 @@ upload takes. Each load is a process of its own and uses a sandbox that the smal
 - a start of a campaign each second, in turn over all of 1,000,000 chats and over the 300,000 that four statements select,
 - `GET /_mock/state` of 100,000 chats, in responses of 10,000, without a pause,
 - an upload of 200 MiB at 1 MiB/s,
-- a client that reads a response of 10,000 chats at 64 KiB/s,
-- a call that a rule delays by 30 seconds,
-- documents and the state of 10,000 chats over 40 connections together, each second, each under another `Host`,
-- 20 connections without a key that send the bytes of a head one by one, 500 a second together.
-
-A last load runs alone: uploads of the same size without a pause, as fast as the connection carries them.
+- documents and the state of 10,000 chats over 40 connections together, each second, each under another `Host`.
 
 Each load runs a second time against another server of this machine, which the small calls do not use: what they wait then is
 the load's own use of the processor, and what they wait longer next to the load is this server's.
@@ -111,20 +106,7 @@ def states(url: str, key: str) -> None:
 
 
 def upload(url: str, key: str) -> None:
-    """Upload a file at 1 MiB/s, and end."""
-    _upload(url, key, pieces_per_second=16)
-
-
-def fast_uploads(url: str, key: str) -> None:
-    """Upload files one after another, without a pause; a reset after each one drops it."""
-    client = Client(url, key)
-    while True:
-        _upload(url, key, pieces_per_second=None)
-        client.send("POST", "/_mock/reset", {})
-
-
-def _upload(url: str, key: str, *, pieces_per_second: int | None) -> None:
-    """Upload a file in pieces of 64 KiB."""
+    """Upload a file at 1 MiB/s in pieces of 64 KiB, and end."""
     size = int(os.environ["UPLOAD_MIB"]) * MIB
     head = b'--b\r\nContent-Disposition: form-data; name="files"; filename="a.pdf"\r\nContent-Type: application/pdf\r\n\r\n%PDF-1.7\n'
     tail = b"\r\n--b--\r\n"
@@ -140,30 +122,10 @@ def _upload(url: str, key: str, *, pieces_per_second: int | None) -> None:
         connected.sendall(head)
         began, piece = time.monotonic(), b"\0" * (MIB // 16)
         for number in range(size // len(piece)):
-            if pieces_per_second is not None:
-                time.sleep(max(0.0, began + number / pieces_per_second - time.monotonic()))
+            time.sleep(max(0.0, began + number / 16 - time.monotonic()))
             connected.sendall(piece)
         connected.sendall(tail)
         print(connected.recv(1 << 16).decode(), flush=True)
-
-
-def slow_reader(url: str, key: str) -> None:
-    """Read one large response after another, at 64 KiB/s."""
-    _ready()
-    while True:
-        with _connected(url, receive_bytes=4096) as connected:
-            _send_head(connected, "GET", f"{url}/_mock/state?chats=10000", f"X-API-Key: {key}\r\nConnection: close")
-            while connected.recv(4096):
-                time.sleep(1 / 16)
-
-
-def delayed(url: str, key: str) -> None:
-    """Make calls that a rule delays by 30 s, one after another."""
-    client = Client(url, key)
-    client.send("POST", "/_mock/scenarios", {"script": [{"on": "listTemplates", "do": {"delay": "30s"}}]})
-    _ready()
-    while True:
-        client.send("GET", "/v1/message-templates")
 
 
 def starving(url: str, key: str) -> None:
@@ -190,24 +152,6 @@ def starving(url: str, key: str) -> None:
     threading.Event().wait()
 
 
-def trickling(url: str, _key: str) -> None:
-    """Send 500 bytes of heads a second over 20 connections, one byte at a time; a connection that the server ends is replaced."""
-    _ready()
-    connections: list[socket.socket] = []
-    for number in count():
-        if len(connections) < 20:
-            connections.append(_connected(url))
-            _send_head(connections[-1], "GET", f"{url}/v1/campaigns", "X-Long: ", is_whole=False)
-        connected = connections.pop(0)
-        try:
-            connected.sendall(b"x")
-            connections.append(connected)
-        except OSError:
-            connected.close()
-        if number % 5 == 0:
-            time.sleep(0.01)
-
-
 class Load(NamedTuple):
     """A load, and the number of chats of its sandbox."""
 
@@ -220,32 +164,23 @@ LOADS = (
     Load("starts of 1,000,000 chats", starts, 1_000_000),
     Load("states of 100,000 chats", states, 100_000),
     Load("an upload at 1 MiB/s", upload, 0),
-    Load("a slow reader", slow_reader, 10_000),
-    Load("a call delayed by 30 s", delayed, 0),
     Load("40 connections that starve", starving, 10_000),
-    Load("20 heads byte by byte", trickling, 0),
 )
-FAST_UPLOADS = Load("uploads at full speed", fast_uploads, 0)
 
 
 def _ready() -> None:
     print("ready", flush=True)
 
 
-def _connected(url: str, receive_bytes: int | None = None) -> socket.socket:
+def _connected(url: str) -> socket.socket:
     connected = socket.socket()
-    if receive_bytes:
-        connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
     connected.connect(Served(url, "", 0).address)
     return connected
 
 
-def _send_head(
-    connected: socket.socket, method: str, url: str, fields: str, host: str = "", *, is_whole: bool = True
-) -> None:
+def _send_head(connected: socket.socket, method: str, url: str, fields: str, host: str = "") -> None:
     authority, _, path = url.removeprefix("http://").partition("/")
-    end = "\r\n\r\n" if is_whole else ""
-    connected.sendall(f"{method} /{path} HTTP/1.1\r\nHost: {host or authority}\r\n{fields}{end}".encode())
+    connected.sendall(f"{method} /{path} HTTP/1.1\r\nHost: {host or authority}\r\n{fields}\r\n\r\n".encode())
 
 
 # The measurement
@@ -285,7 +220,7 @@ def _sandboxes(served: Served) -> Sandboxes:
     """The url and the key of a sandbox for each load."""
     control = Client(served.url, served.key)
     made = {}
-    for load in (*LOADS, FAST_UPLOADS):
+    for load in LOADS:
         body = (
             {"given": given(load.chats), "choices": _CHOICES, "clock": {"freeze": NOON}}
             if load.chats
@@ -303,14 +238,14 @@ def measure(seconds: float, upload_mib: int) -> Iterator[Result]:
         small_calls(client, lambda passed: passed > 1)
         times = small_calls(client, lambda passed: passed > seconds)
         yield _result("nothing else", times, times)
-        for load in (*LOADS, FAST_UPLOADS):
-            mib = upload_mib if load is FAST_UPLOADS else 2 * int(seconds) + 10
+        for load in LOADS:
+            mib = 2 * int(seconds) + 10
             next_to, next_to_other = (
                 _next_to_one(client, load, sandboxes, seconds, mib) for sandboxes in (own, others)
             )
             yield _result(load.name, next_to, next_to_other)
         next_to, next_to_other = (_next_to_all(client, sandboxes, upload_mib) for sandboxes in (own, others))
-        yield _result("all but the last", next_to, next_to_other)
+        yield _result("all of them", next_to, next_to_other)
 
 
 def _next_to_one(client: Client, load: Load, sandboxes: Sandboxes, seconds: float, upload_mib: int) -> list[float]:
@@ -344,7 +279,7 @@ def main() -> None:
     options = parser.parse_args()
     if options.load:
         name, url, key = options.load
-        next(load.run for load in (*LOADS, FAST_UPLOADS) if load.run.__name__ == name)(url, key)
+        next(load.run for load in LOADS if load.run.__name__ == name)(url, key)
         return
     results = []
     for each in measure(options.seconds, options.upload_mib):

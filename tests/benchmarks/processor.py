@@ -21,9 +21,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 from statistics import median
@@ -39,20 +37,12 @@ CONNECTIONS = (16, 64)
 JOURNAL_ENTRIES = 10_000  # `serve --journal-max-entries`
 WARM_CALLS = 40_000
 BASE = "canned"
-_IDLE_SECONDS = 0.2  # without processor time: a hundredth of a second is the least that the system counts
 _MS = {"us": 0.001, "ms": 1.0, "s": 1000.0, "m": 60_000.0}
 _CREATED = {"platform": "chatapp", "templateId": "template_semana_clareamento", "cadence": 60}
 
 _IN_TURN = """
 local paths, at = {%s}, 0
 request = function() at = at %% #paths + 1; return wrk.format("GET", paths[at]) end
-"""
-_CREATE = """
-local at = 0
-request = function()
-  at = at + 1
-  return wrk.format("POST", nil, nil, string.format('{"name":"%%d","platform":"chatapp","templateId":"%s","cadence":60}', at))
-end
 """
 
 
@@ -62,7 +52,6 @@ class Process(NamedTuple):
     pid: int
     target: Target
     script: Path | None = None  # of wrk, in Lua
-    prepare: Callable[[], object] = lambda: None  # called before each run of wrk
 
 
 class Cost(NamedTuple):
@@ -138,7 +127,6 @@ def body_of(target: Target) -> bytes:
 
 def cost(process: Process, connections: int, seconds: float) -> Cost:
     """Return what a request costs while wrk calls the server."""
-    process.prepare()
     before = processor_seconds(process.pid)
     run = wrk(process.target, connections, seconds, process.script)
     user, kernel = (now - then for now, then in zip(processor_seconds(process.pid), before, strict=True))
@@ -160,34 +148,15 @@ def campaigns_in_turn(served: Served) -> str:
 def ours(
     stack: ExitStack, name: str, checkout: Path, folder: Path, count: int, *, is_logged: bool
 ) -> dict[str, list[Process]]:
-    """Start this mock so many times to be read, and as often to be written, and return all."""
-    processes: dict[str, list[Process]] = {}
+    """Start this mock so many times, and return all."""
+    processes = []
     log = folder / "log.txt" if is_logged else None
-    for kind in ("GET", "POST") * count:
+    for _ in range(count):
         served = stack.enter_context(serving("--freeze", NOON, checkout=checkout, log=log))
-        headers = {"X-API-Key": served.key}
-        reset = partial(_reset, served)
-        if kind == "GET":
-            target, script = Target(f"{served.url}/v1/campaigns", headers), campaigns_in_turn(served)
-        else:
-            target = Target(f"{served.url}/v1/campaigns", {**headers, "Content-Type": "application/json"})
-            script = _CREATE % _CREATED["templateId"]
         file = folder / f"{served.pid}.lua"
-        file.write_text(script, encoding="utf-8")
-        process = Process(served.pid, target, file, reset if kind == "POST" else lambda: None)
-        processes.setdefault(f"{name}, {kind}", []).append(process)
-    return processes
-
-
-def _reset(served: Served) -> None:
-    """Remove the campaigns of the run before, whose memory the server frees in the background: that is no part of the next."""
-    client = Client(served.url, served.key)
-    client.send("POST", "/_mock/reset")
-    client.close()
-    before = None
-    while before != (now := processor_seconds(served.pid)):
-        before = now
-        time.sleep(_IDLE_SECONDS)
+        file.write_text(campaigns_in_turn(served), encoding="utf-8")
+        processes.append(Process(served.pid, Target(f"{served.url}/v1/campaigns", {"X-API-Key": served.key}), file))
+    return {name: processes}
 
 
 def others(stack: ExitStack, body: bytes) -> dict[str, list[Process]]:
@@ -259,7 +228,7 @@ def main() -> None:
         processes |= ours(stack, "without a log", ROOT, folder, count, is_logged=False)
         if options.against:
             processes |= ours(stack, "the other checkout", options.against.resolve(), folder, count, is_logged=True)
-        body = body_of(_first_campaign(processes["this mock, GET"][0]))
+        body = body_of(_first_campaign(processes["this mock"][0]))
         measure(others(stack, body) | processes, options.rounds, options.seconds)
 
 

@@ -1,7 +1,7 @@
 """
 How long a server takes from the start of its process to its first answer: `python -m tests.benchmarks.start`.
 
-`mockserver serve` with its demo data, pytest-httpserver and moto's server, each in turn; the figures are the time of the
+`mockserver serve` with its demo data and pytest-httpserver, in turn; the figures are the time of the
 processor, which other processes of the machine do not change, and of the clock.
 """
 
@@ -24,18 +24,9 @@ server.start()
 print(server.url_for(""), flush=True)
 threading.Event().wait()
 """
-_MOTO = """
-import threading
-from moto.server import ThreadedMotoServer
-server = ThreadedMotoServer(port=0, verbose=False)
-server.start()
-print("http://%s:%s" % server.get_host_and_port(), flush=True)
-threading.Event().wait()
-"""
 SERVERS = {
     "mockserver serve": ("-m", "mockserver", "serve", "--port", "0", "--log-format", "off"),
     "pytest-httpserver": ("-c", _HTTPSERVER),
-    "moto's server": ("-c", _MOTO),
 }
 
 

@@ -139,28 +139,6 @@ def test_it(httpserver, number):
         read = session.get(httpserver.url_for(f"/v1/campaigns/{made['campaignId']}")).json()
         assert "draft" == read["status"]
 """
-_MOTO = """
-import pytest
-import requests
-from moto.server import ThreadedMotoServer
-
-
-@pytest.fixture(scope="session")
-def moto():
-    server = ThreadedMotoServer(port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
-
-
-@pytest.mark.parametrize("number", range(COUNT))
-def test_it(moto, number):
-    with requests.Session() as session:
-        session.post(f"{moto}/moto-api/reset").raise_for_status()
-        session.put(f"{moto}/hello").raise_for_status()
-        assert 200 == session.get(f"{moto}/hello").status_code
-"""
 _ALONE = """
 import io
 
@@ -248,7 +226,6 @@ _PLUGIN = "mockserver.pytest_plugin"
 SUITES = {
     "this mock over the socket": Suite(_OURS.replace("SESSION", "requests.Session()"), _PLUGIN),
     "pytest-httpserver": Suite(_CANNED, "pytest_httpserver.pytest_plugin"),
-    "moto's server": Suite(_MOTO),
     "requests alone, over a socket": Suite(_ALONE_ON_A_SOCKET),
     "this mock in process, by requests": Suite(_OURS.replace("SESSION", "mockserver.requests_session()"), _PLUGIN),
     "responses": Suite(_RESPONSES),
@@ -261,7 +238,6 @@ SUITES = {
 # Each suite of this mock, and the one that it is compared with.
 PAIRS = (
     ("this mock over the socket", "pytest-httpserver"),
-    ("this mock over the socket", "moto's server"),
     ("requests alone, over a socket", "pytest-httpserver"),
     ("this mock in process, by requests", "responses"),
     ("requests alone, in process", "responses"),

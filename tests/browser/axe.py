@@ -11,17 +11,12 @@ if TYPE_CHECKING:
 _VIOLATIONS_ALONE = {"resultTypes": ["violations"]}
 
 
-def violations(page: Page, script: str | None = None) -> list[str]:
-    """
-    Return one line for each broken rule and element; the context has to run JavaScript, which a page need not have.
-
-    `script` is the text of another release of axe-core than the one of the package for Python.
-    """
+def violations(page: Page) -> list[str]:
+    """Return one line for each broken rule and element; the context has to run JavaScript, which a page need not have."""
     from axe_playwright_python.sync_playwright import Axe  # late, as playwright: without it the browser's tests skip
 
-    axe = Axe() if script is None else Axe(script)
     return [
         f"{rule['id']} ({rule['impact']}): {rule['help']}; at {' '.join(map(str, node['target']))}: {node['html'][:200]}"
-        for rule in axe.run(page, options=_VIOLATIONS_ALONE).response["violations"]
+        for rule in Axe().run(page, options=_VIOLATIONS_ALONE).response["violations"]
         for node in rule["nodes"]
     ]

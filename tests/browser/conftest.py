@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import tarfile
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -25,23 +23,6 @@ def missing(what: str) -> None:
     if os.environ.get("SUITE_BROWSER") == "required":
         pytest.fail(f"SUITE_BROWSER=required, but {what}")
     pytest.skip(f"{what}, so no test of the hosted page runs in a real browser")
-
-
-@pytest.fixture(scope="session")
-def axe_of_npm(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The text of the newest axe-core of npm; without npm or a network the test is skipped."""
-    folder, npm = tmp_path_factory.mktemp("axe"), shutil.which("npm")
-    if npm is None:
-        pytest.skip("there is no npm on the PATH, so axe-core is that of the package for Python alone")
-    done = subprocess.run(
-        [npm, "pack", "axe-core@4"], check=False, cwd=folder, capture_output=True, encoding="utf-8", timeout=300
-    )
-    if done.returncode:
-        pytest.skip(f"npm cannot fetch axe-core, so it is that of the package for Python alone: {done.stderr[-300:]}")
-    with tarfile.open(next(folder.glob("*.tgz"))) as archive:
-        script = archive.extractfile("package/axe.min.js")
-        assert script is not None
-        return script.read().decode()
 
 
 # Of one module: playwright leaves an event loop running in the thread, which other modules could not tolerate.

@@ -8,30 +8,23 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mockserver import Sandbox
+from tests.browser import tabs
 from tests.browser.axe import violations
 from tests.browser.conftest import PHONE_PX
+from tests.browser.looks import DESKTOP_PX, NARROW_PX
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytestmark = pytest.mark.deep
 
-NARROW_PX, DESKTOP_PX = {"width": 320, "height": 640}, {"width": 1280, "height": 900}
 
-
-class Tab:
-    """A tab with JavaScript, the addresses that it requests, and what the browser complains about."""
+class Tab(tabs.Tab):
+    """A tab at the page of a sandbox."""
 
     def __init__(self, browser: Any, sandbox: Sandbox, **options: Any) -> None:
-        self.messages: list[str] = []
-        self.requested: list[str] = []
+        super().__init__(browser, **options)
         self.sandbox = sandbox
-        self.context = browser.new_context(**{"viewport": DESKTOP_PX, **options})
-        self.context.set_default_timeout(10_000)
-        self.page = self.context.new_page()
-        self.page.on("console", lambda message: self.messages.append(message.text))
-        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
-        self.page.on("request", lambda request: self.requested.append(request.url))
 
     def open(self, query: str = "") -> Any:
         self.page.goto(f"{self.sandbox.base_url}/_mock/docs{query}")
@@ -55,16 +48,16 @@ class Tab:
 
 @pytest.fixture
 def tab(browser: Browser, mockserver: Sandbox) -> Iterator[Callable[..., Tab]]:
-    tabs = []
+    opened = []
 
     def open_tab(query: str = "", **options: Any) -> Tab:
-        tabs.append(Tab(browser, mockserver, **options))
-        tabs[-1].open(query)
-        return tabs[-1]
+        opened.append(Tab(browser, mockserver, **options))
+        opened[-1].open(query)
+        return opened[-1]
 
     yield open_tab
-    for each in tabs:
-        each.context.close()
+    for each in opened:
+        each.close()
 
 
 @pytest.mark.mockserver(scenario="demo")
@@ -159,11 +152,10 @@ def test_beyond_loopback_the_token_is_typed_once_and_the_cookie_goes_to_the_cont
 @pytest.mark.parametrize("size", [NARROW_PX, PHONE_PX, DESKTOP_PX], ids=["320", "390", "1280"])
 def test_the_page_is_never_wider_than_the_screen(tab: Callable[..., Tab], query: str, size: int) -> None:
     own = tab(query, viewport=size)
-    own.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    own.unfold()
     own.page.evaluate("document.querySelectorAll('.result').forEach((each) => { each.textContent = 'x'.repeat(999); })")
 
-    wide, seen = own.page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-    assert wide == seen
+    assert 0 == own.excess_px()
     outside = (
         "[...document.querySelectorAll('main *')].filter((e) => e.getBoundingClientRect().right > innerWidth).length"
     )
@@ -185,7 +177,7 @@ def test_no_rule_of_accessibility_is_broken_in_either_colour_scheme(
     tab: Callable[..., Tab], query: str, scheme: str, size: int
 ) -> None:
     own = tab(query, color_scheme=scheme, viewport=size)
-    own.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    own.unfold()
     own.send("listRules" if query else "listCampaigns", 200)
 
     assert [] == violations(own.page)
@@ -223,4 +215,4 @@ def test_without_javascript_the_page_is_complete_and_has_no_form(browser: Browse
     assert not page.locator("#key").is_visible()
     assert 0 == page.locator("form:visible").count()
     assert page.get_by_text("Without JavaScript this page is complete").is_visible()
-    own.context.close()
+    own.close()

@@ -11,6 +11,7 @@ from mockserver.judge.coverage.coverage import Coverage
 from mockserver.report import conduct_page, coverage_page, explore_page
 from tests.browser.axe import violations
 from tests.browser.looks import LOOKS
+from tests.browser.tabs import Tab
 from tests.conduct.test_conduct_html import finding
 from tests.runs.faults.test_explore_page import XSS, hostile
 
@@ -31,30 +32,24 @@ def test_a_page_breaks_no_rule_of_accessibility_and_fits(
 ) -> None:
     file = tmp_path / "page.html"
     file.write_text(make(), encoding="utf-8")
-    context = browser.new_context(**look)
-    tab = context.new_page()
-    requested: list[str] = []
-    tab.on("request", lambda request: requested.append(request.url))
-    tab.goto(file.as_uri())
-    for summary in tab.locator("summary").all()[:2]:
+    tab = Tab(browser, **look)
+    tab.page.goto(file.as_uri())
+    for summary in tab.page.locator("summary").all()[:2]:
         summary.click()
 
-    assert [] == violations(tab)
-    assert 0 == tab.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
-    assert [file.as_uri()] == requested
-    context.close()
+    assert [] == violations(tab.page)
+    assert 0 == tab.excess_px()
+    assert [file.as_uri()] == tab.requested
+    tab.close()
 
 
 @pytest.mark.parametrize("text", XSS)
 def test_no_text_of_a_run_is_run(browser: Any, tmp_path: Path, text: str) -> None:
     file = tmp_path / "page.html"
     file.write_text(explore_page.render([hostile(text)]), encoding="utf-8", errors="backslashreplace")
-    context = browser.new_context()
-    tab = context.new_page()
-    messages: list[str] = []
-    tab.on("console", lambda message: messages.append(message.text))
-    tab.goto(file.as_uri())
+    tab = Tab(browser)
+    tab.page.goto(file.as_uri())
 
-    assert "Explored tests: 1 finding" == tab.title()
-    assert [] == messages
-    context.close()
+    assert "Explored tests: 1 finding" == tab.page.title()
+    assert [] == tab.messages
+    tab.close()

@@ -11,7 +11,8 @@ import pytest
 from mockserver import Sandbox
 from mockserver.report.trace_page import render
 from tests.browser.axe import violations
-from tests.browser.looks import DESKTOP_PX, LOOKS
+from tests.browser.looks import LOOKS
+from tests.browser.tabs import Tab
 from tests.server.hostile import TEXTS
 from tests.testing.test_replay import NOW
 from tests.testing.test_traces import CAMPAIGN, SEED, campaigns, run_of
@@ -30,34 +31,20 @@ EVIL = (
 )
 
 
-class Tab:
-    """A tab at a trace, what the browser complains about, and the addresses that it requests."""
-
-    def __init__(self, browser: Any, file: Path, fragment: str, **options: Any) -> None:
-        self.context = browser.new_context(**{"viewport": DESKTOP_PX, **options})
-        self.context.set_default_timeout(10_000)
-        self.page = self.context.new_page()
-        self.messages: list[str] = []
-        self.requested: list[str] = []
-        self.page.on("console", lambda message: self.messages.append(message.text))
-        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
-        self.page.on("request", lambda request: self.requested.append(request.url))
-        self.page.goto(file.as_uri() + fragment)
-
-
 @pytest.fixture
 def open_trace(browser: Browser, mockserver: Sandbox, tmp_path: Path) -> Iterator[Callable[..., Tab]]:
-    tabs = []
+    opened: list[Tab] = []
 
     def start(fragment: str = "", **options: Any) -> Tab:
         file = tmp_path / "trace.html"
         file.write_bytes(render(run_of(mockserver, name=options.pop("name", "test_it"))))
-        tabs.append(Tab(browser, file, fragment, **options))
-        return tabs[-1]
+        opened.append(Tab(browser, **options))
+        opened[-1].page.goto(file.as_uri() + fragment)
+        return opened[-1]
 
     yield start
-    for each in tabs:
-        each.context.close()
+    for each in opened:
+        each.close()
 
 
 def steps_of(mockserver: Sandbox) -> None:
@@ -98,10 +85,9 @@ def test_no_rule_of_accessibility_is_broken_and_nothing_is_wider_than_the_screen
     tab = open_trace("#call-2", **LOOKS[look])
 
     assert [] == violations(tab.page)
-    tab.page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    tab.unfold()
     assert [] == violations(tab.page)
-    wide, seen = tab.page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-    assert (wide, []) == (seen, tab.messages)
+    assert (0, []) == (tab.excess_px(), tab.messages)
 
 
 @pytest.mark.mockserver(now=NOW)

@@ -54,10 +54,6 @@ class Outcome:
     def is_final(self) -> bool:
         return self.status in FINAL
 
-    @property
-    def reached_everyone(self) -> bool:
-        return self.status == "completed" and self.sent == self.target
-
     @classmethod
     def of(cls, shown: JSON) -> Outcome:
         return cls(shown["status"], shown["targetCount"], shown["sentCount"], shown["failedCount"])

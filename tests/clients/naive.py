@@ -82,12 +82,6 @@ class Naive(Operations):
         """Poll each second for `completed`, the only end it handles."""
         return self._poll(lambda: self.read_execution(campaign_id, execution_id), lambda read: _is(read, "completed"))
 
-    def follow_bar(self, campaign_id: str, execution_id: str) -> JSON:
-        """Poll until the progress bar is full, which it takes for the end."""
-        return self._poll(
-            lambda: self.read_execution(campaign_id, execution_id), lambda read: bool(read["progress"] == 100)
-        )
-
     def cancel(self, campaign_id: str) -> JSON:
         """Cancel once, and read the body of an answer that has none."""
         found: JSON = self.cancel_campaign(campaign_id)

@@ -221,19 +221,6 @@ def test_clauses_and_choices_are_those_of_the_tables_with_the_options_in_force()
             assert {choice: in_force[choice] for choice in shown} == shown
 
 
-@pytest.mark.parametrize(
-    ("operation_id", "choice"),
-    [
-        ("createCampaign", "dual-status"),
-        ("listMessages", "next-cursor-end"),
-        ("readConnectionSession", "session-unknown-code"),
-        ("previewAudience", "platform-value-unknown"),
-    ],
-)
-def test_an_operation_names_the_choices_that_show_in_it(operation_id: str, choice: str) -> None:
-    assert choice in operations(of_profile("literal"))[operation_id].raw["x-choices"]
-
-
 # Whether each option of `return-url-scheme` accepts it: https-only, loopback-http.
 RETURN_URLS = {
     "https://clinic.example/": (True, True),

@@ -12,7 +12,6 @@ from ruamel.yaml import YAML
 from mockserver import MockServer, Sandbox
 from mockserver.cli import main
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.server.control.openapi import documents
 from tests.documents.control_calls import Controls
 from tests.documents.reading import control, of_profile, operations
 from tests.documents.test_public_document import KEY
@@ -73,10 +72,10 @@ def test_reading_a_document_changes_nothing_and_uses_no_choice(mockserver: Sandb
     assert [] == mockserver.call("GET", "/_mock/choices/watch").json()["read"]
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("plane", ["public", "control"])
 @pytest.mark.parametrize("form", ["openapi.json", pytest.param("openapi.yaml", marks=pytest.mark.deep), "docs"])
 @pytest.mark.mockserver(scenario="demo")
+@each_row("profile", PROFILES)
+@each_row("plane", ["public", "control"])
 def test_no_document_holds_a_key_outside_of_the_field_of_its_page(
     mockserver: Sandbox, form: str, plane: str, profile: str
 ) -> None:
@@ -162,18 +161,3 @@ def test_the_command_prints_either_document_in_either_format(capsys: pytest.Capt
 
     assert of_profile("literal") == printed["--json",] == printed["--yaml",] == printed[()]
     assert control() == printed["--control", "--json"] == printed["--control", "--yaml"] == printed["--control",]
-
-
-def test_a_wrong_profile_is_one_error_with_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert 2 == main(["openapi", "--profile", "gide"])
-    assert "did you mean 'guide'?" in capsys.readouterr().err
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The planes of the documents that are made, from none on."""
-    made: list[str] = []
-    document = documents.document
-    monkeypatch.setattr(documents, "document", lambda plane, *rest: made.append(plane) or document(plane, *rest))
-    documents._text.cache_clear()
-    return made

@@ -99,40 +99,6 @@ def test_a_session_after_each_created_one_is_a_storm() -> None:
     machine.teardown()
 
 
-def test_a_create_that_is_repeated_after_a_lost_one_without_effect_leaves_one_campaign(machine: Plain) -> None:
-    lose(machine, "createCampaign", "before")
-    with pytest.raises(OSError):
-        machine.create("Natal")
-    machine.sleep(2)
-    machine.create("Natal")
-
-    machine.step()
-
-
-def test_a_create_whose_name_is_taken_then_has_to_look_for_the_campaign(machine: Plain) -> None:
-    lose(machine, "createCampaign", "after")
-    with pytest.raises(OSError):
-        machine.create("Natal")
-    machine.sleep(2)
-    machine.create("Natal")
-
-    with pytest.raises(InvariantError, match="no-blind-retry"):
-        machine.step()
-
-
-def test_a_failed_last_read_is_repeated(machine: Plain) -> None:
-    execution = machine.launch("Natal")
-    machine.sandbox.advance("1h")
-    machine.step()
-    assert "completed" == machine.read(execution).json()["status"]
-    lose(machine, "readExecution", "before")
-    with pytest.raises(OSError):
-        machine.read(execution)
-    machine.read(execution)
-
-    machine.step()
-
-
 def test_a_read_delayed_by_a_fault_is_not_too_fast(machine: Plain) -> None:
     path = f"{SESSIONS}/{machine.sandbox.call('POST', SESSIONS, json={}).json()['sessionId']}"
     machine.step()

@@ -10,79 +10,14 @@ import pytest
 from mockserver import MockServer
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
+from mockserver.contract.choices.profiles import PROFILES
 from mockserver.testing.transports.in_process import Response
 from tests.probe.worlds import NOW, run, world, wrongly_learnt
 
 COMBINATIONS, FEW, SEED = 50, 2, 35
 
-GUIDE = {
-    "dual-status": "guide",
-    "template-not-found-code": "message-template",
-    "success-status": "all-200",
-    "message-text": "reworded",
-    "detail-fields": "full",
-    "session-read-fields": "all",
-}
-# The most surprising option of each choice.
-HOSTILE = {
-    "cross-tenant-code": "access-denied",
-    "success-status": "all-201",
-    "dual-status": "guide",
-    "template-not-found-code": "campaign-template",
-    "empty-json-body": "reject",
-    "unknown-body-keys": "reject",
-    "null-for-optional": "omit",
-    "name-uniqueness-scope": "case-insensitive",
-    "platform-required": "default-chatapp",
-    "error-extra-keys": "details",
-    "message-text": "empty",
-    "datetime-spelling": "offset",
-    "additive-fields": "unknown-fields",
-    "new-enum-values": "unseen",
-    "list-order": "shuffled",
-    "detail-fields": "full",
-    "cancel-draft": "unprocessable",
-    "repeat-cancel": "no-op",
-    "cancel-final": "not-draft",
-    "start-empty-audience": "failed",
-    "execution-status-lag": "campaign-first",
-    "completedAt-on-cancel-fail": "null",
-    "progress-rounding": "ceil",
-    "progress-after-cancel": "hundred",
-    "progress-zero-target": "hundred",
-    "common-vars-empty": "missing",
-    "common-vars-extra-keys": "fail-sends",
-    "unapproved-template": "not-found",
-    "provider-status-internal": "empty",
-    "execution-not-found-code": "campaign",
-    "filter-error-split": "all-invalid-filters",
-    "filters-empty-list": "reject",
-    "group-no-statements": "ignore",
-    "platform-value-unknown": "match-none",
-    "platform-text-operators": "text",
-    "missing-value-negative-ops": "no-match",
-    "exists-meaning": "not-null",
-    "case-sensitivity": "insensitive",
-    "between-bounds": "upper-exclusive",
-    "date-offset": "z-only",
-    "date-only-and-naive": "midnight-brazil",
-    "birthdate-zone": "brazil",
-    "estimated-count-exactness": "rough",
-    "media-partial-failure": "per-file",
-    "media-failed-item-shape": "empty",
-    "media-result-order": "reversed",
-    "message-required-fields": "text-always",
-    "message-absent-vs-null": "null",
-    "next-cursor-end": "empty",
-    "short-pages": "short",
-    "entrypoint-two-shapes": "union",
-    "funnel-null": "absent",
-    "session-unknown-code": "entrypoint-not-found",
-    "session-read-fields": "all",
-    "reason-when-none": "null",
-    "funnelId-alone": "invalid-request",
-    "funnel-checked-when": "creation",
-}
+GUIDE = {**PROFILES["guide"], "success-status": "all-200", "detail-fields": "full", "session-read-fields": "all"}
+HOSTILE = PROFILES["hostile"]
 
 
 # What each run settles; other choices depend on each other, or need a record that the tenant may not have.

@@ -55,14 +55,6 @@ def test_without_permission_to_write_the_preview_is_the_only_post(mockserver_ser
     assert before == after
 
 
-def test_permission_to_send_is_not_permission_to_write(mockserver_server: MockServer) -> None:
-    with world(mockserver_server) as sandbox:
-        watched = Watched(sandbox)
-        run(sandbox, watched, allow_writes=False, allow_sends=True)
-
-    assert {"/v1/campaigns/audience-preview"} == watched.posts()
-
-
 def test_without_leave_to_send_nothing_is_started(mockserver_server: MockServer) -> None:
     with world(mockserver_server) as sandbox:
         watched = Watched(sandbox)

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from mockserver import MockServer, Sandbox
+from mockserver.testing.remote import RemoteServer
 
 NOTE = "repeated by the transport"
 
@@ -35,8 +36,9 @@ def test_a_repetition_over_a_socket_is_noted_by_the_agent(agent: str, is_noted: 
         assert is_noted == (NOTE in sandbox.report("it failed"))
 
 
-def test_a_call_in_process_is_repeated_by_no_transport() -> None:
-    with MockServer() as server, server.sandbox() as sandbox:
+@pytest.mark.parametrize("remote", [False, True])
+def test_a_call_of_the_sandbox_is_repeated_by_no_transport(remote: bool) -> None:
+    with MockServer() as server, (RemoteServer(server.url) if remote else server).sandbox() as sandbox:
         sandbox.on("listCampaigns").nth(1).drop("after")
         with pytest.raises(ConnectionError):
             sandbox.call("GET", "/v1/campaigns")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import _hypothesis_pytestplugin
@@ -51,6 +52,14 @@ class Suite:
     def __init__(self, pytester: pytest.Pytester) -> None:
         self.pytester = pytester
         pytester.makeini("[pytest]\nfilterwarnings = error\naddopts = --strict-markers\n")
+
+    def file(self, name: str) -> Path:
+        """A file or a folder of the suite's folder."""
+        return self.pytester.path / name
+
+    def read(self, name: str) -> str:
+        """The text of a file."""
+        return self.file(name).read_text(encoding="utf-8")
 
     def run(self, source: str, *arguments: str, cache: bool = False) -> pytest.RunResult:
         self.pytester.makepyfile(test_mine=source)

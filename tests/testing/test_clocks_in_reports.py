@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.testing.conftest import PLUGIN, WITHOUT_CACHE, Suite, run_in_process
@@ -38,46 +36,50 @@ def is_waiting(found: list[str]) -> bool:
     return any(line.startswith(WAITED) for line in found[:2])  # below the words of a test that was stopped
 
 
-@pytest.mark.parametrize(
-    "test",
-    [
-        """
+def test_a_client_that_does_not_wait_gets_no_hint_about_the_clock(suite: Suite) -> None:
+    test = """
+    def test_no_call_twice(mockserver):
         mockserver.advance("1m")
         campaign = create(mockserver)
         mockserver.call("GET", f"/v1/campaigns/{campaign}")
         mockserver.call("GET", "/v1/campaigns")
-        """,
-        """
+        assert 0
+
+    def test_moved_between(mockserver):
         poll(mockserver, 1)
         mockserver.advance("10s")
         mockserver.call("GET", "/v1/campaigns")
-        """,
-        """
+        assert 0
+
+    def test_moved_after(mockserver):
         poll(mockserver, 3)
         mockserver.advance("10s")
-        """,
-        """
+        assert 0
+
+    def test_nothing_is_due(mockserver):
         campaign = create(mockserver)
         for _ in range(3):
             mockserver.call("GET", f"/v1/campaigns/{campaign}")
-        """,
-        """
+        assert 0
+
+    def test_delayed_by_a_rule(mockserver):
         mockserver.on("readCampaign").times(3).delay("0s")
         poll(mockserver, 3)
-        """,
-        """
+        assert 0
+
+    def test_has_ended(mockserver):
         mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
         campaign = create(mockserver)
         start(mockserver, campaign)
         mockserver.advance("2m")
         for _ in range(3):
             mockserver.call("GET", f"/v1/campaigns/{campaign}")
-        """,
-    ],
-    ids=["no-call-twice", "moved-between", "moved-after", "nothing-is-due", "delayed-by-a-rule", "has-ended"],
-)
-def test_a_client_that_does_not_wait_gets_no_hint_about_the_clock(suite: Suite, test: str) -> None:
-    assert not is_waiting(reported(suite, f"    def test_it(mockserver):{test}\n        assert 0\n"))
+        assert 0
+"""
+    result = suite.run(WORLD + STOPWATCH + test, "--tb=short")
+
+    result.assert_outcomes(failed=6)
+    assert [] == [line for line in result.outlines if line.startswith(WAITED)]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ class TestATestThatIsStopped:
         found = section(result)
         assert is_waiting(found)
         assert "what happened:" in found
-        assert (Path(suite.pytester.path) / ".mockserver/failures/test_mine.py.test_it.yaml").exists()
+        assert suite.file(".mockserver/failures/test_mine.py.test_it.yaml").exists()
 
 
 FROZEN = {

@@ -207,7 +207,7 @@ def test_an_unknown_mode_ends_the_run_or_fails_the_test_of_its_mark_with_the_clo
 
 
 def test_findings_are_written_as_json_and_as_a_page(suite: Suite) -> None:
-    file = suite.pytester.path / "reports" / "conduct.json"  # in a folder that is not there yet
+    file = suite.file("reports/conduct.json")  # in a folder that is not there yet
     page = file.with_suffix(".html")
     suite.run(
         TWICE
@@ -233,7 +233,7 @@ def test_findings_are_written_as_json_and_as_a_page(suite: Suite) -> None:
 
 @pytest.mark.deep
 def test_findings_of_workers_are_merged(suite: Suite) -> None:
-    file = suite.pytester.path / "conduct.json"
+    file = suite.file("conduct.json")
     result = suite.run_apart(
         TWICE
         + """

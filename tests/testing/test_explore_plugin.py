@@ -6,6 +6,7 @@ import json
 import re
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import httpx  # noqa: F401 - a session in this process that imports it first would leave the next one another
@@ -83,6 +84,11 @@ def stubbed(suite: Suite) -> Suite:
     return suite
 
 
+def entries_of(suite: Suite, name: str = "explore.json") -> Any:
+    """The entries of a report as JSON."""
+    return json.loads(suite.read(name))["tests"]
+
+
 def test_a_test_that_finds_something_fails_with_the_report_in_a_section(stubbed: Suite) -> None:
     result = stubbed.run(FINDS)
 
@@ -100,19 +106,6 @@ def test_a_test_that_finds_something_fails_with_the_report_in_a_section(stubbed:
         ]
     )
     assert "- mockserver -" not in result.stdout.str()
-
-
-def test_a_test_that_passes_has_one_line_in_the_summary_and_a_line_per_operation(stubbed: Suite) -> None:
-    result = stubbed.run(PASSES)
-
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "*= mockserver: explore =*",
-            "test_mine.py::test_listing: 2 survived of 2 placements in 4 runs",
-            "listCampaigns  survived 2",
-        ]
-    )
 
 
 def test_a_test_that_fails_by_itself_has_its_ordinary_report_and_is_not_explored(stubbed: Suite) -> None:
@@ -154,9 +147,9 @@ def test_the_option_explores_every_test_that_uses_the_fixture(stubbed: Suite) ->
     without = stubbed.run_again()
 
     result.assert_outcomes(passed=4)
-    written = json.loads((stubbed.pytester.path / "out" / "explore.json").read_text(encoding="utf-8"))
-    assert ["test_mine.py::test_listing"] == [test["test"] for test in written["tests"]]
-    assert 2 == written["tests"][0]["verdicts"]["survived"]
+    written = entries_of(stubbed, "out/explore.json")
+    assert ["test_mine.py::test_listing"] == [test["test"] for test in written]
+    assert 2 == written[0]["verdicts"]["survived"]
     without.assert_outcomes(passed=4)
     assert "mockserver: explore" not in without.stdout.str()
 
@@ -166,34 +159,27 @@ def test_without_an_exploration_the_file_is_empty(stubbed: Suite) -> None:
         passed=1
     )
 
-    assert {"version": 1, "tests": []} == json.loads(
-        (stubbed.pytester.path / "explore.json").read_text(encoding="utf-8")
-    )
+    assert {"version": 1, "tests": []} == json.loads(stubbed.read("explore.json"))
 
 
-@pytest.mark.parametrize(
-    ("mark", "message"),
-    [
-        ("fault=('drop-after',)", "*mockserver_explore: got 'fault'; expected faults, *; did you mean 'faults'?*"),
-        ("'drop-after'", "*mockserver_explore: got ('drop-after',); expected keyword arguments only*"),
-        ("pairs=-1", "*mockserver_explore: pairs: got -1; expected a number of runs, 0 for none*"),
-    ],
-)
-def test_a_wrong_mark_is_an_error_of_its_own_test(stubbed: Suite, mark: str, message: str) -> None:
-    another = "\n    def test_another(mockserver):\n        assert mockserver.id\n"
-
-    result = stubbed.run(PASSES.replace("mockserver_explore\n", f"mockserver_explore({mark})\n") + another)
-
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*ERROR at setup of test_listing*", message])
-
-
-def test_a_unittest_case_and_a_test_without_the_fixture_are_refused_by_name(stubbed: Suite) -> None:
+def test_a_wrong_mark_is_an_error_of_its_own_test(stubbed: Suite) -> None:
     result = stubbed.run(
         """
         import unittest
 
         import pytest
+
+        @pytest.mark.mockserver_explore(fault=("drop-after",))
+        def test_misspelt(mockserver):
+            pass
+
+        @pytest.mark.mockserver_explore("drop-after")
+        def test_positional(mockserver):
+            pass
+
+        @pytest.mark.mockserver_explore(pairs=-1)
+        def test_negative(mockserver):
+            pass
 
         @pytest.mark.mockserver_explore
         class TestListing(unittest.TestCase):
@@ -203,12 +189,21 @@ def test_a_unittest_case_and_a_test_without_the_fixture_are_refused_by_name(stub
         @pytest.mark.mockserver_explore
         def test_without():
             pass
+
+        def test_another(mockserver):
+            assert mockserver.id
         """
     )
 
-    result.assert_outcomes(errors=2)
-    result.stdout.fnmatch_lines(
-        ["*got a method of unittest.TestCase; expected a function*", "*got a test without the fixture mockserver*"]
+    result.assert_outcomes(passed=1, errors=5)
+    result.stdout.fnmatch_lines_random(
+        [
+            "*mockserver_explore: got 'fault'; expected faults, *; did you mean 'faults'?*",
+            "*mockserver_explore: got ('drop-after',); expected keyword arguments only*",
+            "*mockserver_explore: pairs: got -1; expected a number of runs, 0 for none*",
+            "*got a method of unittest.TestCase; expected a function*",
+            "*got a test without the fixture mockserver*",
+        ]
     )
 
 
@@ -308,10 +303,7 @@ def test_items_ids_progress_durations_and_junit_are_those_of_ordinary_tests(stub
     durations = re.findall(r"s (setup|call|teardown) +test_mine", explored.stdout.str())
     assert 12 == len(durations)
     cases = [
-        [
-            (case.get("classname"), case.get("name"))
-            for case in ElementTree.parse(stubbed.pytester.path / name).iter("testcase")
-        ]
+        [(case.get("classname"), case.get("name")) for case in ElementTree.parse(stubbed.file(name)).iter("testcase")]
         for name in ("plain.xml", "explored.xml")
     ]
     assert cases[0] == cases[1]
@@ -364,7 +356,7 @@ def test_conduct_in_further_runs_fails_nothing(stubbed: Suite) -> None:
     result = stubbed.run(source, "--mockserver-conduct-json=conduct.json")
 
     result.stdout.fnmatch_lines(["*test_retrying: 1 breach, 1 crashed of 2 placements in 4 runs"])
-    conduct = json.loads((stubbed.pytester.path / "conduct.json").read_text(encoding="utf-8"))
+    conduct = json.loads(stubbed.read("conduct.json"))
     assert [] == conduct["findings"]
 
 
@@ -452,8 +444,8 @@ def test_a_rerun_explores_again(stubbed: Suite) -> None:
     )
 
     assert {"passed": 1, "failed": 1, "rerun": 2} == result.parseoutcomes()
-    written = json.loads((stubbed.pytester.path / "explore.json").read_text(encoding="utf-8"))
-    assert 2 == len(written["tests"])
+    written = entries_of(stubbed)
+    assert 2 == len(written)
 
 
 @pytest.mark.deep
@@ -466,8 +458,8 @@ def test_workers_report_to_the_process_that_prints_and_writes(stubbed: Suite, mo
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*- mockserver: explore -*", "*= mockserver: explore =*"])
     result.stdout.fnmatch_lines_random(["createCampaign *", "listCampaigns *"])  # as the workers end
-    written = json.loads((stubbed.pytester.path / "explore.json").read_text(encoding="utf-8"))
-    assert ["test_mine.py::test_creating", "test_mine.py::test_listing"] == [test["test"] for test in written["tests"]]
+    written = entries_of(stubbed)
+    assert ["test_mine.py::test_creating", "test_mine.py::test_listing"] == [test["test"] for test in written]
 
 
 @pytest.mark.parametrize(
@@ -609,32 +601,6 @@ def test_subtests_are_refused_by_a_mark_and_left_out_by_the_option(stubbed: Suit
     )
 
 
-def test_an_interrupt_in_a_further_run_ends_the_session(stubbed: Suite) -> None:
-    source = CLIENT + (
-        """
-    ended = []
-
-    @pytest.fixture
-    def own():
-        yield
-        ended.append(True)
-        print("the fixture ended", len(ended))
-
-    @pytest.mark.mockserver_explore
-    def test_it(mockserver, own):
-        if ended:
-            raise KeyboardInterrupt
-        list_campaigns(mockserver)
-        """
-    )
-    stubbed.pytester.makepyfile(test_mine=source)
-
-    result = run_in_process(stubbed.pytester, *WITHOUT_CACHE, "-s", no_reraise_ctrlc=True)
-
-    assert pytest.ExitCode.INTERRUPTED == result.ret
-    assert "the fixture ended 2" in result.stdout.str()
-
-
 ENDS_IN_ITS_FOURTH_RUN = CLIENT + (
     """
     RUNS = []
@@ -659,7 +625,7 @@ def test_an_interrupt_shows_and_writes_what_was_found_before(stubbed: Suite) -> 
 
     assert pytest.ExitCode.INTERRUPTED == result.ret
     result.stdout.fnmatch_lines(["*= mockserver: explore =*", "ended early, by Ctrl-C; *", "silent: *, at 1 placement"])
-    (entry,) = json.loads((stubbed.pytester.path / "out.json").read_text(encoding="utf-8"))["tests"]
+    (entry,) = entries_of(stubbed, "out.json")
     assert 1 == entry["verdicts"]["silent"]
 
 
@@ -758,12 +724,12 @@ def test_a_blind_retry_is_found_with_a_document_that_repeats_it(suite: Suite) ->
             "*the whole as a scenario: .mockserver/failures/*",
         ]
     )
-    (written,) = json.loads((suite.pytester.path / "explore.json").read_text(encoding="utf-8"))["tests"]
-    page = (suite.pytester.path / "out" / "explore.html").read_text(encoding="utf-8")
+    (written,) = entries_of(suite)
+    page = suite.read("out/explore.html")
     assert page == explore_page.render([written])
     documents = {finding["document"] for finding in written["findings"]}
-    assert documents and all((suite.pytester.path / document).is_file() for document in documents)
-    assert "*\n" == (suite.pytester.path / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
+    assert documents and all(suite.file(document).is_file() for document in documents)
+    assert "*\n" == suite.read(".mockserver/.gitignore")
     once = '\n        assert 1 == len(mockserver.calls("createCampaign"))\n'
     plain = re.sub(r"@pytest.mark.mockserver_explore\(.*\)", "", REAL) + once
     suite.run(plain).assert_outcomes(passed=1)
@@ -779,7 +745,7 @@ def test_a_blind_retry_is_found_with_a_document_that_repeats_it(suite: Suite) ->
 def test_the_documents_of_findings_can_be_switched_off(suite: Suite) -> None:
     suite.run(REAL, "--mockserver-failures-dir=off").assert_outcomes(failed=1)
 
-    assert not (suite.pytester.path / ".mockserver").exists()
+    assert not suite.file(".mockserver").exists()
 
 
 def test_the_further_runs_begin_at_the_instant_of_the_first(suite: Suite) -> None:
@@ -846,92 +812,6 @@ def test_the_arguments_of_the_mark_are_the_options_of_the_engine() -> None:
     assert explore.ARGUMENTS == tuple(field.name for field in fields(ExploreOptions))
 
 
-def test_advice_is_a_line_below_the_test_which_passes(suite: Suite) -> None:
-    result = suite.run(
-        CLIENT
-        + """
-    @pytest.mark.mockserver_explore(faults=(), choices=())
-    def test_creating(mockserver):
-        mockserver.apply(given=TEMPLATE)
-        body = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 0.5}
-        assert 400 == mockserver.call("POST", "/v1/campaigns", json=body).status
-"""
-    )
-
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(["test_mine.py::test_creating: *", "  advice: cadence-units"])
-
-
-def test_crashes_that_fail_no_test_are_listed_with_the_lines_that_repeat_them(suite: Suite) -> None:
-    result = suite.run(
-        CLIENT
-        + """
-    @pytest.mark.mockserver_explore(faults=("truncate",), choices=())
-    def test_reading(mockserver):
-        mockserver.call("GET", "/v1/campaigns").json()
-"""
-    )
-
-    result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(
-        ["test_mine.py::test_reading: *", "  crashed: *, at 1 placement", "    > mockserver.on(*truncate*"]
-    )
-
-
-def test_the_line_of_a_test_has_the_number_of_placements_that_no_run_began_for(suite: Suite) -> None:
-    result = suite.run(
-        """
-        import pytest
-
-
-        @pytest.mark.mockserver_explore(choices=(), operations=("listCampaigns",), seconds=1e-9)
-        def test_all(mockserver):
-            mockserver.call("GET", "/v1/campaigns", timeout=5)
-
-
-        @pytest.mark.mockserver_explore(choices=(), faults=("internal-error",))
-        def test_none(mockserver):
-            mockserver.call("GET", "/v1/campaigns", timeout=5)
-        """
-    )
-
-    result.stdout.fnmatch_lines(["*::test_all: 0 of 0 placements in 2 runs, * more not tried"])
-    result.stdout.fnmatch_lines(["*::test_none: 1 survived of 1 placements in 3 runs"])
-
-
-def test_what_the_clean_runs_show_is_below_the_line_of_a_test_that_passes(suite: Suite) -> None:
-    result = suite.run(
-        CLIENT
-        + """
-    import itertools
-
-    NUMBERS = itertools.count()
-
-    @pytest.mark.mockserver_explore(faults=("drop-before",), choices=())
-    def test_another_path_each_time(mockserver):
-        path = ("/v1/campaigns", "/v1/message-templates")[next(NUMBERS) % 2]
-        try:
-            mockserver.call("GET", path)
-        except ConnectionError:
-            mockserver.call("GET", path)
-
-    @pytest.mark.mockserver_explore
-    def test_without_a_call(mockserver):
-        pass
-"""
-    )
-
-    result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(
-        [
-            "test_mine.py::test_another_path_each_time: *",
-            "  the clean runs differ: call 1 is GET /v1/campaigns in the first run and GET /v1/message-templates *",
-            "test_mine.py::test_without_a_call: 0 of 0 placements in 2 runs",
-            "  the clean run made no call, so nothing was explored",
-        ]
-    )
-
-
 def test_a_failed_assertion_of_an_explored_test_is_silent_also_if_a_hook_of_a_conftest_is_around_it(
     suite: Suite,
 ) -> None:
@@ -955,3 +835,59 @@ def test_a_failed_assertion_of_an_explored_test_is_silent_also_if_a_hook_of_a_co
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["silent: *AssertionError*at 1 placement"])
+
+
+def test_the_summary_has_a_line_for_each_test_that_passes_and_what_it_does_not_show_below(suite: Suite) -> None:
+    result = suite.run(
+        PASSES.replace("mockserver_explore", "mockserver_explore(faults=('drop-after',), choices=())")
+        + """
+    import itertools
+
+    NUMBERS = itertools.count()
+
+    @pytest.mark.mockserver_explore(faults=(), choices=())
+    def test_creating(mockserver):
+        mockserver.apply(given=TEMPLATE)
+        body = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 0.5}
+        assert 400 == mockserver.call("POST", "/v1/campaigns", json=body).status
+
+    @pytest.mark.mockserver_explore(faults=("truncate",), choices=())
+    def test_reading(mockserver):
+        mockserver.call("GET", "/v1/campaigns").json()
+
+    @pytest.mark.mockserver_explore(choices=(), operations=("listCampaigns",), seconds=1e-9)
+    def test_timed(mockserver):
+        mockserver.call("GET", "/v1/campaigns", timeout=5)
+
+    @pytest.mark.mockserver_explore(faults=("drop-before",), choices=())
+    def test_another_path_each_time(mockserver):
+        path = ("/v1/campaigns", "/v1/message-templates")[next(NUMBERS) % 2]
+        try:
+            mockserver.call("GET", path)
+        except ConnectionError:
+            mockserver.call("GET", path)
+
+    @pytest.mark.mockserver_explore
+    def test_without_a_call(mockserver):
+        pass
+"""
+    )
+
+    result.assert_outcomes(passed=6)
+    result.stdout.fnmatch_lines(
+        [
+            "*= mockserver: explore =*",
+            "test_mine.py::test_listing: 2 survived of 2 placements in 4 runs",
+            "test_mine.py::test_creating: *",
+            "  advice: cadence-units",
+            "test_mine.py::test_reading: *",
+            "  crashed: *, at 1 placement",
+            "    > mockserver.on(*truncate*",
+            "*::test_timed: 0 of 0 placements in 2 runs, * more not tried",
+            "test_mine.py::test_another_path_each_time: *",
+            "  the clean runs differ: call 1 is GET /v1/campaigns in the first run and GET /v1/message-templates *",
+            "test_mine.py::test_without_a_call: 0 of 0 placements in 2 runs",
+            "  the clean run made no call, so nothing was explored",
+            "listCampaigns  crashed 1 (truncate), survived 3",
+        ]
+    )

@@ -59,9 +59,7 @@ def test_the_keys_of_a_test_do_not_depend_on_the_tests_before_it(suite: Suite, o
 
     result = suite.run(SUITE, *[f"test_mine.py::test_{name}" for name in order])
     result.assert_outcomes(passed=3)
-    rows = dict(
-        line.split(" ", 1) for line in (suite.pytester.path / "keys.txt").read_text(encoding="utf-8").splitlines()
-    )
+    rows = dict(line.split(" ", 1) for line in suite.read("keys.txt").splitlines())
     b, c = rows["b"].split(), rows["c"].split()
 
     assert {first} == {rows["a"], b[0], c[0]}

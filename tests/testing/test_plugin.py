@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from mockserver.testing.sandbox import Sandbox
-from tests.harness.rows import each_row
 from tests.testing.conftest import PLUGIN, Suite
 
 CREATE = 'mockserver.call("POST", "/v1/campaigns", json={"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1})'
@@ -117,40 +116,6 @@ def test_the_closest_mark_has_the_last_word(suite: Suite) -> None:
     result.assert_outcomes(passed=3)
 
 
-@each_row(
-    ("mark", "problem"),
-    [
-        ('scenaro="demo"', "*scenaro*did you mean*'scenario'*"),
-        ('scenario="dem"', "*dem*did you mean*demo*"),
-        ('choices={"dual-statu": "guide"}', "*dual-statu*dual-status*"),
-        ('choices={"dual-status": "gide"}', "*gide*guide*"),
-        ('profile="hostil"', "*hostil*did you mean 'hostile'*"),
-        ('profle="hostile"', "*profle*did you mean*'profile'*"),
-        ('clok="follow"', "*clok*did you mean*'clock'*"),
-        ('choices="guide"', "*choices: got 'guide'; expected a mapping*"),
-        ('profile={"choices": {}}', "*profile: got {*; expected literal, guide, hostile, or a file*"),
-        ('seed="seven"', "*seed: got 'seven'; expected a whole number*"),
-        ("seed=True", "*seed: got True; expected a whole number*"),
-    ],
-)
-def test_a_wrong_mark_fails_its_own_test_with_the_closest_match(suite: Suite, mark: str, problem: str) -> None:
-    result = suite.run(
-        f"""
-        import pytest
-
-        def test_before(mockserver):
-            pass
-
-        @pytest.mark.mockserver({mark})
-        def test_it(mockserver):
-            pass
-        """
-    )
-
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines([problem])
-
-
 def test_a_wrong_mark_of_a_class_fails_each_of_its_tests_and_no_other(suite: Suite) -> None:
     result = suite.run(
         """
@@ -204,24 +169,6 @@ def test_a_fixture_of_a_wider_scope_gets_the_way_to_a_sandbox_of_its_own(suite: 
             "mockserver is the sandbox of one test; for a wider scope: `with mockserver_server.sandbox() as sandbox: *",
         ]
     )
-
-
-def test_a_wrong_document_fails_its_own_test_and_names_the_problem(suite: Suite) -> None:
-    result = suite.run(
-        """
-        import pytest
-
-        @pytest.mark.mockserver(given={"chats": [{"id": "one"}, {"id": "one"}]})
-        def test_it(mockserver):
-            pass
-
-        def test_another(mockserver):
-            pass
-        """
-    )
-
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*ScenarioError: /given/chats/1*"])
 
 
 def test_a_call_after_its_test_reaches_a_closed_sandbox(suite: Suite) -> None:

@@ -69,27 +69,6 @@ def test_a_unittest_case_takes_it_through_a_fixture(suite: Suite) -> None:
     result.assert_outcomes(passed=2)
 
 
-def test_unittest_needs_no_plugin_at_all(suite: Suite) -> None:
-    result = suite.run(
-        """
-        import unittest
-
-        from mockserver import MockServer
-
-        class TestListing(unittest.TestCase):
-            def setUp(self):
-                server = MockServer()
-                self.addCleanup(server.close)
-                self.mock = server.sandbox("demo")
-
-            def test_it(self):
-                self.assertEqual(200, self.mock.call("GET", "/v1/campaigns").status)
-        """
-    )
-
-    result.assert_outcomes(passed=1)
-
-
 @pytest.mark.deep
 def test_installed_it_needs_no_naming(
     suite: Suite, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch

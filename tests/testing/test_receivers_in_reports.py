@@ -63,28 +63,21 @@ def test_a_failed_assertion_in_a_receiver_alone_fails_its_test(
 
 
 @pytest.mark.parametrize("trace", ["off", "always"])
-@pytest.mark.parametrize("end", ["pytest.fail('no such event')", "sys.exit(3)"])
-@pytest.mark.parametrize("kind", ["def", "async def"])
-def test_a_receiver_that_ends_the_test_fails_it_with_a_report_that_has_its_request(
-    suite: Suite, kind: str, end: str, trace: str
-) -> None:
-    result = suite.run(
-        CONNECT
-        + f"""
-import pytest, sys
-
-def test_connect(mockserver):
-    {kind} receive(request):
-        {end}
+def test_a_receiver_that_ends_the_test_fails_it_with_a_report_that_has_its_request(suite: Suite, trace: str) -> None:
+    test = """
+@pytest.mark.parametrize("end", [lambda: pytest.fail('no such event'), lambda: sys.exit(3)])
+def test_{kind}(mockserver, end):
+    {declared} receive(request):
+        end()
 
     mockserver.receive_webhooks(receive)
     connect(mockserver)
-""",
-        f"--mockserver-trace={trace}",
-    )
+"""
+    tests = test.format(kind="plain", declared="def"), test.format(kind="coroutine", declared="async def")
+    result = suite.run("\n".join(["import pytest, sys", CONNECT, *tests]), f"--mockserver-trace={trace}")
 
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(["the receiver raised *(test_mine.py:*", "*  test: complete session *"])
+    result.assert_outcomes(failed=4)
+    result.stdout.fnmatch_lines(["the receiver raised *(test_mine.py:*", "*  test: complete session *"] * 4)
 
 
 @pytest.mark.parametrize("is_coroutine", [False, True])

@@ -77,7 +77,7 @@ def test_the_document_of_a_run_over_sockets_is_sent_again_and_is_a_scenario_for_
         """,
         *remote,
     )
-    file = suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml"
+    file = suite.file(".mockserver/failures/test_mine.py.test_it.yaml")
     capsys.readouterr()
 
     assert 0 == cli.main(["replay-calls", str(file)])

@@ -265,7 +265,7 @@ def test_a_failing_tests_document_repeats_it_and_is_a_scenario_for_a_mark(suite:
             assert 201 == mockserver.call("POST", "/v1/campaigns", json={BODY!r}).status
         """
     )
-    file = suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml"
+    file = suite.file(".mockserver/failures/test_mine.py.test_it.yaml")
     document = read_file(file)
 
     assert [200] == [each.answer["status"] for each in again(document) if each.answer and not each.differences]

@@ -210,9 +210,7 @@ def test_no_report_or_document_contains_a_key(suite: Suite) -> None:
         "--tb=no",
     )
 
-    text = result.stdout.str() + (suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml").read_text(
-        encoding="utf-8"
-    )
+    text = result.stdout.str() + suite.read(".mockserver/failures/test_mine.py.test_it.yaml")
     assert "sk_..." in text
     assert [] == re.findall(r"[sp]k_\w{4,}", text)
 
@@ -250,16 +248,16 @@ def test_reports_pass_through_workers_and_into_junit_xml(suite: Suite, monkeypat
     assert 4 == sum(
         re.search("^  #1 startCampaign .*404 CAMPAIGN_NOT_FOUND", each) is not None for each in result.outlines
     )
-    files = sorted((suite.pytester.path / ".mockserver/failures").iterdir())
+    files = sorted(suite.file(".mockserver/failures").iterdir())
     endings = ("har", "yaml")
     assert [f"test_mine.py.test_it-{n}.{end}" for n in range(4) for end in endings] == [each.name for each in files]
-    cases = xml.etree.ElementTree.parse(suite.pytester.path / "junit.xml").iter("testcase")
+    cases = xml.etree.ElementTree.parse(suite.file("junit.xml")).iter("testcase")
     properties = [{each.get("name"): each.get("value") for each in case.iter("property")} for case in cases]
     assert {"mockserver_sandbox", "mockserver_replay"} == set.intersection(*map(set, properties))
 
 
 def test_a_folder_that_takes_no_document_leaves_the_report_as_it_is(suite: Suite) -> None:
-    (suite.pytester.path / "taken").write_text("a file", encoding="utf-8")
+    suite.file("taken").write_text("a file", encoding="utf-8")
     found = reported(
         suite,
         "    def test_it(mockserver):\n        assert 0 == create(mockserver)\n",
@@ -283,7 +281,7 @@ def test_a_history_of_collapsed_polls_is_replayed_completely(suite: Suite) -> No
         assert 0
         """,
     )
-    outcomes = list(replay(read_file(suite.pytester.path / ".mockserver/failures/test_mine.py.test_it.yaml")))
+    outcomes = list(replay(read_file(suite.file(".mockserver/failures/test_mine.py.test_it.yaml"))))
 
     assert 202 == len(outcomes)
     assert [] == [each for each in outcomes if each.differences]
@@ -333,60 +331,43 @@ def test_their_answer_names_the_prefix() -> None:
     assert 'urljoin(baseUrl, "/v1/...") drops that' in answer.json()["message"]
 
 
-PROXIES = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"]
+PROXIES = """
+    NAMES = ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy")
+    PROXY = "http://user:secret@proxy.example:3128"
 
+    @pytest.fixture(autouse=True)
+    def without_proxy(monkeypatch):
+        for name in NAMES:
+            monkeypatch.delenv(name, raising=False)
 
-SILENT = """
-    def test_it(mockserver):
+    @pytest.mark.parametrize("name", NAMES[:4])
+    def test_a_proxy_that_takes_the_calls(mockserver, monkeypatch, name):
+        monkeypatch.setenv(name, PROXY)
         assert mockserver.base_url == ""
+
+    @pytest.mark.parametrize("variables", [
+        {}, {"HTTP_PROXY": ""}, {"HTTPS_PROXY": PROXY},
+        {"HTTP_PROXY": PROXY, "NO_PROXY": "localhost,127.0.0.1"}, {"http_proxy": PROXY, "no_proxy": "*"},
+    ])
+    def test_none(mockserver, monkeypatch, variables):
+        for name, value in variables.items():
+            monkeypatch.setenv(name, value)
+        assert mockserver.base_url == ""
+
+    def test_a_call_that_arrived(mockserver, monkeypatch):
+        monkeypatch.setenv("HTTP_PROXY", PROXY)
+        create(mockserver)
+        assert not mockserver.base_url
 """
 
 
-@pytest.fixture
-def without_proxy(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    for name in [*PROXIES, "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy"]:
-        monkeypatch.delenv(name, raising=False)
-    return monkeypatch
+def test_a_proxy_of_the_environment_is_named_if_it_takes_the_calls_and_none_arrived(suite: Suite) -> None:
+    result = suite.run(WORLD + PROXIES, "--tb=short", "-p", "no:randomly")
 
-
-@pytest.mark.parametrize("name", PROXIES)
-def test_a_proxy_of_the_environment_is_named_if_no_call_arrived(
-    suite: Suite, without_proxy: pytest.MonkeyPatch, name: str
-) -> None:
-    without_proxy.setenv(name, "http://user:secret@proxy.example:3128")
-    found = reported(suite, SILENT)
-
-    assert "no call reached sandbox_1" == found[0]
-    assert found[1].startswith(f"  {name} is set: ")
-    assert not [each for each in found if "secret@" in each]
-
-
-@pytest.mark.parametrize(
-    "variables",
-    [
-        {},
-        {"HTTP_PROXY": ""},
-        {"HTTPS_PROXY": "http://proxy.example:3128"},
-        {"HTTP_PROXY": "http://proxy.example:3128", "NO_PROXY": "localhost,127.0.0.1"},
-        {"http_proxy": "http://proxy.example:3128", "no_proxy": "*"},
-    ],
-    ids=repr,
-)
-def test_no_proxy_is_named_that_takes_no_call_of_the_sandbox(
-    suite: Suite, without_proxy: pytest.MonkeyPatch, variables: dict[str, str]
-) -> None:
-    for name, value in variables.items():
-        without_proxy.setenv(name, value)
-    found = reported(suite, SILENT)
-
-    assert "no call reached sandbox_1" == found[0]
-    assert not [each for each in found if "PROXY" in each.upper()]
-
-
-def test_no_proxy_is_named_if_a_call_arrived(suite: Suite, without_proxy: pytest.MonkeyPatch) -> None:
-    without_proxy.setenv("HTTP_PROXY", "http://proxy.example:3128")
-    found = reported(
-        suite, "\n    def test_it(mockserver):\n        create(mockserver)\n        assert not mockserver.base_url\n"
-    )
-
-    assert not [each for each in found if "PROXY" in each]
+    result.assert_outcomes(failed=10)
+    lines = result.outlines
+    assert 9 == sum(line.startswith("no call reached sandbox_") for line in lines)
+    assert ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] == [
+        line.split()[0] for line in lines if " is set: " in line
+    ]
+    assert [] == [line for line in lines if "secret@" in line]

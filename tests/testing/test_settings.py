@@ -119,35 +119,39 @@ def test_a_misspelt_setting_of_the_ini_file_ends_the_run_too(suite: Suite) -> No
     pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([problem])
 
 
-@each_row(
-    ("mark", "problem"),
-    [
-        ("now='yesterday'", "@pytest.mark.mockserver: now: got 'yesterday'; expected an RFC 3339 instant*"),
-        ("now=7", "@pytest.mark.mockserver: now: got 7; expected an RFC 3339 instant*"),
-        (
-            "now='20260301T120000Z'",
-            "@pytest.mark.mockserver: now: got '20260301T120000Z'; expected an RFC 3339 instant*",
-        ),
-        (
-            "now='2026-03-01T12:00:00'",
-            "@pytest.mark.mockserver: now: got '2026-03-01T12:00:00'; expected an RFC 3339 instant*",
-        ),
-        ("clock='frozen'", "@pytest.mark.mockserver: clock: got 'frozen'; expected 'follow'*"),
-        ("scenario=5", "@pytest.mark.mockserver: scenario: got 5; expected a name of the library, a file*"),
-        ("scenario='nofile.yaml'", "@pytest.mark.mockserver: scenario: got 'nofile.yaml'; expected a file*"),
-        ("given={'chat': []}", "@pytest.mark.mockserver: /given/chat: *did you mean 'chats'*"),
-        ("given=[]", "@pytest.mark.mockserver: /given: got *; expected an object*"),
-        (
-            "clock='follow', now='2026-03-01T12:00:00Z'",
-            "@pytest.mark.mockserver: got clock='follow' with now=*",
-        ),
-    ],
-)
-def test_a_mark_that_cannot_be_fails_its_test(suite: Suite, mark: str, problem: str) -> None:
-    result = suite.run(f"import pytest\n\n@pytest.mark.mockserver({mark})\ndef test_it(): pass\n")
+# Arguments of the mark that are refused, and the words of the refusal after its place.
+WRONG_MARKS = {
+    'scenaro="demo"': "*scenaro*did you mean*'scenario'*",
+    'scenario="dem"': "*dem*did you mean*demo*",
+    "scenario=5": "*scenario: got 5; expected a name of the library, a file*",
+    'scenario="nofile.yaml"': "*scenario: got 'nofile.yaml'; expected a file*",
+    'choices={"dual-statu": "guide"}': "*dual-statu*dual-status*",
+    'choices={"dual-status": "gide"}': "*gide*guide*",
+    'choices="guide"': "*choices: got 'guide'; expected a mapping*",
+    'profile="hostil"': "*hostil*did you mean 'hostile'*",
+    'profile={"choices": {}}': "*profile: got {*; expected literal, guide, hostile, or a file*",
+    'clock="frozen"': "*clock: got 'frozen'; expected 'follow'*",
+    'clock="follow", now="2026-03-01T12:00:00Z"': "*: got clock='follow' with now=*",
+    'now="yesterday"': "*now: got 'yesterday'; expected an RFC 3339 instant*",
+    "now=7": "*now: got 7; expected an RFC 3339 instant*",
+    'now="20260301T120000Z"': "*now: got '20260301T120000Z'; expected an RFC 3339 instant*",
+    'now="2026-03-01T12:00:00"': "*now: got '2026-03-01T12:00:00'; expected an RFC 3339 instant*",
+    'seed="seven"': "*seed: got 'seven'; expected a whole number*",
+    "seed=True": "*seed: got True; expected a whole number*",
+    'given={"chat": []}': "*/given/chat: *did you mean 'chats'*",
+    "given=[]": "*/given: got *; expected an object*",
+}
 
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([problem])
+
+def test_a_wrong_mark_fails_its_own_test_alone(suite: Suite) -> None:
+    marks = [f"@pytest.mark.mockserver({mark})\ndef test_{n}(): pass\n" for n, mark in enumerate(WRONG_MARKS)]
+    document = (
+        "@pytest.mark.mockserver(given={'chats': [{'id': 'one'}, {'id': 'one'}]})\ndef test_it(mockserver): pass\n"
+    )
+    result = suite.run("\n".join(["import pytest\n", *marks, document, "def test_right(mockserver): pass"]))
+
+    result.assert_outcomes(passed=1, errors=len(WRONG_MARKS) + 1)
+    result.stdout.fnmatch_lines_random([*WRONG_MARKS.values(), "*ScenarioError: /given/chats/1*"])
 
 
 @pytest.mark.parametrize(

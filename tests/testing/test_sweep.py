@@ -154,14 +154,12 @@ def failures(result: pytest.RunResult) -> list[str]:
     return sorted(re.findall(r"^FAILED test_mine\.py::(\S+)", result.stdout.str(), re.MULTILINE))
 
 
-@pytest.mark.parametrize("failed", FAILURES)
-def test_a_run_of_a_sweep_over_all_is_selected_by_the_id_that_was_printed(suite: Suite, failed: str) -> None:
+def test_a_run_of_a_sweep_over_all_is_selected_by_the_id_that_was_printed(suite: Suite) -> None:
     assert FAILURES == failures(suite.run(SEVERAL))
 
-    alone = suite.run_again(f"test_mine.py::{failed}")
-
-    alone.assert_outcomes(failed=1)
-    assert [failed] == failures(alone)
+    assert [[failed] for failed in FAILURES] == [
+        failures(suite.run_again(f"test_mine.py::{failed}")) for failed in FAILURES
+    ]
 
 
 def test_the_last_failures_of_a_sweep_run_alone_or_first(suite: Suite) -> None:
@@ -215,36 +213,27 @@ def test_each_run_is_repeated_on_its_own(suite: Suite) -> None:
     assert 1 == result.parseoutcomes()["failed"]
 
 
-ANOTHER = "\n    def test_another(mockserver):\n        assert mockserver.id\n"
+# Arguments of the mark that are refused, and the words of the refusal.
+WRONG_MARKS = {
+    '"dual-statu"': "*got 'dual-statu'; expected a choice or a family; did you mean 'dual-status'?*",
+    '"sesions"': "*'sesions'*did you mean 'sessions'?*",
+    '"alll"': "*'alll'*did you mean 'all'?*",
+    '"rate-limit-numbers"': "*'rate-limit-numbers', which has values*",
+    '"all", "dual-statu"': "*'dual-statu'*did you mean 'dual-status'?*",
+    '["dual-status"]': "*got*'dual-status'*; expected names as separate arguments, not in a list*",
+    "": "*mockserver_sweep takes names of choices, of families, or 'all'*",
+}
 
 
-@pytest.mark.parametrize(
-    ("names", "problem"),
-    [
-        ('"dual-statu"', "*got 'dual-statu'; expected a choice or a family; did you mean 'dual-status'?*"),
-        ('"sesions"', "*'sesions'*did you mean 'sessions'?*"),
-        ('"alll"', "*'alll'*did you mean 'all'?*"),
-        ('"rate-limit-numbers"', "*'rate-limit-numbers', which has values*"),
-        ('"all", "dual-statu"', "*'dual-statu'*did you mean 'dual-status'?*"),
-        ('["dual-status"]', "*got*'dual-status'*; expected names as separate arguments, not in a list*"),
-        ("", "*mockserver_sweep takes names of choices, of families, or 'all'*"),
-    ],
-)
-def test_a_wrong_mark_is_an_error_of_its_own_test_with_the_closest_match(
-    suite: Suite, names: str, problem: str
-) -> None:
-    result = suite.run(NAIVE.format(names=names) + ANOTHER)
+def test_a_wrong_mark_is_an_error_of_its_own_test_with_the_closest_match(suite: Suite) -> None:
+    wrong = [
+        f"@pytest.mark.mockserver_sweep({mark})\ndef test_{n}(mockserver): pass\n" for n, mark in enumerate(WRONG_MARKS)
+    ]
+    without = '@pytest.mark.mockserver_sweep("all")\ndef test_without_a_sandbox(): pass\n'
+    result = suite.run("\n".join(["import pytest\n", *wrong, without, "def test_right(mockserver): pass"]))
 
-    result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["*ERROR at setup of test_a_bad_body*", problem])
-
-
-@pytest.mark.parametrize("names", ['"dual-status"', '"all"'])
-def test_a_sweep_of_a_test_without_a_sandbox_is_refused(suite: Suite, names: str) -> None:
-    result = suite.run(f"import pytest\n\n@pytest.mark.mockserver_sweep({names})\ndef test_it():\n    pass\n")
-
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*needs the fixture mockserver*"])
+    result.assert_outcomes(passed=1, errors=len(WRONG_MARKS) + 1)
+    result.stdout.fnmatch_lines_random([*WRONG_MARKS.values(), "*needs the fixture mockserver*"])
 
 
 BOTH_WAYS = pytest.mark.parametrize("names", ['"dual-status"', '"all"'])

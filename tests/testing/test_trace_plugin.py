@@ -33,7 +33,7 @@ FAILS, PASSES = "test_mine.py.test_fails.html", "test_mine.py.test_passes.html"
 
 
 def traces(suite: Suite) -> list[str]:
-    return sorted(file.name for file in (suite.pytester.path / ".mockserver").glob("traces/*.html"))
+    return sorted(file.name for file in suite.file(".mockserver").glob("traces/*.html"))
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_the_report_names_the_trace_and_the_command_that_serves_it(suite: Suite)
     file = f".mockserver/traces/{FAILS}"
     result.stdout.fnmatch_lines([f"to see it step by step: {file}; mockserver open {file} serves its last state"])
     assert 1 == result.stdout.str().count("to see it step by step")
-    assert "expected exactly 1 call of startCampaign, got 0" in (suite.pytester.path / file).read_text(encoding="utf-8")
+    assert "expected exactly 1 call of startCampaign, got 0" in suite.read(file)
 
 
 def test_a_trace_has_the_exception_with_its_frames_and_the_command_that_repeats_the_calls(suite: Suite) -> None:
@@ -77,7 +77,7 @@ def test_a_trace_has_the_exception_with_its_frames_and_the_command_that_repeats_
         "--mockserver-trace=on-failure",
     )
 
-    page = (suite.pytester.path / ".mockserver" / "traces" / FAILS).read_text(encoding="utf-8")
+    page = suite.read(f".mockserver/traces/{FAILS}")
     words = ["<pre>KeyError: &#39;data&#39;</pre>", "at <bdi><code>test_mine.py:2 `return mockserver.call(", "from <bdi><code>test_mine.py:5 `read(mockserver)`", "<pre>mockserver replay-calls .mockserver/failures/test_mine.py.test_fails.yaml</pre>"]  # fmt: skip
     assert [] == [each for each in words if each not in page]
 
@@ -92,8 +92,8 @@ def test_an_unknown_value_ends_the_run_with_the_nearest(suite: Suite) -> None:
 
 
 def test_a_trace_that_cannot_be_written_is_a_line_of_the_report(suite: Suite) -> None:
-    (suite.pytester.path / ".mockserver").mkdir()
-    (suite.pytester.path / ".mockserver" / "traces").write_text("a file", encoding="utf-8")
+    suite.file(".mockserver").mkdir()
+    suite.file(".mockserver/traces").write_text("a file", encoding="utf-8")
 
     result = suite.run(SOURCE, "--mockserver-trace=always")
 
@@ -103,7 +103,7 @@ def test_a_trace_that_cannot_be_written_is_a_line_of_the_report(suite: Suite) ->
 
 @pytest.mark.deep
 def test_the_workers_of_xdist_write_traces(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
-    summary = suite.pytester.path / "summary.md"
+    summary = suite.file("summary.md")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
 
     suite.run_in_workers(SOURCE, "--mockserver-trace=always")
@@ -115,7 +115,7 @@ def test_the_workers_of_xdist_write_traces(suite: Suite, monkeypatch: pytest.Mon
 def test_the_summary_of_a_job_lists_the_failures_with_their_traces(
     suite: Suite, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    summary = suite.pytester.path / "summary.md"
+    summary = suite.file("summary.md")
     summary.write_text("# Before\n", encoding="utf-8")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
 
@@ -133,7 +133,7 @@ def test_the_summary_of_a_job_lists_the_failures_with_their_traces(
 def test_a_job_without_a_trace_has_no_summary(
     suite: Suite, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
 ) -> None:
-    summary = suite.pytester.path / "summary.md"
+    summary = suite.file("summary.md")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
 
     suite.run(SOURCE, *arguments)
@@ -143,7 +143,7 @@ def test_a_job_without_a_trace_has_no_summary(
 
 def test_a_run_against_a_remote_server_writes_equal_traces(suite: Suite) -> None:
     suite.run(SOURCE, "--mockserver-trace=on-failure")
-    written = suite.pytester.path / ".mockserver" / "traces" / FAILS
+    written = suite.file(f".mockserver/traces/{FAILS}")
     here = written.read_bytes()
     with MockServer() as server:
         suite.run(SOURCE, "--mockserver-trace=on-failure", "--mockserver-url", server.url)
@@ -166,11 +166,11 @@ def test_the_report_of_allure_has_the_trace_as_an_attachment(suite: Suite) -> No
 
     apart(suite, "--alluredir=allure", company=("allure_pytest",))
 
-    folder = suite.pytester.path / "allure"
+    folder = suite.file("allure")
     results = [json.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*-result.json")]
     attached = {result["name"]: result.get("attachments", []) for result in results}
     (trace,) = [each for each in attached["test_fails"] if each["name"] == "mockserver trace"]
     assert "text/html" == trace["type"]
-    written = suite.pytester.path / ".mockserver" / "traces" / FAILS
+    written = suite.file(f".mockserver/traces/{FAILS}")
     assert written.read_bytes() == (folder / Path(trace["source"]).name).read_bytes()
     assert [] == [each for name in ("test_passes", "test_without_sandbox") for each in attached[name] if each["name"] == "mockserver trace"]  # fmt: skip

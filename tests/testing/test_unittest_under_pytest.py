@@ -35,8 +35,8 @@ def test_a_failure_has_a_replay_document_and_a_trace_and_its_report_once(suite: 
             f"to see it step by step: .mockserver/traces/{name}.html; *",
         ]
     )
-    assert (suite.pytester.path / f".mockserver/failures/{name}.yaml").is_file()
-    assert (suite.pytester.path / f".mockserver/traces/{name}.html").is_file()
+    assert suite.file(f".mockserver/failures/{name}.yaml").is_file()
+    assert suite.file(f".mockserver/traces/{name}.html").is_file()
     assert 1 == result.stdout.str().count("what happened:")
 
 
@@ -51,7 +51,7 @@ def test_a_test_that_passes_has_a_trace_if_each_is_asked_for(suite: Suite) -> No
     )
 
     result.assert_outcomes(passed=1)
-    assert (suite.pytester.path / ".mockserver/traces/test_mine.py.TestListing.test_it.html").is_file()
+    assert suite.file(".mockserver/traces/test_mine.py.TestListing.test_it.html").is_file()
 
 
 def test_the_rules_of_the_method_must_fire_and_those_of_set_up_and_of_tests_that_end_otherwise_need_not(

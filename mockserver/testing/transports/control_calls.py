@@ -11,7 +11,6 @@ import json
 from collections.abc import Callable, Mapping
 from http.client import HTTPException
 from typing import Any, Literal, cast
-from urllib.parse import urlsplit
 
 from mockserver.testing.transports.in_process import Response
 from mockserver.wire.response import HttpResponse, NoResponse, Transmission
@@ -69,8 +68,7 @@ class ControlCalls:
             except ConnectionResetError as failure:
                 return NoResponse("drop" if isinstance(failure, HTTPException) else "reset")
             return HttpResponse(reply.status, tuple(reply.headers.items()), reply.body)
-        host = urlsplit(self._base_url).netloc
-        call: dict[str, Any] = {"method": method, "path": path, "headers": {"host": host, **headers}}
+        call: dict[str, Any] = {"method": method, "path": path, "headers": dict(headers)}
         call |= {"bodyBase64": base64.b64encode(body).decode("ascii")} if body else {}
         call |= {} if timeout_s is None else {"timeout": timeout_s}
         reply = self._send("POST", f"{self._base_url}/_mock/calls", self._headers, json.dumps(call).encode(), None)

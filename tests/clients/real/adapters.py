@@ -17,8 +17,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 from unittest import mock
-from urllib.parse import urlsplit
-from urllib.request import Request
 
 from mockserver import Sandbox
 
@@ -117,42 +115,8 @@ def openai(retries: int) -> Adapter:
     return adapter
 
 
-def _checked(sandbox: Sandbox) -> Callable[[str, str, Mapping[str, str], bytes], Any]:
-    """Return a function of requests that raises for what a policy of retries is for."""
-    session = sandbox.requests_session()
-
-    def call(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Any:
-        answer = session.request(method, sandbox.base_url + path, headers=dict(headers), data=body, timeout=30)
-        if answer.status_code in RETRIED:
-            answer.raise_for_status()
-        return answer
-
-    return call
-
-
-def _of_policy(retrying: Callable[[Callable[..., Any]], Callable[..., Any]], *, only_reads: bool = False) -> Adapter:
-    """requests below a decorator that repeats what raises."""
-
-    def adapter(sandbox: Sandbox) -> Send:
-        import requests
-
-        once = _checked(sandbox)
-        repeated = retrying(once)
-
-        def send(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-            try:
-                call = once if only_reads and method != "GET" else repeated
-                answer = call(method, path, headers, body)
-            except requests.HTTPError as refused:
-                answer = refused.response
-            return Answer(answer.status_code, answer.content)
-
-        return send
-
-    return adapter
-
-
 def tenacity(sandbox: Sandbox) -> Send:
+    """requests below a decorator that repeats what raises."""
     import requests
     from tenacity import retry, retry_if_exception_type, stop_after_attempt, wait_exponential
 
@@ -163,34 +127,23 @@ def tenacity(sandbox: Sandbox) -> Send:
         reraise=True,
         sleep=sandbox.sleep,
     )
-    return _of_policy(policy)(sandbox)
+    session = sandbox.requests_session()
 
+    @policy
+    def call(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Any:
+        answer = session.request(method, sandbox.base_url + path, headers=dict(headers), data=body, timeout=30)
+        if answer.status_code in RETRIED:
+            answer.raise_for_status()
+        return answer
 
-def backoff(sandbox: Sandbox) -> Send:
-    import backoff
-    import requests
+    def send(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        try:
+            answer = call(method, path, headers, body)
+        except requests.HTTPError as refused:
+            answer = refused.response
+        return Answer(answer.status_code, answer.content)
 
-    return _of_policy(backoff.on_exception(backoff.expo, requests.RequestException, max_tries=4))(sandbox)
-
-
-def stamina(sandbox: Sandbox) -> Send:
-    import requests
-    import stamina
-
-    return _of_policy(stamina.retry(on=requests.RequestException, attempts=4))(sandbox)
-
-
-def google(*, only_reads: bool) -> Adapter:
-    """google-api-core's Retry around each call, or around reads alone."""
-
-    def adapter(sandbox: Sandbox) -> Send:
-        import requests
-        from google.api_core import retry
-
-        policy = retry.Retry(predicate=retry.if_exception_type(requests.RequestException), timeout=60)
-        return _of_policy(policy, only_reads=only_reads)(sandbox)
-
-    return adapter
+    return send
 
 
 def httpx_retries(sandbox: Sandbox) -> Send:
@@ -204,104 +157,6 @@ def httpx_retries(sandbox: Sandbox) -> Send:
     def send(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
         answer = repeating.request(method, path, headers=dict(headers), content=body)
         return Answer(answer.status_code, answer.content)
-
-    return send
-
-
-def twilio(sandbox: Sandbox) -> Send:
-    from twilio.http.http_client import TwilioHttpClient
-
-    client = TwilioHttpClient(max_retries=3)
-    client.session = sandbox.requests_session()
-
-    def send(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        is_json = headers.get("Content-Type") == "application/json"
-        data: Any = json.loads(body) if is_json and body else body  # it writes JSON by itself
-        fields = {name: value for name, value in headers.items() if body or name != "Content-Type"}
-        answer = client.request(method, sandbox.base_url + path, headers=fields, data=data)
-        return Answer(answer.status_code, answer.text.encode())
-
-    return send
-
-
-def slack(*handlers: str) -> Adapter:
-    """slack_sdk's web client, with its default handlers of retries and these of its module."""
-
-    def adapter(sandbox: Sandbox) -> Send:
-        from slack_sdk.http_retry import builtin_handlers, default_retry_handlers
-        from slack_sdk.web import WebClient
-
-        handlers_of_module = (getattr(builtin_handlers, name)(3) for name in handlers)
-        client: Any = WebClient(retry_handlers=[*default_retry_handlers(), *handlers_of_module])
-        once = client._perform_urllib_http_request_internal
-
-        def send(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-            url = sandbox.base_url + path
-            request = Request(url, body or None, dict(headers), method=method)  # by itself it sends POST alone
-            client._perform_urllib_http_request_internal = lambda url, _: once(url, request)
-            nothing: Any = {"headers": {}, "json": None, "data": None, "params": None}
-            answer = client._perform_urllib_http_request(url=url, args=nothing)
-            return Answer(answer["status"], answer["body"].encode())
-
-        return send
-
-    return adapter
-
-
-def pygithub(sandbox: Sandbox) -> Send:
-    """PyGithub's connection with the retries that it has by default."""
-    from github.Consts import DEFAULT_TIMEOUT
-    from github.GithubRetry import GithubRetry
-    from github.Requester import HTTPRequestsConnectionClass
-
-    address = urlsplit(sandbox.base_url)
-    host = str(address.hostname)
-    connection = HTTPRequestsConnectionClass(host, address.port, timeout=DEFAULT_TIMEOUT, retry=GithubRetry())
-
-    def send(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        fields = {**headers, "User-Agent": "PyGithub/Python"}
-        content: Any = body or None
-        connection.request(method, address.path + path, content, fields)
-        answer = connection.getresponse()
-        return Answer(answer.status, answer.read().encode())
-
-    return send
-
-
-def hubspot(sandbox: Sandbox) -> Send:
-    """hubspot-api-client's transport with the retries that its page shows."""
-    from hubspot.crm.contacts.configuration import Configuration
-    from hubspot.crm.contacts.exceptions import ApiException
-    from hubspot.crm.contacts.rest import RESTClientObject
-    from urllib3.util.retry import Retry
-
-    configuration = Configuration()
-    configuration.retries = Retry(total=3, backoff_factor=0.3, status_forcelist=(429, 500, 502, 504))
-    client = RESTClientObject(configuration)
-
-    def send(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        is_json = headers["Content-Type"] == "application/json"
-        content: Any = json.loads(body) if is_json and body else body or None  # it writes JSON by itself
-        try:
-            answer = client.request(method, sandbox.base_url + path, headers=dict(headers), body=content)
-        except ApiException as refused:
-            return Answer(refused.status, refused.body or b"")
-        return Answer(answer.status, answer.data)
-
-    return send
-
-
-def niquests(sandbox: Sandbox) -> Send:
-    """niquests with the Retry of its own urllib3, for the methods that it repeats by default."""
-    import niquests
-
-    retry = niquests.RetryConfiguration(4)
-    session = niquests.Session(retries=retry)
-    session.trust_env = False
-
-    def send(method: str, path: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        answer = session.request(method, sandbox.base_url + path, headers=dict(headers), data=body or None)
-        return Answer(answer.status_code or 0, answer.content or b"")
 
     return send
 

@@ -43,8 +43,6 @@ class Row(NamedTuple):
         waits: Whether it waits as long as a 429 asks.
         found: For each task the causes of the findings, with the number of placements.
         errors: The exceptions by which it reports a failure; any other is a crash.
-        jitters: Its waits are drawn: two explorations must have the same report.
-        is_alone: It replaces packages of others, and so has an environment of its own.
     """
 
     name: str
@@ -56,8 +54,6 @@ class Row(NamedTuple):
     waits: str
     found: Found
     errors: tuple[str, ...]
-    jitters: bool = False
-    is_alone: bool = False
 
 
 SESSION, CLIENT, SOCKET = "`requests_session()`", "`httpx_client()`", "its address"
@@ -70,7 +66,6 @@ _REPORTS = "is reported"
 _D, _B, _R = "duplicate-start", "blind-post-retry", "ignore-retry-after"
 _T = "no-timeout"
 _OF_REQUESTS = ("requests:RequestException",)
-_OF_URLLIB = ("http.client:HTTPException", "builtins:OSError")
 
 
 def _found(launch: Mapping[str, int], pages: Mapping[str, int], connect: Mapping[str, int]) -> Found:
@@ -87,8 +82,6 @@ ROWS: tuple[Row, ...] = (
     Row("requests, Retry of every method", ("requests==2.34.2", "urllib3==2.8.0"), adapters.urllib3_retry("all"), SOCKET, _SLEEP,
         f"{_RETRIES}; leave `allowed_methods` at its default", _OBEYS,
         _found({_B: 4, _D: 7}, {}, {}), _OF_REQUESTS),
-    Row("stripe, no retries", ("stripe==16.1.0", "requests==2.34.2"), adapters.stripe(0), SESSION, "", _NEVER, _REPORTS,
-        _found({}, {}, {}), ("stripe:StripeError",)),
     Row("stripe, 2 retries", ("stripe==16.1.0", "requests==2.34.2"), adapters.stripe(2), SESSION, _SLEEP,
         f"{_RETRIES}; `max_network_retries=0`", _REPORTS,
         _found({_B: 4, _D: 9}, {}, {}), ("stripe:StripeError",)),
@@ -98,38 +91,9 @@ ROWS: tuple[Row, ...] = (
     Row("tenacity around every call", ("tenacity==9.2.1", "requests==2.34.2"), adapters.tenacity, SESSION, "`sleep=mockserver.sleep`",
         f"{_RETRIES}; decorate reads alone", _OWN,
         _found({_R: 19, _B: 6, _D: 10}, {_R: 5}, {_R: 8}), _OF_REQUESTS),
-    Row("backoff around every call", ("backoff==2.2.1", "requests==2.34.2"), adapters.backoff, SESSION, _SLEEP,
-        f"{_RETRIES}; decorate reads alone", _OWN,
-        _found({_R: 23, _B: 6, _D: 10}, {_R: 6}, {_R: 10}), _OF_REQUESTS, jitters=True),
-    Row("stamina around every call", ("stamina==26.1.0", "requests==2.34.2"), adapters.stamina, SESSION, _SLEEP,
-        f"{_RETRIES}; decorate reads alone", _OWN,
-        _found({_R: 23, _B: 6, _D: 10}, {_R: 6}, {_R: 10}), _OF_REQUESTS, jitters=True),
-    Row("google-api-core around reads", ("google-api-core==2.44.0", "requests==2.34.2"), adapters.google(only_reads=True), SESSION, _SLEEP,
-        _NEVER, _OWN,
-        _found({_R: 8}, {_R: 6}, {_R: 5}), (*_OF_REQUESTS, "google.api_core.exceptions:GoogleAPIError"), jitters=True),
-    Row("google-api-core around every call", ("google-api-core==2.44.0", "requests==2.34.2"), adapters.google(only_reads=False), SESSION, _SLEEP,
-        f"{_RETRIES}; decorate reads alone", _OWN,
-        _found({_R: 23, _B: 6, _D: 10}, {_R: 6}, {_R: 10}), (*_OF_REQUESTS, "google.api_core.exceptions:GoogleAPIError"), jitters=True),
     Row("httpx-retries", ("httpx-retries==0.6.0", "httpx==0.28.1"), adapters.httpx_retries, "`RetryTransport(transport=...)` around that of `httpx_client()`", _SLEEP,
         _NEVER, _OBEYS,
         _found({}, {}, {}), ("httpx:HTTPError",)),
-    Row("twilio", ("twilio==9.13.0", "requests==2.34.2"), adapters.twilio, f"its `session`, as {SESSION}", "", _NEVER, _REPORTS,
-        _found({_T: 10}, {_T: 2}, {_T: 3}), _OF_REQUESTS),
-    Row("slack_sdk", ("slack_sdk==3.47.0",), adapters.slack(), SOCKET, _SLEEP,
-        f"{_RETRIES}; `retry_handlers=[]`", _REPORTS,
-        _found({_B: 2, _D: 6, "crashed: UnicodeDecodeError": 7}, {"crashed: UnicodeDecodeError": 2}, {"crashed: UnicodeDecodeError": 2}), _OF_URLLIB, jitters=True),
-    Row("slack_sdk, handlers of its documentation", ("slack_sdk==3.47.0",), adapters.slack("RateLimitErrorRetryHandler", "ServerErrorRetryHandler"), SOCKET, _SLEEP,
-        f"{_RETRIES}; `retry_handlers` without those of connections and servers", "waits as long as it is asked in seconds; a date ends it with ValueError",
-        _found({_B: 3, _D: 6, "crashed: UnicodeDecodeError": 7, "crashed: ValueError": 4}, {"crashed: UnicodeDecodeError": 2, "crashed: ValueError": 1}, {"crashed: UnicodeDecodeError": 2, "crashed: ValueError": 2}), _OF_URLLIB, jitters=True),
-    Row("PyGithub", ("PyGithub==2.10.0", "requests==2.34.2", "urllib3==2.8.0"), adapters.pygithub, SOCKET, _SLEEP,
-        f"{_RETRIES}; `retry=GithubRetry(allowed_methods={{\"GET\"}})`", f"{_OBEYS}, also of a create",
-        _found({_B: 4, _D: 7}, {}, {}), (*_OF_REQUESTS, "github.GithubException:GithubException")),
-    Row("hubspot-api-client", ("hubspot-api-client==12.0.0", "urllib3==2.8.0"), adapters.hubspot, SOCKET, _SLEEP,
-        _NEVER, _OBEYS,
-        _found({}, {}, {}), ("urllib3.exceptions:HTTPError",)),
-    Row("niquests, Retry of its urllib3", ("niquests==3.21.2",), adapters.niquests, SOCKET, _SLEEP,
-        _NEVER, _OBEYS,
-        _found({}, {}, {}), ("niquests:RequestException",), is_alone=True),
     Row("aiohttp-retry of every status and error", ("aiohttp-retry==2.9.1", "aiohttp==3.14.5"), adapters.aiohttp_retry, SOCKET, "`asyncio.sleep`",
         f"{_RETRIES}, whatever `methods` has; send it by the plain session", _OWN,
         _found({_R: 23, _B: 4, _D: 7}, {_R: 6}, {_R: 10}), ("aiohttp:ClientError",)),
@@ -141,7 +105,7 @@ ROWS: tuple[Row, ...] = (
 
 
 def explored(row: Row) -> Found:
-    """Return what explorations of the tasks find; two of a client that jitters must have the same report."""
+    """Return what explorations of the tasks find."""
     warnings.simplefilter("ignore")  # of the clients
     logging.disable(logging.CRITICAL)
     errors = (Refused, AssertionError, *map(resolve_name, row.errors))
@@ -156,19 +120,9 @@ def explored(row: Row) -> Found:
     found: dict[str, dict[str, int]] = {}
     with MockServer() as server:
         for task in TASKS:
-            reports = [
-                server.explore(test_of(row.adapter, task), test=f"{row.name}: {task}", **options)
-                for _ in range(1 + row.jitters)
-            ]
-            first, *others = (_without_seconds(report) for report in reports)
-            assert [first] * len(others) == others, f"two explorations of {row.name} differ"
-            found[task] = _counts(reports[0])
+            report = server.explore(test_of(row.adapter, task), test=f"{row.name}: {task}", **options)
+            found[task] = _counts(report)
     return found
-
-
-def _without_seconds(report: ExploreReport) -> str:
-    entry = {name: value for name, value in report.entry().items() if name not in ("seconds", "wallSeconds")}
-    return f"{report.text().rpartition(chr(10))[0]}\n{json.dumps(entry)}"
 
 
 def _counts(report: ExploreReport) -> dict[str, int]:

@@ -24,7 +24,7 @@ def test_the_page_is_that_of_the_table() -> None:
 
 class Environments:
     """
-    Environments of published clients: one with all that can be together, and those that are needed beside it.
+    Environments of published clients: one with all of them, and those that are needed beside it.
 
     Lifetime: the session.
     """
@@ -36,9 +36,8 @@ class Environments:
     def python_for(self, row: Row) -> Path:
         """Return the interpreter of an environment with a row's packages; skip the test if they cannot be installed."""
         own = _of_python(row)
-        together = sorted({name for each in ROWS if not each.is_alone for name in _of_python(each)})
-        choices = [own] if row.is_alone else [tuple(together), own]
-        for packages in choices:
+        together = sorted({name for each in ROWS for name in _of_python(each)})
+        for packages in (tuple(together), own):
             if isinstance(folder := self._made_of(packages, _install_python), Path):
                 return python_of(folder)
         pytest.skip(f"{', '.join(own)} cannot be installed here: {self._made[own]}")
