@@ -303,9 +303,6 @@ def _play_evidence(run: _Run) -> None:
         "readTrackedChoices",
     ):
         run.call(command, "run")
-    run.call("readStream", "now")
-    run.refuse("readStream", "MOCK_BAD_QUERY", query={"since": "1"})
-    run.refuse("readStream", "MOCK_NOT_ACCEPTABLE", accept="image/png")
     for command in ("readState", "readJournal", "readReplay", "readHar", "readReport", "keepReport"):
         run.refuse(command, "MOCK_BAD_QUERY", query={"colour": "blue"})
     for command in ("readOpenapi", "readOpenapiYaml", "readDocs"):

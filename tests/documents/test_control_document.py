@@ -20,9 +20,8 @@ from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.limits import JSON_BODY_MAX_BYTES
 from mockserver.core.instants import SECOND
 from mockserver.server.control import routes, webhooks
-from mockserver.server.control.commands import REFUSALS, codes_by_status
 from mockserver.server.control.openapi import documents
-from mockserver.server.control.routes import ROUTES, query_names
+from mockserver.server.control.routes import COMMANDS, ROUTES
 from mockserver.server.errors import STATUSES, ControlError
 from mockserver.server.exchange import VirtualWait
 from mockserver.server.front_controller import handle_request
@@ -79,7 +78,7 @@ WITHOUT_EXAMPLE = {
 
 @pytest.mark.parametrize("profile", PROFILES)
 def test_every_body_answer_and_own_refusal_has_an_example_that_fits_its_schema(profile: str) -> None:
-    document = documents.document("control", chosen(PROFILES[profile]), BASE_URL, ROUTES)
+    document = documents.document("control", chosen(PROFILES[profile]), BASE_URL)
     shown = {name: _examples(row.raw) for name, row in operations(document).items()}
 
     assert [] == unfit_examples(document)
@@ -90,7 +89,7 @@ def test_every_body_answer_and_own_refusal_has_an_example_that_fits_its_schema(p
     assert {} == {
         name: missing
         for name, examples in shown.items()
-        if (missing := set(REFUSALS.get(name, ())) - examples["refusals"])
+        if (missing := set(COMMANDS[name].refusals) - examples["refusals"])
     }
 
 
@@ -116,7 +115,7 @@ def test_every_example_of_a_schema_fits_it() -> None:
 def test_the_examples_fit_under_each_option_of_each_choice() -> None:
     options = [(row.id, option) for row in CHOICES.values() for option in row.options if option != row.default]
     documented = {
-        (choice, option): documents.document("control", chosen({choice: option}), BASE_URL, ROUTES)
+        (choice, option): documents.document("control", chosen({choice: option}), BASE_URL)
         for choice, option in options
     }
 
@@ -125,9 +124,9 @@ def test_the_examples_fit_under_each_option_of_each_choice() -> None:
 
 def test_the_same_choices_give_the_same_bytes_on_any_day(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", lambda *_: pytest.fail("a sample was sent to a server"))
-    first = documents.document("control", DEFAULTS, BASE_URL, ROUTES)
+    first = documents.document("control", DEFAULTS, BASE_URL)
     with freeze_time("2031-05-01T12:00:00Z"):
-        second = documents.document("control", DEFAULTS, BASE_URL, ROUTES)
+        second = documents.document("control", DEFAULTS, BASE_URL)
 
     assert texts(first) == texts(second)
 
@@ -138,7 +137,7 @@ def test_a_command_has_the_parameters_that_its_query_may_have() -> None:
         for row in operations(control()).values()
     }
 
-    assert {row.id: query_names(row) for row in ROUTES} == documented
+    assert {row.id: row.query_names for row in ROUTES} == documented
 
 
 def test_a_label_is_required_only_where_sandboxes_are_ended() -> None:
@@ -180,7 +179,7 @@ def test_every_effect_rule_and_seed_is_a_component() -> None:
 
 
 def test_every_code_of_the_control_plane_is_described_and_used() -> None:
-    described = {code for row in ROUTES for codes in codes_by_status(row).values() for code in codes}
+    described = {code for row in ROUTES for codes in row.codes_by_status().values() for code in codes}
     own = {SERVER / "errors.py", *(SERVER / "control" / "openapi").glob("control.py")}
     source = "".join(file.read_text(encoding="utf-8") for file in SERVER.rglob("*.py") if file not in own)
     used = set(re.findall(r'"(MOCK_[A-Z_]+)"', source))
@@ -254,11 +253,8 @@ def _play_server(controls: Controls) -> None:
     for command in ("readOpenapi", "readOpenapiYaml"):
         controls.refuse(command, "MOCK_BAD_OPENAPI", query="?openapi=3.2")
     controls.run("readOpenapi", query="?openapi=3.0")
-    controls.run("readStream")
-    controls.refuse("readStream", "MOCK_BAD_QUERY", query="?since=1")
-    for command in ("readDocsScript", "readStream"):
-        controls.run(command)
-        controls.refuse(command, "MOCK_NOT_ACCEPTABLE", headers={"accept": "image/png"})
+    controls.run("readDocsScript")
+    controls.refuse("readDocsScript", "MOCK_NOT_ACCEPTABLE", headers={"accept": "image/png"})
 
 
 def _play_limits(controls: Controls) -> None:

@@ -12,7 +12,6 @@ from ruamel.yaml import YAML
 from mockserver import MockServer, Sandbox
 from mockserver.cli import main
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.server.control.openapi import documents
 from tests.documents.control_calls import Controls
 from tests.documents.reading import control, of_profile, operations
 from tests.documents.test_public_document import KEY
@@ -167,13 +166,3 @@ def test_the_command_prints_either_document_in_either_format(capsys: pytest.Capt
 def test_a_wrong_profile_is_one_error_with_the_nearest_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert 2 == main(["openapi", "--profile", "gide"])
     assert "did you mean 'guide'?" in capsys.readouterr().err
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The planes of the documents that are made, from none on."""
-    made: list[str] = []
-    document = documents.document
-    monkeypatch.setattr(documents, "document", lambda plane, *rest: made.append(plane) or document(plane, *rest))
-    documents._text.cache_clear()
-    return made

@@ -30,7 +30,7 @@ READS = (
     "state", "journal", "steps", "replay", "report", "ledger", "conduct", "coverage", "events", "rules", "choices", "clock",
     "checkpoints", "tenants/tenant_demo",
 )  # fmt: skip
-PAGES = ("", "timeline", "calls", "objects", "events", "conduct", "choices", "scenarios")
+PAGES = ("", "calls", "objects", "events", "choices", "scenarios")
 COMMANDS = (
     ("choices", "--markdown"), ("scenarios", "--markdown"), ("clauses", "--conduct", "--markdown"), ("clauses",),
     ("scenarios", "--schema"), ("openapi",), ("openapi", "--control"),

@@ -15,8 +15,8 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.server.control.openapi import documents
+from mockserver.server.control.page_paths import VIEWS
 from mockserver.server.control.routes import ROUTES
-from mockserver.server.dashboard.paths import VIEWS
 from mockserver.server.docs_page.page import render
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig

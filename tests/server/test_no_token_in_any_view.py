@@ -16,8 +16,8 @@ from mockserver.cli import main
 from mockserver.report.trace_page import read_trace
 from mockserver.server import front_controller
 from mockserver.server.control import access
+from mockserver.server.control import page_paths as paths
 from mockserver.server.control.routes import ROUTES
-from mockserver.server.dashboard import paths
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.log_lines import ServerLog, as_json, as_text
@@ -141,7 +141,6 @@ def written(world: World) -> dict[str, str]:
     """Every text that is read later, by the view, page, file or log that has it."""
     shown = {path: world.send("GET", path).body.decode() for path in VIEWS}
     shown |= {f"{path}, a page": world.send("GET", path, BROWSER).body.decode() for path in PAGES}
-    shown["events so far"] = world.send("GET", "/_mock/stream?since=0.0.0").body.decode()
     shown["verified"] = world.send("POST", "/_mock/journal/verify", None, VERIFY).body.decode()
     shown["report"] = world.send("POST", "/_mock/report?failure=x&name=TestX").body.decode()
     shown |= {file.name: file.read_text("utf-8") for file in world.folder.iterdir()}

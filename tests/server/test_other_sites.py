@@ -11,8 +11,8 @@ import requests
 
 from mockserver import MockServer
 from mockserver.server import front_controller
+from mockserver.server.control import page_paths as paths
 from mockserver.server.control.routes import ROUTES
-from mockserver.server.dashboard import paths
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.wire.request import HttpRequest
@@ -115,7 +115,6 @@ def places(mockserver_server: MockServer) -> dict[str, str]:
         "media": f"{prefix}/media/{media['id']}",
         "control plane": f"{prefix}/_mock/clock",
         "dashboard": "/_mock/",
-        "stream": "/_mock/stream",
     }
 
 

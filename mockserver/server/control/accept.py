@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import reprlib
+from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl
+
+from werkzeug.datastructures import MIMEAccept
+from werkzeug.http import parse_accept_header
 
 from mockserver.contract.text import brief, closest_match_hint
 from mockserver.core.operations.validation import parse_json
@@ -18,6 +23,7 @@ HTML_TYPES: Final = ("text/html",)
 SCRIPT_TYPES: Final = ("text/javascript", "application/javascript")
 REPORT_TYPES: Final = ("text/plain", "application/json")  # two forms of one answer; the others are names of one form
 _REPEATABLE: Final = "label"
+_DIGITS_MAX: Final = 15  # of a number
 
 
 def accepted_type(accept: str, media_types: tuple[str, ...]) -> str | None:
@@ -38,9 +44,6 @@ def accepted_type(accept: str, media_types: tuple[str, ...]) -> str | None:
         return None
     if not accept.strip():
         return media_types[0]
-    from werkzeug.datastructures import MIMEAccept
-    from werkzeug.http import parse_accept_header
-
     forms = {form: media_type for media_type in media_types for form in (media_type, f"{media_type};charset=utf-8")}
     accepted = parse_accept_header(accept.replace("q=.", "q=0."), MIMEAccept)  # as Java's HttpURLConnection writes it
     best = forms.get(accepted.best_match(forms) or "")
@@ -81,3 +84,17 @@ def json_body(request: HttpRequest) -> Any:
         reason = "got a form" if is_form else refusal.reason
         expected = "" if "; expected" in reason else "; expected a JSON object in UTF-8"
         raise ControlError("MOCK_BAD_JSON", f"body: {reason}{expected}") from None
+
+
+def whole_numbers(args: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, int]:
+    """Return the whole numbers of a query under the `names` that the view has for them; ControlError for another text."""
+    return {inner: _whole(args[name], name) for name, inner in names.items() if name in args}
+
+
+def _whole(value: object, name: str) -> int:
+    if not (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS_MAX):
+        raise ControlError(
+            "MOCK_BAD_QUERY",
+            f"{name}: got {reprlib.repr(value)}; expected a whole number from 0 to {10**_DIGITS_MAX - 1}",
+        )
+    return int(value)

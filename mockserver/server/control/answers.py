@@ -9,16 +9,16 @@ The answers of the control plane as types: what returns one is checked against i
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
 
+from mockserver._json import Count, InstantText, Schema
 from mockserver.contract.lifecycles import DELIVERY, EVENTS, LIFECYCLES
 from mockserver.contract.openapi.parts import ref
+from mockserver.core import ledger
 from mockserver.core.state import records
 from mockserver.judge.coverage.dimensions import DIMENSIONS
 from mockserver.report.run.check import KINDS
-from mockserver.server.control.openapi.shapes import OBJECT, Schema, array, either, obj, one_of
+from mockserver.server.control.openapi.shapes import OBJECT, array, either, obj, one_of
 
 INLINE: Final = ("inline",)  # a named schema, written out
-Count = Annotated[int, Schema(minimum=0)]
-Instant = Annotated[str, "ISO 8601 date-time in UTC."]
 Anything = Any
 ChoiceValue = Annotated[Any, Schema(ref("ChoiceValue"))]
 Rules = Annotated[list[dict[str, Any]], Schema(array(ref("RuleInForce")))]
@@ -88,7 +88,7 @@ class CreatedSandbox(TypedDict):
 class OpenSandbox(TypedDict):
     sandboxId: str
     baseUrl: str
-    createdAt: Instant
+    createdAt: InstantText
     exchanges: Count
     labels: Mapping[str, str]
     memoryBytes: Annotated[Count, "An estimate."]
@@ -114,12 +114,12 @@ class EndedSandboxes(OfShard):
 
 
 class ClockState(TypedDict):
-    now: Instant
+    now: InstantText
     frozen: bool
 
 
 class FiredTimer(TypedDict):
-    at: Instant
+    at: InstantText
     what: str
     id: str
 
@@ -128,7 +128,7 @@ DueTimer = Annotated[FiredTimer, INLINE]
 
 
 class Advanced(TypedDict):
-    now: Instant
+    now: InstantText
     fired: list[FiredTimer]
 
 
@@ -218,7 +218,7 @@ class TenantState(TenantSettings):
 
 
 class Attempt(TypedDict):
-    at: Instant
+    at: InstantText
     status: NotRequired[int]
     error: NotRequired[str]
     fault: NotRequired[str]
@@ -233,7 +233,7 @@ class DeliveryState(TypedDict):
     eventId: str
     endpoint: str
     status: DeliveryStatus
-    due: Instant
+    due: InstantText
     attempts: list[Attempt]
 
 
@@ -259,7 +259,7 @@ class CreatedCheckpoint(TypedDict):
 class Checkpoint(TypedDict):
     checkpointId: str
     label: str
-    at: Instant
+    at: InstantText
     exchanges: Count
 
 
@@ -298,14 +298,14 @@ class Response(Cut):
 class GivenUp(TypedDict):
     """A call that arrived after its client had disconnected, as a rule of a scenario delayed it."""
 
-    sentAt: Instant
+    sentAt: InstantText
     lastExchange: Annotated[Count, "The number of the last exchange when the client sent the call."]
-    at: Annotated[Instant, "When the client disconnected."]
+    at: Annotated[InstantText, "When the client disconnected."]
 
 
 class Exchange(TypedDict):
     n: Count
-    at: Instant
+    at: InstantText
     operation: str | None
     tenantId: str | None
     request: Request
@@ -335,7 +335,7 @@ Transition = TypedDict(
     "Transition",
     {
         "n": Count,
-        "at": Instant,
+        "at": InstantText,
         "kind": Annotated[str, Schema(one_of(*LIFECYCLES))],
         "id": str,
         "from": str | None,
@@ -397,7 +397,7 @@ class Verified(TypedDict):
 
 
 class Step(TypedDict):
-    at: Instant
+    at: InstantText
     exchanges: Count
     transitions: Count
     command: str
@@ -422,13 +422,13 @@ class Unmoved(TypedDict):
 
 
 class Apart(TypedDict):
-    process: Instant
-    sandbox: Instant
+    process: InstantText
+    sandbox: InstantText
     exchange: Count | None
 
 
 class History(TypedDict):
-    now: Instant
+    now: InstantText
     exchanges: Count
     steps: list[Step]
     dropped: Count
@@ -440,72 +440,7 @@ class History(TypedDict):
     apart: Apart | None
 
 
-class LedgerExecution(TypedDict):
-    tenantId: str
-    campaignId: str
-    executionId: str
-    templateId: str
-    status: str
-    targetCount: Count
-    sentCount: Count
-    failedCount: Count
-    exchange: Count | None
-
-
-class DuplicateExecutions(TypedDict):
-    tenantId: str
-    campaignIds: list[str]
-    executionIds: list[str]
-    exchanges: list[Count | None]
-
-
-class Send(TypedDict):
-    tenantId: str
-    chatId: str
-    templateId: str
-    values: Mapping[str, str]
-    executionId: str
-    at: Instant
-
-
-class DuplicateSends(TypedDict):
-    tenantId: str
-    chatId: str
-    templateId: str
-    count: Count
-    executionIds: list[str]
-
-
-class ClonedCampaign(TypedDict):
-    tenantId: str
-    originalId: str
-    cloneId: str
-    why: str
-    exchanges: list[Count]
-
-
-class AbandonedSession(TypedDict):
-    tenantId: str
-    sessionId: str
-    status: str
-    exchange: Count | None
-
-
-class UnusedMedia(TypedDict):
-    tenantId: str
-    mediaId: str
-    name: str
-    exchange: Count | None
-
-
-class Ledger(TypedDict):
-    executions: list[LedgerExecution]
-    duplicateExecutions: list[DuplicateExecutions]
-    sends: list[Send]
-    duplicateSends: list[DuplicateSends]
-    clonedCampaigns: list[ClonedCampaign]
-    abandonedSessions: list[AbandonedSession]
-    unusedMedia: list[UnusedMedia]
+Ledger = ledger.Ledger
 
 
 class Finding(TypedDict):
@@ -584,7 +519,7 @@ class EventDelivery(TypedDict):
 
 class EventEntry(TypedDict):
     id: str
-    at: Instant
+    at: InstantText
     event: EventName
     data: EventData
     deliveries: list[EventDelivery]
@@ -608,8 +543,8 @@ class Signature(TypedDict):
 
 class SentAttempt(TypedDict):
     number: Count
-    at: Instant
-    due: Instant
+    at: InstantText
+    due: InstantText
     status: int | None
     error: str | None
     fault: str | None
@@ -626,13 +561,13 @@ class DeliveryInFull(TypedDict):
     endpoint: str
     url: str | None
     status: DeliveryStatus
-    due: Instant | None
+    due: InstantText | None
     attempts: list[SentAttempt]
 
 
 class EventInFull(TypedDict):
     id: str
-    at: Instant
+    at: InstantText
     event: EventName
     data: EventData
     deliveries: list[DeliveryInFull]
@@ -655,7 +590,7 @@ class RotatedWebhook(TypedDict):
     webhookId: str
     secret: str
     oldSecret: str
-    oldSecretUntil: Instant | None
+    oldSecretUntil: InstantText | None
 
 
 # Calls

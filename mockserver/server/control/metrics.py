@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from mockserver.server.control.sandboxes import AddressedHost
+from mockserver.server.control.commands import AddressedHost
 from mockserver.server.hosting.host import SandboxHost
 
 _LIMITS: Final = ("idle", "age", "memory")
