@@ -59,7 +59,7 @@ class DuplicateExecutions(TypedDict):
     exchanges: list[Count | None]
 
 
-class Send(TypedDict):
+class SentMessage(TypedDict):
     """A message that a chat got; `at` is an ISO 8601 date-time."""
 
     tenantId: str
@@ -108,12 +108,12 @@ class UnusedMedia(TypedDict):
     exchange: Count | None
 
 
-class Ledger(TypedDict):
+class LedgerRows(TypedDict):
     """Side effects; apart from `executions` and `sends`, an empty list is good."""
 
     executions: list[ExecutionRow]
     duplicateExecutions: list[DuplicateExecutions]
-    sends: list[Send]
+    sends: list[SentMessage]
     duplicateSends: list[DuplicateSends]
     clonedCampaigns: list[ClonedCampaign]
     abandonedSessions: list[AbandonedSession]
@@ -180,7 +180,7 @@ class _Sent(NamedTuple):
     at: Instant
 
 
-def read(run: Run) -> Ledger:
+def read(run: Run) -> LedgerRows:
     """Return the current ledger of every tenant."""
     made, sends = creating_exchanges(run), list(_sends(run))
     return {

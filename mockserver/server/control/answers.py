@@ -3,20 +3,23 @@ The answers of the control plane as types: what returns one is checked against i
 
 1. A command's answer is the type that its handler returns (`openapi/answers.py` makes the schemas).
 2. `Annotated` adds to a schema: a text is a description, a mapping has keywords; one with `type`, `$ref` or `oneOf` is all of it.
-3. Annotations are values here, not texts: only then does a type know which of its keys are optional.
+3. A type that is a `component` has its name in the document; any other is written out where it is.
+4. Annotations are values here, not texts: only then does a type know which of its keys are optional.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict, TypeVar, is_typeddict
 
 from mockserver._json import Count, InstantText, Schema
 from mockserver.contract.lifecycles import DELIVERY, EVENTS, LIFECYCLES
 from mockserver.contract.openapi.parts import ref
-from mockserver.core import ledger
+from mockserver.core.ledger import LedgerRows
 from mockserver.core.state import records
 from mockserver.judge.coverage.dimensions import DIMENSIONS
 from mockserver.report.run.check import KINDS
 from mockserver.server.control.openapi.shapes import OBJECT, array, either, obj, one_of
+
+Answer = TypeVar("Answer")
 
 INLINE: Final = ("inline",)  # a named schema, written out
 Anything = Any
@@ -35,9 +38,21 @@ Limit = Annotated[
 Masked = Annotated[str, "The first three characters, redacted."]
 
 
+def component(kind: type[Answer]) -> type[Answer]:
+    """Mark a type as one that has a name in the document."""
+    kind.is_component = True  # type: ignore[attr-defined]
+    return kind
+
+
+def is_component(kind: object) -> bool:
+    """Return True for a type that has a name in the document."""
+    return is_typeddict(kind) and hasattr(kind, "is_component")
+
+
 # Refusals
 
 
+@component
 class Problem(TypedDict):
     path: str
     found: str
@@ -51,6 +66,7 @@ class Holder(TypedDict):
     sandboxes: Count
 
 
+@component
 class ControlError(TypedDict):
     statusCode: int
     code: str
@@ -75,6 +91,7 @@ class Health(OfShard):
     version: str
 
 
+@component
 class CreatedSandbox(TypedDict):
     sandboxId: str
     baseUrl: Annotated[str, "With the host that the request has."]
@@ -113,11 +130,13 @@ class EndedSandboxes(OfShard):
 # Time
 
 
+@component
 class ClockState(TypedDict):
     now: InstantText
     frozen: bool
 
 
+@component
 class FiredTimer(TypedDict):
     at: InstantText
     what: str
@@ -144,6 +163,7 @@ class ChoiceRow(TypedDict):
     clause: str
 
 
+@component
 class ChoiceList(TypedDict):
     choices: list[ChoiceRow]
 
@@ -173,6 +193,7 @@ class AppliedTenant(TypedDict):
     publicKey: str
 
 
+@component
 class AppliedScenario(TypedDict):
     scenario: str | None
     tenants: list[AppliedTenant]
@@ -186,6 +207,7 @@ class RuleList(TypedDict):
     rules: Rules
 
 
+@component
 class TenantSettings(TypedDict):
     tenantId: str
     name: str
@@ -198,6 +220,7 @@ class TenantSettings(TypedDict):
 # The state
 
 
+@component
 class TenantState(TenantSettings):
     """The state of a tenant; the fields and types of its records' classes describe the rows of its tables."""
 
@@ -242,6 +265,7 @@ class Deliveries(TypedDict):
     storedEvents: list[str]
 
 
+@component
 class State(TypedDict):
     clock: ClockState
     seed: Count
@@ -303,6 +327,7 @@ class GivenUp(TypedDict):
     at: Annotated[InstantText, "When the client disconnected."]
 
 
+@component
 class Exchange(TypedDict):
     n: Count
     at: InstantText
@@ -343,6 +368,7 @@ Transition = TypedDict(
         "cause": Cause,
     },
 )
+component(Transition)
 
 
 class JournalTimes(TypedDict):
@@ -370,6 +396,7 @@ class Har(TypedDict):
     log: HarLog
 
 
+@component
 class PathDifference(TypedDict):
     path: str
     expected: Anything
@@ -427,6 +454,7 @@ class Apart(TypedDict):
     exchange: Count | None
 
 
+@component
 class History(TypedDict):
     now: InstantText
     exchanges: Count
@@ -440,7 +468,9 @@ class History(TypedDict):
     apart: Apart | None
 
 
-Ledger = ledger.Ledger
+@component
+class Ledger(LedgerRows):
+    """The rows of the core, as they are."""
 
 
 class Finding(TypedDict):
@@ -456,6 +486,7 @@ class NotAssessed(TypedDict):
     why: str
 
 
+@component
 class ConductReport(TypedDict):
     findings: list[Finding]
     notAssessed: list[NotAssessed]
@@ -472,11 +503,13 @@ class Check(TypedDict):
     failures: list[CheckFailure]
 
 
+@component
 class CoveredItems(TypedDict):
     covered: list[str]
     missing: list[str]
 
 
+@component
 class Coverage(TypedDict):
     version: str
     dimensions: Annotated[Mapping[str, CoveredItems], Schema(obj(**dict.fromkeys(DIMENSIONS, ref("CoveredItems"))))]
@@ -498,6 +531,7 @@ class KeptFiles(TypedDict):
     report: Annotated[str | None, "The text of this report; null if it cannot be written."]
 
 
+@component
 class Report(TypedDict):
     version: Annotated[int, "The version of the form of this report."]
     sandboxId: str
@@ -517,6 +551,7 @@ class EventDelivery(TypedDict):
     attempts: list[TimedAttempt]
 
 
+@component
 class EventEntry(TypedDict):
     id: str
     at: InstantText
@@ -565,6 +600,7 @@ class DeliveryInFull(TypedDict):
     attempts: list[SentAttempt]
 
 
+@component
 class EventInFull(TypedDict):
     id: str
     at: InstantText
@@ -573,6 +609,7 @@ class EventInFull(TypedDict):
     deliveries: list[DeliveryInFull]
 
 
+@component
 class CreatedWebhook(TypedDict):
     webhookId: str
     tenantId: str
