@@ -402,7 +402,7 @@ def _start_lines(listens_on: str, hosted: Any, token: str | None, options: argpa
         f"  state        {url}/_mock/state",
         f"  journal      {url}/_mock/journal",
         f"  dashboard    {url}/_mock/",
-        f"  docs         {url}/_mock/docs   (?plane=control: of the calls under /_mock)",
+        f"  openapi      {url}/_mock/openapi.json   (?plane=control: of the calls under /_mock)",
         "",
         "Try a call, then advance the clock by twenty minutes:",
         f"  curl -H 'X-API-Key: {tenant.secret_key}' {url}/v1/message-templates",

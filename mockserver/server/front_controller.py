@@ -109,7 +109,7 @@ def _control(
     is_page: bool = False,
 ) -> HttpResponse:
     """Return the response of the control plane, or a page of it for a browser."""
-    if is_page or (host.token is not None and page_paths.needs_sign_in(request)):
+    if is_page:
         dashboard, page_access = _dashboard(host, hosted, request)
         page: HttpResponse | None = dashboard.respond(page_access, request)
         if page is not None:

@@ -305,13 +305,11 @@ def _play_evidence(run: _Run) -> None:
         run.call(command, "run")
     for command in ("readState", "readJournal", "readReplay", "readHar", "readReport", "keepReport"):
         run.refuse(command, "MOCK_BAD_QUERY", query={"colour": "blue"})
-    for command in ("readOpenapi", "readOpenapiYaml", "readDocs"):
+    for command in ("readOpenapi", "readOpenapiYaml"):
         run.refuse(command, "MOCK_BAD_PLANE", query={"plane": "contrl"})
         run.refuse(command, "MOCK_BAD_PROFILE", query={"profile": "gide"})
         run.refuse(command, "MOCK_BAD_QUERY", query={"plan": "control"})
-    for command in ("readOpenapi", "readOpenapiYaml"):
         run.refuse(command, "MOCK_BAD_OPENAPI", query={"openapi": "3.2"})
-    for command in ("readOpenapi", "readOpenapiYaml", "readDocs", "readDocsScript"):
         run.refuse(command, "MOCK_NOT_ACCEPTABLE", accept="image/png")
 
 

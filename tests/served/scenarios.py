@@ -181,7 +181,7 @@ def write(tree: Path, folder: Path) -> None:
             scenario(server, name)
         for profile in PROFILES:
             for plane in ("", "&plane=control"):
-                for document in ("openapi.json", "openapi.yaml", "docs"):
+                for document in ("openapi.json", "openapi.yaml"):
                     server.store(
                         f"documents/{profile}{plane}.{document}", f"/_mock/{document}?profile={profile}{plane}"
                     )

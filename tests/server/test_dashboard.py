@@ -237,9 +237,7 @@ def sign_in(host: SandboxHost, token: str = TOKEN, next_path: str = "/_mock/call
     return send(host, "POST", "/_mock/", body, **named)
 
 
-@pytest.mark.parametrize(
-    "path", ["/_mock/", "/_mock/calls?status=refused", "/_mock/events", "/_mock/docs?plane=control"]
-)
+@pytest.mark.parametrize("path", ["/_mock/", "/_mock/calls?status=refused", "/_mock/events"])
 def test_beyond_loopback_a_browser_types_the_token_into_a_form_once(host: SandboxHost, path: str) -> None:
     host.token = TOKEN
     asked = send(host, "GET", path)
@@ -410,7 +408,7 @@ def test_serve_prints_the_addresses_of_its_pages_after_its_first_line(host: Sand
     first, *others = serve._start_lines(url, default(host), token, options).splitlines()
 
     assert first.endswith(f" listens on {url}")
-    docs = f"  docs         {url}/_mock/docs   (?plane=control: of the calls under /_mock)"
-    assert [f"  dashboard    {url}/_mock/", docs] == [
-        line for line in others if line.startswith(("  dashboard ", "  docs "))
+    openapi = f"  openapi      {url}/_mock/openapi.json   (?plane=control: of the calls under /_mock)"
+    assert [f"  dashboard    {url}/_mock/", openapi] == [
+        line for line in others if line.startswith(("  dashboard ", "  openapi "))
     ]

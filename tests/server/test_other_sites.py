@@ -22,7 +22,7 @@ from tests.server.control_calls import make
 
 BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
 ADDRESS = "127.0.0.1:5055"
-PAGES = [paths.ROOT, *(f"/_mock/{view}" for view in paths.VIEWS), "/_mock/sandboxes", "/_mock/docs"]
+PAGES = [paths.ROOT, *(f"/_mock/{view}" for view in paths.VIEWS), "/_mock/sandboxes"]
 READS = sorted({route.path for route in ROUTES if route.method == "GET"})
 FOREIGN_PAGES = ("cross-site", "same-site", "any other value")
 FOREIGN_NAMES = ("evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example", "192.0.2.7")

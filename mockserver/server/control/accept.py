@@ -19,8 +19,6 @@ from mockserver.wire.request import HttpRequest
 JSON_TYPES: Final = ("application/json", "application/openapi+json", "application/vnd.oai.openapi+json")
 YAML_TYPES: Final = ("application/yaml", "application/openapi+yaml", "application/vnd.oai.openapi", "text/yaml")
 TEXT_TYPES: Final = ("text/plain",)
-HTML_TYPES: Final = ("text/html",)
-SCRIPT_TYPES: Final = ("text/javascript", "application/javascript")
 REPORT_TYPES: Final = ("text/plain", "application/json")  # two forms of one answer; the others are names of one form
 _REPEATABLE: Final = "label"
 _DIGITS_MAX: Final = 15  # of a number

@@ -20,7 +20,7 @@ CommandId = Literal[
     "readCheck", "readCoverage",
     "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign", "readEvents",
     "readEvent", "redeliverEvent", "createWebhook", "recoverWebhook", "rotateWebhook", "readOpenapi", "readOpenapiYaml",
-    "readDocs", "readDocsScript", "readMetrics", "readSample", "sendCall",
+    "readMetrics", "readSample", "sendCall",
 ]
 # fmt: on
 
@@ -56,7 +56,6 @@ class Route:
         query: the names of its parameters.
         takes_address: the function also takes the `base_url` of the sandbox, as the client has written it.
         media_types: those of an answer that is a text (see `accept`), the default first; none for JSON alone.
-        headers: of such an answer.
         refusals: the codes of its own. MOCK_LOOP_BLOCKED is none: only a call in process can block a receiver's event loop.
     """
 
@@ -73,7 +72,6 @@ class Route:
     query: tuple[str, ...] = ()
     takes_address: bool = False
     media_types: tuple[str, ...] = ()
-    headers: tuple[tuple[str, str], ...] = ()
     refusals: tuple[str, ...] = ()
 
     @property

@@ -22,7 +22,6 @@ ASSETS: Final[Mapping[str, str]] = {
 # Paths that the control plane has too: they are pages only for a client that names text/html.
 _SHARED: Final = frozenset(("events", "choices", "scenarios", "sandboxes", "calls"))
 _WITH_ITEMS: Final = frozenset(("calls", "objects", "events", "scenarios"))
-_SIGNED_IN: Final = ("/_mock/docs",)  # another page that the cookie opens
 
 
 class PagePath(NamedTuple):
@@ -84,12 +83,6 @@ def is_redirected(request: HttpRequest) -> bool:
     """Return True for a browser's visit of the server's root, which is redirected to the page of the sandbox."""
     path = request.target.partition("?")[0]
     return path in ("/", "/_mock") and request.method == "GET" and names_html(request)
-
-
-def needs_sign_in(request: HttpRequest) -> bool:
-    """Return True if a browser asks for another page that requires the token."""
-    path = request.target.partition("?")[0]
-    return path in _SIGNED_IN and request.method == "GET" and names_html(request)
 
 
 def number_in(query: Mapping[str, str], name: str) -> int:

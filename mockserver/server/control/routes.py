@@ -18,10 +18,8 @@ from mockserver.core.redaction import Redactor
 from mockserver.scenario.explaining import explained
 from mockserver.server.control import access
 from mockserver.server.control.accept import (
-    HTML_TYPES,
     JSON_TYPES,
     REPORT_TYPES,
-    SCRIPT_TYPES,
     TEXT_TYPES,
     YAML_TYPES,
     accepted_type,
@@ -37,15 +35,6 @@ from mockserver.wire.formats import encoded_in_slices
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse, redactor
 from mockserver.wire.router import Router
-
-# Of the page of a document and its script.
-ASSET_HEADERS: Final = (("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"))
-_POLICY: Final = (
-    "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "
-    "form-action 'none'; frame-ancestors 'none'; base-uri 'none'"
-)
-PAGE_HEADERS: Final = (("Content-Security-Policy", _POLICY), *ASSET_HEADERS)
-
 
 _OF_DOCUMENTS: Final = ("MOCK_BAD_PLANE", "MOCK_BAD_PROFILE")
 
@@ -150,10 +139,6 @@ ROUTES: tuple[Route, ...] = (
         phase="unlocked", query=("plane", "profile", "openapi"), takes_address=True, media_types=JSON_TYPES, refusals=(*_OF_DOCUMENTS, "MOCK_BAD_OPENAPI")),
     Route("readOpenapiYaml",    "GET /_mock/openapi.yaml",                   "openapi.documents.read_yaml",          "The OpenAPI document of either plane, as YAML",
         phase="unlocked", query=("plane", "profile", "openapi"), takes_address=True, media_types=YAML_TYPES, refusals=(*_OF_DOCUMENTS, "MOCK_BAD_OPENAPI")),
-    Route("readDocs",           "GET /_mock/docs",                           "openapi.page.read_page",          "The OpenAPI document of either plane, as a page",
-        phase="unlocked", query=("plane", "profile"), takes_address=True, media_types=HTML_TYPES, headers=PAGE_HEADERS, refusals=_OF_DOCUMENTS),
-    Route("readDocsScript",     "GET /_mock/docs/script.js",                 "openapi.page.read_script",        "The script of that page",
-        phase="unlocked", media_types=SCRIPT_TYPES, headers=ASSET_HEADERS),
     Route("readMetrics",        "GET /_mock/metrics",                        "metrics.read_metrics",         "The server's figures in the text format of Prometheus",
         target="host", media_types=TEXT_TYPES),
     Route("readSample",         "GET /_mock/samples",                        "calls.read_sample",            "A small file of a media type that uploads accept",
@@ -270,9 +255,8 @@ def _response(route: Route, media_type: str | None, result: Any, vary: tuple[tup
     if media_type is None or (media_type == "application/json" and not isinstance(result, str | bytes)):
         return _json_response(route.status, result, vary)
     text = result if isinstance(result, str | bytes) else result["text"]
-    # What is no page of the mock's own may contain any text of a client, and a browser must not take it for a page.
-    headers = (*vary, *(route.headers or SANDBOX))
-    own = (("Content-Type", f"{media_type}; charset=utf-8"), ("Cache-Control", "no-store"), *headers)
+    # It may contain any text of a client, and a browser must not take it for a page.
+    own = (("Content-Type", f"{media_type}; charset=utf-8"), ("Cache-Control", "no-store"), *vary, *SANDBOX)
     return HttpResponse(route.status, own, text if isinstance(text, bytes) else text.encode())
 
 
@@ -300,7 +284,7 @@ def _match(request: HttpRequest) -> tuple[Route, Mapping[str, str]]:
             headers=(("Allow", allow),),
         )
     hint = closest_match_hint(path, {route.path for route in ROUTES})
-    expected = "one of the control plane, which /_mock/docs?plane=control lists"
+    expected = "one of the control plane, which /_mock/openapi.json?plane=control lists"
     raise ControlError("MOCK_NOT_FOUND", f"path: got {path}; expected {expected}{hint}")
 
 
