@@ -7,9 +7,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from werkzeug.datastructures import MIMEAccept
-from werkzeug.http import parse_accept_header
-
 from mockserver.contract.text import brief, closest_match_hint
 from mockserver.core.operations.validation import parse_json
 from mockserver.core.state.calls import ApiError
@@ -42,6 +39,9 @@ def accepted_type(accept: str, media_types: tuple[str, ...]) -> str | None:
         return None
     if not accept.strip():
         return media_types[0]
+    from werkzeug.datastructures import MIMEAccept  # late: it is slow to import, and few answers have several types
+    from werkzeug.http import parse_accept_header
+
     forms = {form: media_type for media_type in media_types for form in (media_type, f"{media_type};charset=utf-8")}
     accepted = parse_accept_header(accept.replace("q=.", "q=0."), MIMEAccept)  # as Java's HttpURLConnection writes it
     best = forms.get(accepted.best_match(forms) or "")

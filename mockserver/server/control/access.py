@@ -181,7 +181,7 @@ def _check_write(request: HttpRequest, has_cookie: bool) -> None:
 def _has_cookie(request: HttpRequest, tokens: Iterable[str]) -> bool:
     if "cookie" not in request.headers:
         return False
-    from werkzeug.http import parse_cookie  # imported here: few servers require a token
+    from werkzeug.http import parse_cookie  # late: it is slow to import, and few servers require a token
 
     received, expected = parse_cookie(request.headers["cookie"]), [session_cookie(token) for token in tokens]
     return any(_equal(received.get(cookie.name, ""), cookie.value) for cookie in expected)

@@ -252,12 +252,12 @@ def _response(route: Route, media_type: str | None, result: Any, vary: tuple[tup
     """Return the result of a command under the media type that was negotiated, None for JSON alone; a file as it is."""
     if isinstance(result, HttpResponse):
         return result
-    if media_type is None or (media_type == "application/json" and not isinstance(result, str | bytes)):
+    if media_type is None or (media_type == "application/json" and not isinstance(result, str)):
         return _json_response(route.status, result, vary)
-    text = result if isinstance(result, str | bytes) else result["text"]
+    text: str = result if isinstance(result, str) else result["text"]
     # It may contain any text of a client, and a browser must not take it for a page.
     own = (("Content-Type", f"{media_type}; charset=utf-8"), ("Cache-Control", "no-store"), *vary, *SANDBOX)
-    return HttpResponse(route.status, own, text if isinstance(text, bytes) else text.encode())
+    return HttpResponse(route.status, own, text.encode())
 
 
 @cache

@@ -55,7 +55,7 @@ def answer(handler: Callable[..., Any]) -> JSON | None:
     name = str(handler.__annotations__["return"]).rpartition(".")[2]
     if name == "HttpResponse":  # a file, as it is
         return dict(FILE)
-    if name in ("None", "str", "bytes"):  # bytes are a text in UTF-8
+    if name in ("None", "str"):
         return None if name == "None" else dict(TEXT)
     return _schema(getattr(answers, name))
 
