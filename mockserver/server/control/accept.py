@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -84,9 +84,9 @@ def json_body(request: HttpRequest) -> Any:
         raise ControlError("MOCK_BAD_JSON", f"body: {reason}{expected}") from None
 
 
-def whole_numbers(args: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, int]:
-    """Return the whole numbers of a query under the `names` that the view has for them; ControlError for another text."""
-    return {inner: _whole(args[name], name) for name, inner in names.items() if name in args}
+def whole_numbers(args: Mapping[str, Any], names: Iterable[str]) -> dict[str, int]:
+    """Return the whole numbers of a query, of those `names` that it has; ControlError for another text."""
+    return {name: _whole(args[name], name) for name in names if name in args}
 
 
 def _whole(value: object, name: str) -> int:

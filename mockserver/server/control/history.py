@@ -38,7 +38,7 @@ def read_journal(snapshot: HostedSnapshot, args: Arguments) -> answers.Journal:
         raise ControlError(
             "MOCK_BAD_QUERY", "got limit with last; expected limit for the oldest or last for the newest"
         )
-    numbers = whole_numbers(args, {name: name for name in ("status", "since", "before", "limit", "last")})
+    numbers = whole_numbers(args, ("status", "since", "before", "limit", "last"))
     operations = _operations(args["operation"]) if "operation" in args else None
     return views.journal(snapshot.state, operations=operations, text=args.get("text", ""), **numbers)
 

@@ -108,15 +108,9 @@ class PageAccess:
         page: FirstPage = self._own().run_command(read_first_page, {}, phase="snapshot")
         return page
 
-    def call(self, number: int, *, whole: bool = True) -> Mapping[str, Any] | None:
-        """
-        Return a call as the journal has it, with the `changes` that it has caused; None if the journal does not have it.
-
-        One that is not `whole` is the request with its tenant.
-        """
-        seen: Mapping[str, Any] | None = self._own().run_command(
-            page_parts.read_call, {"n": number, "whole": whole}, phase="snapshot"
-        )
+    def call(self, number: int) -> Mapping[str, Any] | None:
+        """Return a call as the journal has it, with the `changes` that it has caused; None if the journal does not have it."""
+        seen: Mapping[str, Any] | None = self._own().run_command(page_parts.read_call, {"n": number}, phase="snapshot")
         return seen
 
     def sandboxes(self) -> Mapping[str, Any]:

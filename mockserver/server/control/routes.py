@@ -150,9 +150,8 @@ ROUTES: tuple[Route, ...] = (
 COMMANDS: Mapping[str, Route] = MappingProxyType({route.id: route for route in ROUTES})
 # The paths of the commands that concern the whole server begin with one of these.
 SERVER_PATHS: tuple[str, ...] = tuple({route.path.partition("/{")[0]: 0 for route in ROUTES if route.target == "host"})
-UNDO_HEADER = (
-    "x-mock-undo"  # a label, percent-encoded: the state before the command is stored under it, unless it is refused
-)
+# A label, percent-encoded: the state before the command is stored under it, unless it is refused.
+UNDO_HEADER = "x-mock-undo"
 _LABEL_MAX_CHARS = 200
 _IDS = frozenset(("id", "sessionId"))  # the parameters of paths, which are no part of a body
 _RECORDED: Mapping[str, Route] = MappingProxyType({route.recorded: route for route in ROUTES if route.recorded})
@@ -179,21 +178,13 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
         vary = (("Vary", "Accept"),) if route.media_types else ()
         media_type = accepted_type(request.headers.get("accept", ""), route.media_types)
         origin = request.base_url.removesuffix(hosted.prefix) if hosted is not None else request.base_url
-        addressed = AddressedHost(host, origin)
         query = _query(route, request)
-        wait = query.pop("wait", "true")
-        if wait not in ("true", "false"):
-            hint = closest_match_hint(wait, ("true", "false"))
-            raise ControlError("MOCK_BAD_QUERY", f"wait: got {brief(wait, 100)!r}; expected true or false{hint}")
+        waits = _waits(query.pop("wait", "true"))
+        # The parameters of the path are first, and take precedence over members of the body.
         arguments = {**params, **query, **_body(route, request), **params}
+        run = partial(_run, AddressedHost(host, origin), hosted, route, arguments, waits)
         label = request.headers.get(UNDO_HEADER)
-        before = None
-        if hosted is not None and label is not None:
-            before = hosted.run_command(lambda hosted, _: hosted.sandbox.checkpoint(), {})
-        result = _run(addressed, hosted, route, arguments, wait == "true")
-        if hosted is not None and before is not None:
-            with hosted.sandbox.lock:
-                hosted.checkpoints.add(before, unquote(label or "")[:_LABEL_MAX_CHARS])
+        result = run() if hosted is None or label is None else _undoable(hosted, unquote(label), run)
         return _response(route, media_type, result, vary)
     except ControlError as refusal:
         body = _without_secrets(host, hosted, refusal.as_json())
@@ -203,6 +194,22 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
         message = f"the mock failed: {type(failure).__name__}; its log has the traceback"
         bug = ControlError("MOCK_INTERNAL_ERROR", message)
         return _json_response(bug.status, bug.as_json(), vary)
+
+
+def _waits(value: str) -> bool:
+    if value not in ("true", "false"):
+        hint = closest_match_hint(value, ("true", "false"))
+        raise ControlError("MOCK_BAD_QUERY", f"wait: got {brief(value, 100)!r}; expected true or false{hint}")
+    return value == "true"
+
+
+def _undoable(hosted: HostedSandbox, label: str, run: Callable[[], Any]) -> Any:
+    """Return the result of a command, and store the state before it under a label, unless it is refused."""
+    before = hosted.run_command(lambda hosted, _: hosted.sandbox.checkpoint(), {})
+    result = run()
+    with hosted.sandbox.lock:
+        hosted.checkpoints.add(before, label[:_LABEL_MAX_CHARS])
+    return result
 
 
 def _without_secrets(host: SandboxHost, hosted: HostedSandbox | None, body: dict[str, Any]) -> dict[str, Any]:

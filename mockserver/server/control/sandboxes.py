@@ -144,11 +144,12 @@ def set_tenant(hosted: HostedSandbox, args: Arguments) -> answers.TenantSettings
 
 def read_state(snapshot: HostedSnapshot, args: Arguments) -> answers.State:
     """Return the state as JSON."""
-    numbers = whole_numbers(args, {"chats": "chats", "chatsFrom": "chats_from"})
-    if numbers.get("chats", 0) > views.STATE_CHATS:
+    numbers = whole_numbers(args, ("chats", "chatsFrom"))
+    chats = numbers.get("chats", views.STATE_CHATS)
+    if chats > views.STATE_CHATS:
         expected = f"at most {views.STATE_CHATS} (the mock's own bound); chatsFrom continues from there"
-        raise ControlError("MOCK_BAD_QUERY", f"chats: got {numbers['chats']}; expected {expected}")
-    return views.state(snapshot.state, **numbers)
+        raise ControlError("MOCK_BAD_QUERY", f"chats: got {chats}; expected {expected}")
+    return views.state(snapshot.state, chats=chats, chats_from=numbers.get("chatsFrom", 0))
 
 
 def reset(hosted: HostedSandbox, args: Arguments) -> None:

@@ -64,7 +64,7 @@ def _counted(name: str, count: int) -> JSON:
 def _curl(plane: PageAccess, problem: Problem) -> str:
     """Return the first call of a problem as a command; empty without one."""
     first = next((line for line in problem.calls if line.kind == "call"), None)
-    call = plane.call(first.number, whole=False) if first is not None else None
+    call = plane.call(first.number) if first is not None else None
     return calls.curl_of(plane, call) if call is not None else ""
 
 
