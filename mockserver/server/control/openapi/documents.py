@@ -45,6 +45,7 @@ def document(plane: Plane, choices: Mapping[str, object], base_url: str) -> JSON
         choices: every choice with its option; the public document describes the API under them.
         base_url: the address of the sandbox.
     """
+    choices = json.loads(json.dumps(dict(choices), sort_keys=True))  # in one order: equal choices give equal bytes
     whole = skeleton.read("api" if plane == "public" else "control")
     shown = skeleton.examples(whole, choices)
     schemas = (whole if plane == "public" else skeleton.read("api")).pop("schemas")
@@ -71,25 +72,25 @@ def text(document: JSON, form: Form, version: str = VERSIONS[0]) -> str:
 
 def read_json(hosted: HostedSandbox, args: Arguments, base_url: str) -> str:
     """Return a document as JSON."""
-    return text(asked(hosted, args, base_url), "json", _version(args))
+    return text(_asked(hosted, args, base_url), "json", _version(args))
 
 
 def read_yaml(hosted: HostedSandbox, args: Arguments, base_url: str) -> str:
     """Return a document as YAML."""
-    return text(asked(hosted, args, base_url), "yaml", _version(args))
+    return text(_asked(hosted, args, base_url), "yaml", _version(args))
 
 
-def asked(hosted: HostedSandbox, args: Arguments, base_url: str) -> JSON:
+def _asked(hosted: HostedSandbox, args: Arguments, base_url: str) -> JSON:
     """Return the document of a `plane`, public by default; without a `profile` the sandbox's choices are in force."""
     if "profile" in args:
         profile = PROFILES[_known("profile", args["profile"], tuple(PROFILES))]
-        return document(plane_of(args), {**DEFAULTS, **profile}, base_url)
+        return document(_plane(args), {**DEFAULTS, **profile}, base_url)
     with hosted.sandbox.lock:
         choices = dict(hosted.sandbox.choices)  # a copy: a document does not count as a use of a choice
-    return document(plane_of(args), choices, base_url)
+    return document(_plane(args), choices, base_url)
 
 
-def plane_of(args: Arguments) -> Plane:
+def _plane(args: Arguments) -> Plane:
     """Return the plane that is asked for."""
     return "control" if _known("plane", args.get("plane", "public"), PLANES) == "control" else "public"
 
