@@ -132,6 +132,9 @@ def test_json_with_the_content_type_of_a_form_is_read_as_curl_sends_it() -> None
         (b"{'by': 1}", "not JSON: Expecting property name enclosed in double quotes at line 1 column 2"),
         ('{"by":"1m"}'.encode("utf-16"), "byte 0 is not UTF-8"),
         (b'{"by": "1m\xff"}', "byte 10 is not UTF-8"),
+        (b"{", "not JSON: Expecting property name enclosed in double quotes at line 1 column 2"),
+        (b'{"by": NaN}', "not JSON that can be read: NaN is not JSON"),
+        (b"[" * 5000, "the JSON nests deeper than 64 levels (the mock's own bound; the document sets none)"),
     ],
 )
 def test_what_is_not_json_is_refused_with_its_place(controls: Controls, text: bytes, place: str) -> None:

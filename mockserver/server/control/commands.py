@@ -12,18 +12,18 @@ from mockserver.server.hosting.host import HostedSandbox, Phase, SandboxHost
 
 # fmt: off
 CommandId = Literal[
-    "readHealth", "createSandbox", "listSandboxes", "deleteSandboxes", "deleteSandbox", "reset", "readClock", "setClock",
-    "advanceClock", "readChoices", "choose", "readTrackedChoices", "trackChoices", "listScenarios", "readScenario",
-    "applyScenario",
-    "listRules", "addRules", "removeRules", "removeRule", "readTenant", "setTenant", "readState", "createCheckpoint",
-    "listCheckpoints", "restoreCheckpoint", "readJournal", "verifyJournal", "readHistory", "readReplay", "readHar", "readReport", "keepReport", "readLedger", "readConduct",
-    "readCheck", "readCoverage",
-    "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign", "readEvents",
-    "readEvent", "redeliverEvent", "createWebhook", "recoverWebhook", "rotateWebhook", "readOpenapi", "readOpenapiYaml",
-    "readMetrics", "readSample", "sendCall",
+    "readHealth", "createSandbox", "listSandboxes", "deleteSandboxes", "deleteSandbox", "reset",
+    "readClock", "setClock", "advanceClock",
+    "readChoices", "choose", "readTrackedChoices", "trackChoices", "listScenarios", "readScenario", "applyScenario",
+    "listRules", "addRules", "removeRules", "removeRule", "readTenant", "setTenant",
+    "readState", "createCheckpoint", "listCheckpoints", "restoreCheckpoint",
+    "readJournal", "verifyJournal", "readHistory", "readReplay", "readHar", "readReport", "keepReport", "readLedger",
+    "readConduct", "readCheck", "readCoverage",
+    "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign",
+    "readEvents", "readEvent", "redeliverEvent", "createWebhook", "recoverWebhook", "rotateWebhook",
+    "readOpenapi", "readOpenapiYaml", "readMetrics", "readSample", "sendCall",
 ]
 # fmt: on
-
 
 _COMMON: Final = (
     "MOCK_TOKEN_WANTED",
