@@ -11,7 +11,7 @@ COPY scenarios scenarios
 COPY mockserver mockserver
 RUN python -m venv /opt/mockserver \
     && python -m pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
-    && /opt/mockserver/bin/pip install --no-cache-dir --constraint constraints.txt "$(ls /wheels/*.whl)[metrics]"
+    && /opt/mockserver/bin/pip install --no-cache-dir --constraint constraints.txt /wheels/*.whl
 
 FROM python:${PYTHON}-slim
 LABEL org.opencontainers.image.title="mockserver" \

@@ -19,7 +19,7 @@ CORE = (
     ("ledger", "faults"), ("scheduler",),
 )  # fmt: skip
 SERVER = (
-    ("errors", "http1", "log"), ("exchange",), ("webhooks",), ("hosting", "docs_page"), ("hosted_page", "dashboard"), ("control",),
+    ("errors", "http1", "log"), ("exchange",), ("webhooks",), ("hosting",), ("hosted_page",), ("control",), ("dashboard",),
     ("front_controller", "wsgi"), ("app", "socket_handler"),
 )  # fmt: skip
 TESTING = (

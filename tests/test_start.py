@@ -22,7 +22,6 @@ LATE = {
     "mockserver.cli.play_log": "`mockserver play`",
     "mockserver.judge": "a report of findings",
     "mockserver.scenario.parsing": "a YAML file",
-    "mockserver.server.docs_page.page": "the page of a document",
     "mockserver.server.control.har": "a HAR",
     "mockserver.server.control.page_access": "a page of the dashboard",
     "mockserver.server.control.replay_document": "a replay document",

@@ -37,10 +37,10 @@ def print_document(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.contract.choices import DEFAULTS
     from mockserver.scenario.choices import load_profile, merge_choices
     from mockserver.server.control.openapi import documents
-    from mockserver.server.control.routes import ROUTES
 
     choices = merge_choices(DEFAULTS, load_profile(options.profile))
     form: documents.Form = "json" if options.json else "yaml"
     plane: documents.Plane = "control" if options.control else "public"
-    print(documents.text(plane, choices, _BASE_URL, ROUTES, form, options.openapi).decode(), end="", file=out)
+    document = documents.document(plane, choices, _BASE_URL)
+    print(documents.text(document, form, options.openapi), end="", file=out)
     return 0

@@ -187,7 +187,7 @@ def _end_at_signals(server: Server, end: Callable[[], None], limiter: Limiter, w
 
 def _end_with_parent(host: SandboxHost, server: Server, log_format: str) -> None:
     """Keep the files of the tests that the program that has ended left behind, print their reports, and stop."""
-    from mockserver.server.control.reports import keep_report
+    from mockserver.server.control.routes import run_command
     from mockserver.server.hosting.host import DEFAULT_ID
     from mockserver.testing.report.failed_runs import FailedRuns
 
@@ -195,7 +195,7 @@ def _end_with_parent(host: SandboxHost, server: Server, log_format: str) -> None
     if isinstance(failures, FailedRuns):
         left = [hosted for id, hosted in host.sandboxes.items() if id != DEFAULT_ID and not failures.has_failed(id)]
         for hosted in left[-_LEFT_MAX:]:
-            report = hosted.run_command(keep_report, {"failure": _LEFT_BEHIND}, phase="snapshot")
+            report = run_command(hosted, "keepReport", {"failure": _LEFT_BEHIND})
             if log_format != "json":
                 with suppress(OSError):  # a runner may have closed it: the files remain
                     print(report["text"], file=sys.stderr, flush=True)
@@ -401,7 +401,7 @@ def _start_lines(listens_on: str, hosted: Any, token: str | None, options: argpa
         f"  state        {url}/_mock/state",
         f"  journal      {url}/_mock/journal",
         f"  dashboard    {url}/_mock/",
-        f"  docs         {url}/_mock/docs   (?plane=control: of the calls under /_mock)",
+        f"  openapi      {url}/_mock/openapi.json   (?plane=control: of the calls under /_mock)",
         "",
         "Try a call, then advance the clock by twenty minutes:",
         f"  curl -H 'X-API-Key: {tenant.secret_key}' {url}/v1/message-templates",

@@ -13,11 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypedDict
 
+from mockserver._json import Count, InstantText
 from mockserver.contract.endpoints import is_creation_of, is_read_of
 from mockserver.contract.text import json_value
-from mockserver.core.instants import DAY
+from mockserver.core.instants import DAY, Instant, format_exact
 from mockserver.core.operations import sending
 from mockserver.core.run import Run
 from mockserver.core.state.records import Execution
@@ -34,7 +35,89 @@ def is_derived_name(name: str, original: str) -> bool:
 DONE_ALREADY: Final = ("CAMPAIGN_NAME_ALREADY_EXISTS", "CAMPAIGN_ALREADY_PROCESSING", "CAMPAIGN_NOT_DRAFT")
 ANSWER_LOST: Final = "answer lost"  # the call took effect, and its client does not know it
 
-Row = Mapping[str, Any]
+
+class ExecutionRow(TypedDict):
+    """An execution with its counts, and the exchange of its start."""
+
+    tenantId: str
+    campaignId: str
+    executionId: str
+    templateId: str
+    status: str
+    targetCount: Count
+    sentCount: Count
+    failedCount: Count
+    exchange: Count | None
+
+
+class DuplicateExecutions(TypedDict):
+    """Two executions that sent the same to the same chats."""
+
+    tenantId: str
+    campaignIds: list[str]
+    executionIds: list[str]
+    exchanges: list[Count | None]
+
+
+class SentMessage(TypedDict):
+    """A message that a chat got; `at` is an ISO 8601 date-time."""
+
+    tenantId: str
+    chatId: str
+    templateId: str
+    values: Mapping[str, str]
+    executionId: str
+    at: InstantText
+
+
+class DuplicateSends(TypedDict):
+    """Equal messages to one chat, and how many they are."""
+
+    tenantId: str
+    chatId: str
+    templateId: str
+    count: Count
+    executionIds: list[str]
+
+
+class ClonedCampaign(TypedDict):
+    """A clone, why the client created it, and the exchanges of the trouble and of its creation."""
+
+    tenantId: str
+    originalId: str
+    cloneId: str
+    why: str
+    exchanges: list[Count]
+
+
+class AbandonedSession(TypedDict):
+    """A session that the client never read and that did not complete."""
+
+    tenantId: str
+    sessionId: str
+    status: str
+    exchange: Count | None
+
+
+class UnusedMedia(TypedDict):
+    """A file that no template and no message uses."""
+
+    tenantId: str
+    mediaId: str
+    name: str
+    exchange: Count | None
+
+
+class LedgerRows(TypedDict):
+    """Side effects; apart from `executions` and `sends`, an empty list is good."""
+
+    executions: list[ExecutionRow]
+    duplicateExecutions: list[DuplicateExecutions]
+    sends: list[SentMessage]
+    duplicateSends: list[DuplicateSends]
+    clonedCampaigns: list[ClonedCampaign]
+    abandonedSessions: list[AbandonedSession]
+    unusedMedia: list[UnusedMedia]
 
 
 class CampaignRow(Protocol):
@@ -88,40 +171,50 @@ class Clone(NamedTuple):
     trouble: Trouble
 
 
-class LedgerRows(NamedTuple):
-    """Side effects, each a list of rows with ids and exchange numbers; apart from the first and third, empty is good."""
+class _Sent(NamedTuple):
+    """A message that a chat got, and when."""
 
-    executions: Sequence[Row]
-    duplicate_executions: Sequence[Row]
-    sends: Sequence[Row]
-    duplicate_sends: Sequence[Row]
-    cloned_campaigns: Sequence[Row]
-    abandoned_sessions: Sequence[Row]
-    unused_media: Sequence[Row]
+    tenant_id: str
+    chat_id: str
+    execution: Execution
+    at: Instant
 
 
 def read(run: Run) -> LedgerRows:
     """Return the current ledger of every tenant."""
-    made = creating_exchanges(run)
-    executions = list(run.records("execution"))
-    all_sends = [row for tenant, execution in executions for row in _sends(run, tenant, execution)]
-    return LedgerRows(
-        executions=[_execution(run, tenant, execution, made) for tenant, execution in executions],
-        duplicate_executions=duplicate_executions(run, made),
-        sends=all_sends,
-        duplicate_sends=_duplicate_sends(all_sends, made),
-        cloned_campaigns=clones(run, made),
-        abandoned_sessions=abandoned(run, made),
-        unused_media=[row for tenant in run.tenants.values() for row in _unused_media(run, tenant)],
-    )
+    made, sends = creating_exchanges(run), list(_sends(run))
+    return {
+        "executions": [_execution(run, tenant, execution, made) for tenant, execution in run.records("execution")],
+        "duplicateExecutions": duplicate_executions(run, made),
+        "sends": [
+            {
+                "tenantId": sent.tenant_id,
+                "chatId": sent.chat_id,
+                "templateId": sent.execution.template.id,
+                "values": dict(sent.execution.values),
+                "executionId": sent.execution.id,
+                "at": format_exact(sent.at),
+            }
+            for sent in sends
+        ],
+        "duplicateSends": _duplicate_sends(sends, made),
+        "clonedCampaigns": clones(run, made),
+        "abandonedSessions": _abandoned(run, made),
+        "unusedMedia": [row for tenant in run.tenants.values() for row in _unused_media(run, tenant)],
+    }
 
 
-def duplicate_executions(run: Run, made: Mapping[str, int]) -> list[Row]:
+def duplicate_executions(run: Run, made: Mapping[str, int]) -> list[DuplicateExecutions]:
     """Return the duplicate executions; `made` is the result of `creating_exchanges`."""
     return [row for tenant in run.tenants.values() for row in _duplicate_executions(tenant, made)]
 
 
-def clones(run: Run, made: Mapping[str, int]) -> list[Row]:
+def duplicate_sends(run: Run, made: Mapping[str, int]) -> list[DuplicateSends]:
+    """Return the duplicate sends; `made` is the result of `creating_exchanges`."""
+    return _duplicate_sends(list(_sends(run)), made)
+
+
+def clones(run: Run, made: Mapping[str, int]) -> list[ClonedCampaign]:
     """Return the cloned campaigns; `made` is the result of `creating_exchanges`."""
     return [
         {
@@ -179,7 +272,7 @@ def why_troubled(*, code: str | None, is_applied: bool, status: int | None, is_f
     return ANSWER_LOST if is_applied and is_lost else None
 
 
-def abandoned(run: Run, made: Mapping[str, int]) -> list[Row]:
+def _abandoned(run: Run, made: Mapping[str, int]) -> list[AbandonedSession]:
     """Return the sessions that the client never read and that did not complete."""
     reads = (exchange for exchange in run.exchanges if is_read_of(exchange.operation, "session"))
     read_ids = {read.call.params["sessionId"] for read in reads}
@@ -197,7 +290,7 @@ def creating_exchanges(run: Run) -> Mapping[str, int]:
     return {record_id: exchange for record_id, exchange in causes if isinstance(exchange, int)}
 
 
-def _execution(run: Run, tenant: Tenant, execution: Execution, made: Mapping[str, int]) -> Row:
+def _execution(run: Run, tenant: Tenant, execution: Execution, made: Mapping[str, int]) -> ExecutionRow:
     counts = sending.counts(execution.schedule, run.now)
     return {
         "tenantId": tenant.id,
@@ -212,7 +305,7 @@ def _execution(run: Run, tenant: Tenant, execution: Execution, made: Mapping[str
     }
 
 
-def _duplicate_executions(tenant: Tenant, made: Mapping[str, int]) -> Iterator[Row]:
+def _duplicate_executions(tenant: Tenant, made: Mapping[str, int]) -> Iterator[DuplicateExecutions]:
     """
     Yield pairs of executions of one template, with the same values and chats, that began within a day of each other.
 
@@ -234,43 +327,40 @@ def _duplicate_executions(tenant: Tenant, made: Mapping[str, int]) -> Iterator[R
             }
 
 
-def _sends(run: Run, tenant: Tenant, execution: Execution) -> Iterator[Row]:
-    """Yield the sends of an execution so far, except failed ones."""
-    for position in range(sending.processed_count(execution.schedule, run.now)):
-        if not sending.is_failed(execution.schedule, position):
-            yield {
-                "tenantId": tenant.id,
-                "chatId": execution.targets[position].id,
-                "templateId": execution.template.id,
-                "values": dict(execution.values),
-                "executionId": execution.id,
-                "at": sending.displayed_at(execution.schedule, position),
-            }
+def _sends(run: Run) -> Iterator[_Sent]:
+    """Yield the sends so far, except failed ones."""
+    for tenant, execution in run.records("execution"):
+        schedule = execution.schedule
+        for position in range(sending.processed_count(schedule, run.now)):
+            if not sending.is_failed(schedule, position):
+                at = sending.displayed_at(schedule, position)
+                assert at is not None  # it has been sent
+                yield _Sent(tenant.id, execution.targets[position].id, execution, at)
 
 
-def _duplicate_sends(rows: Sequence[Row], made: Mapping[str, int]) -> list[Row]:
-    groups: dict[Any, list[Row]] = {}
-    for row in rows:
-        key = (row["tenantId"], row["chatId"], row["templateId"], tuple(sorted(row["values"].items())))
-        groups.setdefault(key, []).append(row)
+def _duplicate_sends(sends: Sequence[_Sent], made: Mapping[str, int]) -> list[DuplicateSends]:
+    groups: dict[Any, list[_Sent]] = {}
+    for sent in sends:
+        values = tuple(sorted(sent.execution.values.items()))
+        groups.setdefault((sent.tenant_id, sent.chat_id, sent.execution.template.id, values), []).append(sent)
     return [
         {
             "tenantId": tenant_id,
             "chatId": chat_id,
             "templateId": template_id,
             "count": len(alike),
-            "executionIds": [row["executionId"] for row in alike],
+            "executionIds": [sent.execution.id for sent in alike],
         }
         for (tenant_id, chat_id, template_id, _), alike in groups.items()
         if _is_duplicated(alike, made)
     ]
 
 
-def _is_duplicated(alike: Sequence[Row], made: Mapping[str, int]) -> bool:
+def _is_duplicated(alike: Sequence[_Sent], made: Mapping[str, int]) -> bool:
     """Return True if two equal sends in a row are within a day, and a call started the execution of one of them."""
-    in_order = sorted(alike, key=lambda row: row["at"])
+    in_order = sorted(alike, key=lambda sent: sent.at)
     return any(
-        later["at"] - earlier["at"] < DAY and (earlier["executionId"] in made or later["executionId"] in made)
+        later.at - earlier.at < DAY and (earlier.execution.id in made or later.execution.id in made)
         for earlier, later in pairwise(in_order)
     )
 
@@ -300,7 +390,7 @@ def _troubles(run: Run, tenant: Tenant) -> list[Trouble]:
     return troubles
 
 
-def _unused_media(run: Run, tenant: Tenant) -> Iterator[Row]:
+def _unused_media(run: Run, tenant: Tenant) -> Iterator[UnusedMedia]:
     """Yield the uploaded files that no template and no message uses."""
     used = {item.media_id for template in tenant.templates.values() for item in template.items}
     used |= {(message.fields.get("media") or {}).get("id") for rows in tenant.messages.values() for message in rows}

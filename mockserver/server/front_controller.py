@@ -17,8 +17,7 @@ from urllib.parse import quote
 
 from mockserver.core.operations import dispatch
 from mockserver.core.redaction import Redactor
-from mockserver.server.control import access
-from mockserver.server.dashboard import paths
+from mockserver.server.control import access, page_paths
 from mockserver.server.errors import STATUSES
 from mockserver.server.exchange import NO_TIMEOUT, ClientWait, handle_api_request
 from mockserver.server.hosted_page import handler
@@ -109,7 +108,7 @@ def _control(
     is_page: bool = False,
 ) -> HttpResponse:
     """Return the response of the control plane, or a page of it for a browser."""
-    if is_page or (host.token is not None and paths.needs_sign_in(request)):
+    if is_page:
         dashboard, page_access = _dashboard(host, hosted, request)
         page: HttpResponse | None = dashboard.respond(page_access, request)
         if page is not None:
@@ -125,14 +124,14 @@ def _control(
         context = hosted.log_context() if hosted is not None else LogContext(Redactor(host.tokens()))
         took, command = host.monotonic_us() - begun_us, routes.command_of(request)
         host.log.write(command_line, context, request, response, took, command)
-    if request.method == "GET" and paths.is_shared(request.target):
+    if request.method == "GET" and page_paths.is_shared(request.target):
         return response._replace(headers=(*response.headers, ("Vary", "Accept")))
     return response
 
 
 def _is_unknown_page(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest) -> bool:
     """Return True for a path that nothing has, asked by a browser that may see the sandbox."""
-    is_lost = paths.is_lost(request) and _routes().command_of(request) is None
+    is_lost = page_paths.is_lost(request) and _routes().command_of(request) is None
     return is_lost and access.is_open_to(host, hosted.id, request)
 
 
@@ -169,8 +168,8 @@ def _visit(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, clien
 
 
 def _is_page(request: HttpRequest) -> bool:
-    is_own = request.target.startswith("/_mock/") and paths.is_of_dashboard(request)
-    return is_own or paths.is_redirected(request) or paths.is_icon_of_page(request)
+    is_own = request.target.startswith("/_mock/") and page_paths.is_of_dashboard(request)
+    return is_own or page_paths.is_redirected(request) or page_paths.is_icon_of_page(request)
 
 
 def _refuse_name(
@@ -183,13 +182,12 @@ def _refuse_name(
 
 
 DASHBOARD = ServerPart(_is_page, partial(_control, is_page=True), is_control=True)
-STREAM = ServerPart(lambda request: request.target.partition("?")[0] == "/_mock/stream", _control, is_control=True)
 CONTROL = ServerPart(lambda request: request.target.startswith("/_mock/"), _control, is_control=True)
 MEDIA = ServerPart(lambda request: request.target.startswith("/media/") and request.method in ("GET", "HEAD"), _media)
 PAGE = ServerPart(lambda request: request.target.startswith("/connect/"), _visit, sends_early=True)
 API = ServerPart(lambda request: True, _call, sends_early=True)
 FOREIGN = ServerPart(lambda request: False, _refuse_name)
-PARTS: Final = (DASHBOARD, STREAM, CONTROL, MEDIA, PAGE, API)
+PARTS: Final = (DASHBOARD, CONTROL, MEDIA, PAGE, API)
 
 
 def handle_request(
@@ -372,8 +370,8 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> Ht
 def _is_visit(request: HttpRequest, part: ServerPart) -> bool:
     """Return True if a browser shows the answer as a page; Java's clients name text/html too when they call the API."""
     if part is DASHBOARD:  # with the forms that take the token and sign out
-        return paths.names_html(request)
-    return paths.is_lost(request) and (part is not API or browsing.destination(request.headers) == "document")
+        return page_paths.names_html(request)
+    return page_paths.is_lost(request) and (part is not API or browsing.destination(request.headers) == "document")
 
 
 def _page_of_none(host: SandboxHost, request: HttpRequest, absence: Absence) -> HttpResponse:

@@ -6,7 +6,6 @@ The handler of the HTTP/1.1 server: passes its requests to the front controller.
 2. A sandbox has one worker at a time, however many requests it has. What concerns the whole server waits for none.
 3. A call that waits is a timer of the loop, and goes on in a worker; the next epoch of its sandbox cancels it.
 4. Workers send the webhooks, after the last byte of the response.
-5. A stream of events is a coroutine of the loop, until its client disconnects, its sandbox is closed or the server stops.
 """
 
 from __future__ import annotations
@@ -16,8 +15,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
-from weakref import WeakKeyDictionary
+from typing import Any, Literal, TypeVar
 
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.limits import FORM_BODY_MAX_BYTES
@@ -42,9 +40,6 @@ from mockserver.wire.response import (
     WaitingCall,
     chunk_steps,
 )
-
-if TYPE_CHECKING:
-    from mockserver.server.control.stream import Batch
 
 _INLINE_BODY_MAX_BYTES = 64 * 1024
 _INLINE_RECORDS_MAX = 2_000  # chats, or campaigns and templates, of a sandbox whose calls run on the loop
@@ -73,8 +68,6 @@ class SocketHandler:
     def __init__(self, host: SandboxHost, root: HostedSandbox | None = None) -> None:
         self._host = host
         self._root = root
-        # The latest batch of each stream, which the readers at one place share.
-        self._batches: WeakKeyDictionary[HostedSandbox, dict[Any, Batch]] = WeakKeyDictionary()
 
     def body_max_bytes(self, head: RequestHead) -> int:
         """Return the bound of a body: that of its target, or of what stays in memory if nothing is to read the body."""
@@ -97,8 +90,6 @@ class SocketHandler:
             return call.respond_later(None)
         routed = call.routed()
         hosted, part = routed.hosted, routed.part
-        if hosted is not None and part is front_controller.STREAM:
-            return call.respond_with_stream(routed, hosted, self._batches.setdefault(hosted, {}))
         if hosted is None or part is not API:
             return call.respond_later(routed)
         current = call.try_inline(routed, hosted)
@@ -215,29 +206,6 @@ class _SocketCall:
             waited = await _spend(current.wait)
             current = await self._in_worker(partial(current.resume, waited))
         return self.as_response(current, hosted)
-
-    async def respond_with_stream(
-        self, routed: RoutedRequest, hosted: HostedSandbox, latest: dict[Any, Batch]
-    ) -> ResponseOrDisconnect:
-        """Return the response to a request for the stream: its events as they happen, or the refusal."""
-        response = await self.respond_later(routed)
-        if not isinstance(response, Response) or response.status != 200 or not isinstance(response.body, bytes):
-            return response
-        from mockserver.server.control.stream import BEGIN, StreamReader
-        from mockserver.server.dashboard import live_stream  # imported here: few servers have a reader
-
-        reader = StreamReader(routed.request, response.body.decode())
-
-        def read_locked() -> str:
-            with hosted.sandbox.lock:
-                return reader.read(hosted.sandbox, latest)
-
-        async def read() -> str | None:
-            is_open = self._host.sandboxes.get(hosted.id) is hosted
-            return await self._with_lock(hosted.sandbox, read_locked) if is_open else None
-
-        pieces = live_stream.pieces(hosted, BEGIN.encode(), read)
-        return response._replace(body=pieces, is_stream=True)
 
     def _run(self, routed: RoutedRequest | None) -> tuple[HostedSandbox | None, ResponseOrWait]:
         """Return the sandbox of the request, and its response or its call with a wait."""

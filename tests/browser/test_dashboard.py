@@ -1,19 +1,17 @@
-"""The dashboard in a real browser: live under traffic, undone byte for byte, closed to scripts of others, open to everyone."""
+"""The dashboard in a real browser: undone byte for byte, closed to scripts of others, open to everyone."""
 
 from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import pytest
-import requests
 
 from mockserver import MockServer, Sandbox
-from mockserver.server.dashboard.paths import VIEWS
+from mockserver.server.control.page_paths import VIEWS
 from tests.browser.axe import violations
 
 pytestmark = pytest.mark.deep
@@ -58,10 +56,8 @@ class Tab:
         self.page.on("pageerror", lambda error: self.messages.append(str(error)))
         self.page.on("request", lambda request: self.requested.append(request.url))
 
-    def open(self, path: str = "", *, is_live: bool = True) -> Any:
+    def open(self, path: str = "") -> Any:
         self.page.goto(f"{self.base}/_mock/{path}")
-        if is_live:
-            self.page.locator("#link", has_text="live").wait_for()
         return self.page
 
     def press(self, name: str, **options: Any) -> None:
@@ -72,15 +68,6 @@ class Tab:
     def done(self) -> str:
         self.page.locator("#status:not(:empty)").wait_for()
         return str(self.page.locator("#status").inner_text())
-
-    @property
-    def new(self) -> int:
-        """The number of the button that counts what is new."""
-        button = self.page.locator("#fresh")
-        return int(button.inner_text().split()[0].replace(",", "")) if button.is_visible() else 0
-
-    def wait_for_new(self, count: int) -> None:
-        self.page.locator("#fresh", has_text=f"{count:,} new").wait_for()
 
 
 @pytest.fixture
@@ -132,32 +119,6 @@ def played(sandbox: Sandbox, name: str = "Março") -> dict[str, str]:
         "scenario": "scenarios/start-timeout-applied",
         "sandboxes": "sandboxes",
     }
-
-
-class Traffic:
-    """A client that sends calls at a rate, over one connection, until it is stopped."""
-
-    def __init__(self, sandbox: Sandbox, per_second: int = 500) -> None:
-        self._url = sandbox.base_url + "/v1/message-templates"
-        self._headers = {"X-API-Key": sandbox.secret_key}
-        self._pause = threading.Event()
-        self._gap = 1 / per_second
-        self._thread = threading.Thread(target=self._run)
-        self.sent = 0
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._pause.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        with requests.Session() as session:
-            while not self._pause.wait(self._gap):
-                session.get(self._url, headers=self._headers, timeout=10)
-                self.sent += 1
 
 
 @pytest.mark.parametrize(
@@ -217,14 +178,12 @@ def test_the_first_screen_of_now_shows_what_failed_and_what_happens_next(
     ]
 
 
-@pytest.mark.parametrize(
-    "path", ["", "calls", "calls/1", "objects", "events", "scenarios", "choices", "conduct", "timeline"]
-)
+@pytest.mark.parametrize("path", ["", "calls", "calls/1", "objects", "events", "scenarios", "choices"])
 def test_without_javascript_each_view_can_be_read_and_shows_no_action(
     sandbox: Sandbox, tab: Callable[..., Tab], path: str
 ) -> None:
     sandbox.call("GET", "/v1/campaigns")
-    page = tab(java_script_enabled=False).open(path, is_live=False)
+    page = tab(java_script_enabled=False).open(path)
 
     assert page.locator("h1").is_visible()
     assert 0 == page.locator("form.act:visible").count()
@@ -267,7 +226,7 @@ def test_no_text_of_a_sandbox_runs_a_script(server: MockServer, tab: Callable[..
         f"calls?text={quote(text)}&code={quote(text)}",
         f"objects/{quote(text, safe='')}",
     ):
-        page = own.open(path, is_live=False)
+        page = own.open(path)
         page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
         broken[path] = page.evaluate(
             "[...window.broken, ...[...document.querySelectorAll('main img, main iframe, main script, main style, main link')].map((e) => e.outerHTML)]"
@@ -278,51 +237,6 @@ def test_no_text_of_a_sandbox_runs_a_script(server: MockServer, tab: Callable[..
     own.press("Go")
     assert [] == own.page.evaluate("window.broken")
     assert [] == [url for url in own.requested if "evil.example" in urlsplit(url).netloc]
-
-
-def test_under_traffic_the_rows_in_view_do_not_move_and_the_count_is_right(
-    sandbox: Sandbox, tab: Callable[..., Tab]
-) -> None:
-    for _ in range(60):
-        sandbox.call("GET", "/v1/campaigns")
-    own = tab()
-    page = own.open("calls")
-    page.evaluate("document.getElementById('call-20').scrollIntoView({ block: 'center' })")
-    page.locator("#call-20").focus()
-    place = "JSON.stringify([document.getElementById('call-20').getBoundingClientRect(), scrollY, document.querySelector('main').innerText])"
-    before = page.evaluate(place)
-    with Traffic(sandbox) as traffic:
-        page.locator("#fresh", has_text=re.compile("[3-9][0-9][0-9] new")).wait_for()
-        assert before == page.evaluate(place)
-        assert [] == violations(page)
-    own.wait_for_new(traffic.sent)
-
-    assert before == page.evaluate(place)
-    assert "call-20" == page.evaluate("document.activeElement.id")
-    page.locator("#fresh").click()
-    page.locator(f"#call-{60 + traffic.sent}").wait_for()
-    assert 0 == own.new
-
-
-def test_a_pause_and_a_lost_stream_leave_no_gap(server: MockServer, sandbox: Sandbox, tab: Callable[..., Tab]) -> None:
-    own = tab()
-    page = own.open("calls")
-    sandbox.call("GET", "/v1/campaigns")
-    own.wait_for_new(1)
-    page.get_by_role("button", name="Pause").click()
-    page.locator("#link", has_text="paused").wait_for()
-    for _ in range(5):
-        sandbox.call("GET", "/v1/campaigns")
-    assert 1 == own.new
-    page.get_by_role("button", name="Pause").click()
-    own.wait_for_new(6)
-
-    socket_server: Any = server._server
-    for connection in list(socket_server._open):
-        socket_server._loop.call_soon_threadsafe(connection.abort)
-    for _ in range(4):
-        sandbox.call("GET", "/v1/campaigns")
-    own.wait_for_new(10)
 
 
 ACTIONS = {
@@ -402,16 +316,16 @@ def test_the_keyboard_goes_through_the_page_in_the_order_of_its_documentation(
     sandbox.call("GET", "/v1/campaigns/campaign_none")
     own = tab()
     page = own.open()
-    views = ["Now", "Timeline", "Calls", "Objects", "Events", "Conduct", "Choices", "Scenarios", "API"]
+    views = ["Now", "Calls", "Objects", "Events", "Choices", "Scenarios"]
     moves = ["Advance by", "Go", "To next due", "Until idle", "More"]
 
-    assert ["Skip to the content", "mockserver", sandbox.id, *views, *moves, "Pause"] == walked(page, 18)
+    assert ["Skip to the content", "mockserver", sandbox.id, *views, *moves] == walked(page, 14)
     assert ["problem-1"] == [page.evaluate("document.activeElement.id") for _ in walked(page, 1)]
     page.locator("#by--go").focus()
     page.keyboard.press("Enter")
     assert own.done().startswith("Advance by 20m: the last message of Março")
     assert "Go" == page.evaluate(FOCUSED)
-    assert ["To next due", "Until idle", "More", "Undo", "Pause"] == walked(page, 5)
+    assert ["To next due", "Until idle", "More", "Undo"] == walked(page, 4)
 
 
 def refuse(sandbox: Sandbox) -> None:
@@ -519,7 +433,6 @@ def test_the_keyboard_is_enough_to_apply_advance_and_resend(sandbox: Sandbox, ta
     assert "apply--go" == page.evaluate("document.activeElement.id")
     page.keyboard.press("Home")
     page.goto(f"{own.base}/_mock/events")
-    page.locator("#link", has_text="live").wait_for()
     tab_to("by")
     page.keyboard.press("Control+A")
     page.keyboard.type("5m")
@@ -554,14 +467,13 @@ def test_beyond_loopback_the_token_is_typed_once_and_is_in_no_page(
 ) -> None:
     monkeypatch.setattr(server._host, "token", "let-me-in-please")
     own = tab()
-    page = own.open("calls", is_live=False)
+    page = own.open("calls")
     assert [] == violations(page)
     page.get_by_label("Token").fill("let-me-in")
     page.get_by_role("button", name="Open").click()
     assert page.title().startswith("Error: ")
     page.get_by_label("Token").fill("let-me-in-please")
     page.get_by_role("button", name="Open").click()
-    page.locator("#link", has_text="live").wait_for()
     own.press("Go")
     (cookie,) = own.context.cookies()
 
@@ -573,5 +485,3 @@ def test_beyond_loopback_the_token_is_typed_once_and_is_in_no_page(
     )
     assert [] == [url for url in own.requested if "let-me-in" in url]
     assert "let-me-in" not in page.content()
-    page.goto(f"{own.base}/_mock/docs?plane=control")
-    assert "control plane" in page.locator("h1").inner_text()

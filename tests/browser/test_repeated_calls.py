@@ -27,7 +27,7 @@ def test_a_browser_shows_a_lost_call_only_if_its_repetitions_are_lost_too(
     with MockServer() as server, server.sandbox() as sandbox:
         context = browser.new_context()
         page = context.new_page()
-        page.goto(f"{sandbox.base_url}/_mock/docs")  # over a connection, which is then in use
+        page.goto(f"{sandbox.base_url}/_mock/")  # over a connection, which is then in use
         sandbox.on("*").times(lost).drop("before")
         received = page.evaluate(SEND, [sandbox.base_url + path, sandbox.secret_key, method])
         context.close()

@@ -13,7 +13,6 @@ from mockserver.contract.choices import DEFAULTS, merged
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.openapi.parts import closure
 from mockserver.server.control.openapi import documents
-from mockserver.server.control.routes import ROUTES
 
 JSON = dict[str, Any]
 BASE_URL = "http://127.0.0.1:5055"
@@ -38,7 +37,7 @@ def chosen(options: Mapping[str, object]) -> dict[str, object]:
 
 def public(**options: object) -> JSON:
     """Return the document of the public API with these options."""
-    return documents.document("public", chosen(options), BASE_URL, ROUTES)
+    return documents.document("public", chosen(options), BASE_URL)
 
 
 @cache
@@ -50,7 +49,7 @@ def of_profile(name: str) -> JSON:
 @cache
 def control() -> JSON:
     """Return the document of the control plane; callers do not change it."""
-    return documents.document("control", DEFAULTS, BASE_URL, ROUTES)
+    return documents.document("control", DEFAULTS, BASE_URL)
 
 
 def operations(document: JSON) -> dict[str, DocumentedOperation]:

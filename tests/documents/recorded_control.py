@@ -303,18 +303,13 @@ def _play_evidence(run: _Run) -> None:
         "readTrackedChoices",
     ):
         run.call(command, "run")
-    run.call("readStream", "now")
-    run.refuse("readStream", "MOCK_BAD_QUERY", query={"since": "1"})
-    run.refuse("readStream", "MOCK_NOT_ACCEPTABLE", accept="image/png")
     for command in ("readState", "readJournal", "readReplay", "readHar", "readReport", "keepReport"):
         run.refuse(command, "MOCK_BAD_QUERY", query={"colour": "blue"})
-    for command in ("readOpenapi", "readOpenapiYaml", "readDocs"):
+    for command in ("readOpenapi", "readOpenapiYaml"):
         run.refuse(command, "MOCK_BAD_PLANE", query={"plane": "contrl"})
         run.refuse(command, "MOCK_BAD_PROFILE", query={"profile": "gide"})
         run.refuse(command, "MOCK_BAD_QUERY", query={"plan": "control"})
-    for command in ("readOpenapi", "readOpenapiYaml"):
         run.refuse(command, "MOCK_BAD_OPENAPI", query={"openapi": "3.2"})
-    for command in ("readOpenapi", "readOpenapiYaml", "readDocs", "readDocsScript"):
         run.refuse(command, "MOCK_NOT_ACCEPTABLE", accept="image/png")
 
 

@@ -34,9 +34,7 @@ _WIDTH: Final = 120
 # Options that change an example otherwise together than one after the other.
 _PAIRS: Final = ({"user-cancels": "pending", "entrypoint-when-failed": "absent"},)
 # Of the control plane, an option alone does not change what only lists the options in force, or the size of a sandbox.
-_OF_PROFILES_ALONE: Final = re.compile(
-    "/choices/[A-Za-z-]+$|/readRe(port|play)/|/readCoverage/|/memoryBytes$|/readStream/"
-)
+_OF_PROFILES_ALONE: Final = re.compile("/choices/[A-Za-z-]+$|/readRe(port|play)/|/readCoverage/|/memoryBytes$")
 
 _IDLE: Final = re.compile(r'("idleSeconds": )\d+')  # in real time, which a busy machine has more of
 

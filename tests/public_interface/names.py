@@ -31,7 +31,7 @@ from mockserver.pytest_plugin.options import TRACE_MODES
 from mockserver.report.recording import RecordingReport
 from mockserver.report.service import answer_json
 from mockserver.scenario import library
-from mockserver.server.control.routes import ROUTES, query_names
+from mockserver.server.control.routes import ROUTES
 from mockserver.server.errors import STATUSES
 from mockserver.testing import bodies
 from mockserver.testing.runs.faults.placements import ExploreStep
@@ -123,7 +123,7 @@ def _control() -> Iterator[str]:
         command = f"control {row.method} {row.path}"
         operation = control["paths"][row.path][row.method.lower()]
         yield f"{command} is {row.id}"
-        yield from (f"{command}?{name}" for name in query_names(row))
+        yield from (f"{command}?{name}" for name in row.query_names)
         body = _content(operation.get("requestBody", {}))
         sent |= _references(body)
         yield from schema_facts(f"{command} takes", body, is_sent=True)

@@ -30,7 +30,7 @@ READS = (
     "state", "journal", "steps", "replay", "report", "ledger", "conduct", "coverage", "events", "rules", "choices", "clock",
     "checkpoints", "tenants/tenant_demo",
 )  # fmt: skip
-PAGES = ("", "timeline", "calls", "objects", "events", "conduct", "choices", "scenarios")
+PAGES = ("", "calls", "objects", "events", "choices", "scenarios")
 COMMANDS = (
     ("choices", "--markdown"), ("scenarios", "--markdown"), ("clauses", "--conduct", "--markdown"), ("clauses",),
     ("scenarios", "--schema"), ("openapi",), ("openapi", "--control"),
@@ -181,7 +181,7 @@ def write(tree: Path, folder: Path) -> None:
             scenario(server, name)
         for profile in PROFILES:
             for plane in ("", "&plane=control"):
-                for document in ("openapi.json", "openapi.yaml", "docs"):
+                for document in ("openapi.json", "openapi.yaml"):
                     server.store(
                         f"documents/{profile}{plane}.{document}", f"/_mock/{document}?profile={profile}{plane}"
                     )

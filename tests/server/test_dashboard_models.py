@@ -9,7 +9,7 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver.server.control.page_access import PageAccess
-from mockserver.server.dashboard import calls, objects, timeline
+from mockserver.server.dashboard import calls, objects
 from mockserver.wire.request import HttpRequest
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
@@ -80,24 +80,3 @@ def test_a_session_has_its_legal_steps_and_the_link_of_its_end_user(mockserver: 
     state = mockserver.call("GET", "/_mock/state").json()
     ended = objects.object_model(kind, next(iter(objects._rows(state, kind))), journal(mockserver), None)
     assert [] == ended["steps"]
-
-
-def model_of_timeline(sandbox: Sandbox) -> Any:
-    history = sandbox.call("GET", "/_mock/steps").json()
-    names = plane_of(sandbox).names(row["id"] for row in history["coming"])
-    return timeline.timeline_model(journal(sandbox), history["coming"], names, history["now"])
-
-
-@pytest.mark.mockserver(scenario="demo", now="2026-03-01T12:00:00Z")
-def test_the_timeline_folds_long_gaps_and_keeps_the_order(mockserver: Sandbox) -> None:
-    for wait in ("10s", "30d", "10s"):
-        mockserver.call("POST", SESSIONS, json={})
-        mockserver.advance(wait)
-    model = model_of_timeline(mockserver)
-    begins = [row["begin"] for row in reversed(model["rows"]) if row["last"] == "expired"]
-
-    assert ["20m", "29d 23h"] == [fold["text"] for fold in model["folds"]] or len(model["folds"]) >= 1
-    assert sorted(begins) == begins
-    assert model["width"] < 1_500
-    assert 3 == model["total"]
-    assert ["2026-03-01", "2026-03-31"] == [tick["day"] for tick in model["ticks"] if tick["day"]]

@@ -209,15 +209,15 @@ def host() -> SandboxHost:
 @pytest.mark.parametrize(
     ("target", "lane"),
     [
-        ("/_mock/docs", "default"),
+        ("/_mock/openapi.json", "default"),
         ("/_mock/state?chats=10000", "default"),
-        ("/sandboxes/sandbox_1/_mock/docs", "sandbox_1"),
+        ("/sandboxes/sandbox_1/_mock/openapi.json", "sandbox_1"),
         ("/sandboxes/sandbox_2/_mock/openapi.yaml?plane=control", "sandbox_2"),
         ("/sandboxes/sandbox_2/_mock/", "sandbox_2"),
         ("/sandboxes/%73andbox_2/_mock/", "sandbox_2"),
         ("/sandboxes/sandbox_2/media/x", "sandbox_2"),
         ("/sandboxes/sandbox_2/connect/x", "sandbox_2"),
-        ("/sandboxes/sandbox_99/_mock/docs", ""),
+        ("/sandboxes/sandbox_99/_mock/openapi.json", ""),
         ("/sandboxes/sandbox_98/v1/campaigns", ""),
         ("/_mock/health", None),
         ("/_mock/metrics", None),

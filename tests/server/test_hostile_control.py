@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mockserver.scenario import library
 from mockserver.server import app as flask_app
 from mockserver.server.control.commands import Route
-from mockserver.server.control.routes import ROUTES, query_names
+from mockserver.server.control.routes import ROUTES
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from tests.clients.operations import SESSIONS
@@ -113,7 +113,7 @@ def test_no_value_of_a_control_call_makes_the_mock_fail(read_world: World, route
     lawful = BODIES.get((route.method, route.path))
     request = Request(
         route.method,
-        data.draw(targets(route.path, world.known, (*query_names(route), *QUERY))),
+        data.draw(targets(route.path, world.known, (*route.query_names, *QUERY))),
         data.draw(HEADERS),
         data.draw(written(lawful if lawful is not None else {}) | st.just(b"")),
     )

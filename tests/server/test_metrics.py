@@ -1,8 +1,7 @@
-"""`GET /_mock/metrics`: the names and figures, and the same text with and without prometheus-client."""
+"""`GET /_mock/metrics`: the names and figures, as Prometheus parses them."""
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import pytest
@@ -98,11 +97,3 @@ def test_sandboxes_and_bytes_are_those_of_now(host: SandboxHost) -> None:
     assert 2 == before["mockserver_sandboxes", ()]
     assert before["mockserver_journal_bytes", ()] < after["mockserver_journal_bytes", ()]
     assert after["mockserver_memory_bytes", ()] > after["mockserver_journal_bytes", ()]
-
-
-def test_the_text_is_the_same_without_prometheus_client(host: SandboxHost, monkeypatch: pytest.MonkeyPatch) -> None:
-    call(host, "GET", "/v1/campaigns")
-    with_library = call(host, "GET", "/_mock/metrics").body
-    monkeypatch.setitem(sys.modules, "prometheus_client", None)
-
-    assert with_library == call(host, "GET", "/_mock/metrics").body

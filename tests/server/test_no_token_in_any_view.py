@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -16,8 +15,8 @@ from mockserver.cli import main
 from mockserver.report.trace_page import read_trace
 from mockserver.server import front_controller
 from mockserver.server.control import access
+from mockserver.server.control import page_paths as paths
 from mockserver.server.control.routes import ROUTES
-from mockserver.server.dashboard import paths
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.log_lines import ServerLog, as_json, as_text
@@ -141,7 +140,6 @@ def written(world: World) -> dict[str, str]:
     """Every text that is read later, by the view, page, file or log that has it."""
     shown = {path: world.send("GET", path).body.decode() for path in VIEWS}
     shown |= {f"{path}, a page": world.send("GET", path, BROWSER).body.decode() for path in PAGES}
-    shown["events so far"] = world.send("GET", "/_mock/stream?since=0.0.0").body.decode()
     shown["verified"] = world.send("POST", "/_mock/journal/verify", None, VERIFY).body.decode()
     shown["report"] = world.send("POST", "/_mock/report?failure=x&name=TestX").body.decode()
     shown |= {file.name: file.read_text("utf-8") for file in world.folder.iterdir()}
@@ -191,9 +189,8 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 AS_JSON = {"content-type": "application/json"}
 
 
-def read(key: str, query: str = "", **headers: str) -> Sent:
-    named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return "GET", f"/v1/campaigns{query}", {"x-api-key": key, **named}, b""
+def read(query: str = "", /, **headers: str) -> Sent:
+    return "GET", f"/v1/campaigns{query}", headers, b""
 
 
 def posted(headers: Mapping[str, str], text: str) -> Sent:
@@ -201,10 +198,12 @@ def posted(headers: Mapping[str, str], text: str) -> Sent:
     return "POST", "/v1/campaigns", dict(headers), text.encode("latin-1")
 
 
-URLS = {
-    "plain": f"https://a.example/?access_token={CREDENTIAL}",
-    "encoded": quote(f"https://a.example/?access_token={CREDENTIAL}", safe=""),
-}
+def member(value: Any, target: str = "/v1/campaigns", **headers: str) -> Sent:
+    return "POST", target, {**AS_JSON, **headers}, json.dumps(value).encode()
+
+
+URL = f"https://a.example/?access_token={CREDENTIAL}"
+URLS = (URL, quote(URL, safe=""))
 # By its name alone: what the tools of browsers and proxies mask.
 SECRET_HEADERS = (
     "authorization",
@@ -227,79 +226,35 @@ SECRET_PARAMETERS = (
     "access_token", "ACCESS_TOKEN", "accessToken", "access%5Ftoken", "client_secret", "password", "key", "api_key", "apiKey",
     "code", "code_verifier", "assertion", "jwt", "sig", "signature", "X-Amz-Signature", "sid", "session", "pass", "access[token]",
 )  # fmt: skip
-NAMED: dict[str, Callable[[str], Sent]] = {
-    **{
-        f"header {name}": partial(lambda key, name: read(key, **{name: CREDENTIAL}), name=name)
-        for name in SECRET_HEADERS
-    },
-    **{
-        f"header authorization, {scheme}": partial(
-            lambda key, scheme: read(key, authorization=f"{scheme} {CREDENTIAL}"), scheme=scheme
-        )
-        for scheme in SCHEMES
-    },
-    **{
-        f"parameter {name}": partial(lambda key, name: read(key, f"?a=1&{name}={CREDENTIAL}"), name=name)
-        for name in SECRET_PARAMETERS
-    },
-    "first parameter": lambda key: read(key, f"?token={CREDENTIAL}"),
-    "parameter of the referer": lambda key: read(key, referer=f"http://a.example/?access_token={CREDENTIAL}"),
-    **{
-        f"parameter after {char!r}": partial(
-            lambda key, char: read(key, f"?access_token=a{char}{CREDENTIAL}"), char=char
-        )
-        for char in "'\"<?;"
-    },
-    "parameter after a semicolon": lambda key: read(key, f"?a=1;access_token={CREDENTIAL}"),
-    **{
-        f"parameter of a url in a parameter, {name}": partial(
-            lambda key, url: read(key, f"?returnUrl={url}", x_callback=f"https://a.example/?next={url}"), url=url
-        )
-        for name, url in URLS.items()
-    },
-    **{
-        f"parameter of a url in a form, {name}": partial(lambda key, url: posted(FORM, f"returnUrl={url}&a=1"), url=url)
-        for name, url in URLS.items()
-    },
-    "parameter of a url in a url in a JSON text": lambda key: posted(
-        {"x-api-key": key, **AS_JSON}, json.dumps({"name": f"https://a.example/?next={URLS['plain']}"})
-    ),
-    **{
-        f"parameter of a form, {name}": partial(lambda key, text: posted(FORM, text), text=text)
-        for name, text in {
-            "two": f"password={CREDENTIAL}&token={CREDENTIAL}",
-            "after a quote": f"a=1&password=a'{CREDENTIAL}",
-            "after a space": f"password=a <{CREDENTIAL}",
-            "before the end of a line": f"password={CREDENTIAL}\r\n",
-            "beside bytes": f"a=\xff\0&password={CREDENTIAL}",
-        }.items()
-    },
-    **{
-        f"JSON member {name}": partial(
-            lambda key, name: posted(
-                {"x-api-key": key, **AS_JSON}, json.dumps({name: CREDENTIAL, "a": [{name: CREDENTIAL}]})
-            ),
-            name=name,
-        )
-        for name in ("password", "access_token", "clientSecret")
-    },
-    "JSON member of a text": lambda key: posted({"x-api-key": key}, json.dumps({"password": f"a\"'{CREDENTIAL}"})[:-1]),
-    "user of a url": lambda key: posted(
-        {"x-api-key": key, **AS_JSON, "referer": f"https://{CREDENTIAL}@a.example/"},
-        json.dumps({"returnUrl": f"https://user:{CREDENTIAL}@a.example/"}),
-    ),
-    "parameter of a url in a body": lambda key: (
-        "POST",
-        SESSIONS,
-        {"x-api-key": key, **AS_JSON},
-        json.dumps({"returnUrl": f"https://a.example/?token={CREDENTIAL}"}).encode(),
-    ),
-}
+FORMS = (
+    f"password={CREDENTIAL}&token={CREDENTIAL}",
+    f"a=1&password=a'{CREDENTIAL}",
+    f"password=a <{CREDENTIAL}",
+    f"password={CREDENTIAL}\r\n",
+    f"a=\xff\0&password={CREDENTIAL}",
+    *(f"returnUrl={url}&a=1" for url in URLS),
+)
+NAMED: tuple[Sent, ...] = (
+    *(read(**{name: CREDENTIAL}) for name in SECRET_HEADERS),
+    *(read(authorization=f"{scheme} {CREDENTIAL}") for scheme in SCHEMES),
+    read(referer=f"http://a.example/?access_token={CREDENTIAL}"),
+    *(read(f"?a=1&{name}={CREDENTIAL}") for name in SECRET_PARAMETERS),
+    read(f"?token={CREDENTIAL}"),
+    read(f"?a=1;access_token={CREDENTIAL}"),
+    *(read(f"?access_token=a{char}{CREDENTIAL}") for char in "'\"<?;"),
+    *(read(f"?returnUrl={url}", **{"x-callback": f"https://a.example/?next={url}"}) for url in URLS),
+    *(posted(FORM, text) for text in FORMS),
+    posted({}, json.dumps({"password": f"a\"'{CREDENTIAL}"})[:-1]),
+    *(member({name: CREDENTIAL, "a": [{name: CREDENTIAL}]}) for name in ("password", "access_token", "clientSecret")),
+    member({"name": f"https://a.example/?next={URLS[0]}"}),
+    member({"returnUrl": f"https://user:{CREDENTIAL}@a.example/"}, referer=f"https://{CREDENTIAL}@a.example/"),
+    member({"returnUrl": f"https://a.example/?token={CREDENTIAL}"}, SESSIONS),
+)
 
 
 def test_no_view_file_or_log_line_shows_what_its_name_shows_to_be_secret(world: World) -> None:
-    for call in NAMED.values():
-        world.send(*call(world.hosted.tenant.secret_key))
+    for method, target, headers, body in NAMED:
+        world.send(method, target, {"x-api-key": world.hosted.tenant.secret_key, **headers}, body)
 
     shown = written(world)
 

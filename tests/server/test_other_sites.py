@@ -11,8 +11,8 @@ import requests
 
 from mockserver import MockServer
 from mockserver.server import front_controller
+from mockserver.server.control import page_paths as paths
 from mockserver.server.control.routes import ROUTES
-from mockserver.server.dashboard import paths
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.wire.request import HttpRequest
@@ -22,7 +22,7 @@ from tests.server.control_calls import make
 
 BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
 ADDRESS = "127.0.0.1:5055"
-PAGES = [paths.ROOT, *(f"/_mock/{view}" for view in paths.VIEWS), "/_mock/sandboxes", "/_mock/docs"]
+PAGES = [paths.ROOT, *(f"/_mock/{view}" for view in paths.VIEWS), "/_mock/sandboxes"]
 READS = sorted({route.path for route in ROUTES if route.method == "GET"})
 FOREIGN_PAGES = ("cross-site", "same-site", "any other value")
 FOREIGN_NAMES = ("evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example", "192.0.2.7")
@@ -115,7 +115,6 @@ def places(mockserver_server: MockServer) -> dict[str, str]:
         "media": f"{prefix}/media/{media['id']}",
         "control plane": f"{prefix}/_mock/clock",
         "dashboard": "/_mock/",
-        "stream": "/_mock/stream",
     }
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from mockserver.contract import schemas
 from mockserver.server.control.commands import Route
-from mockserver.server.control.routes import ROUTES, query_names
+from mockserver.server.control.routes import ROUTES
 from tests.documents.control_calls import Controls
 from tests.harness.rows import each_row
 
@@ -42,23 +42,23 @@ def _named(row: Route) -> str:
 def test_an_unknown_parameter_of_a_query_is_refused(controls: Controls, row: Route) -> None:
     code, message = _refused(controls, row.id, query="?colour=blue")
 
-    known = ", ".join(query_names(row))
+    known = ", ".join(row.query_names)
     assert "MOCK_BAD_QUERY" == code
     assert message.startswith("query: got 'colour'; expected ")
     assert message.endswith(known or "no query")
 
 
-@each_row("row", [row for row in ROUTES if query_names(row)])
+@each_row("row", [row for row in ROUTES if row.query_names])
 def test_a_misspelt_parameter_is_refused_with_the_nearest(controls: Controls, row: Route) -> None:
-    name = query_names(row)[0]
+    name = row.query_names[0]
     _, message = _refused(controls, row.id, query=f"?{name[:-1]}=1")
 
     assert message.endswith(f"; did you mean {name!r}?")
 
 
-@each_row("row", [row for row in ROUTES if set(query_names(row)) - {"label"}])
+@each_row("row", [row for row in ROUTES if set(row.query_names) - {"label"}])
 def test_a_parameter_that_is_sent_twice_is_refused(controls: Controls, row: Route) -> None:
-    name = query_names(row)[0]
+    name = row.query_names[0]
 
     assert ("MOCK_BAD_QUERY", f"query: got {name!r} twice; expected it once") == _refused(
         controls, row.id, query=f"?{name}=1&{name}=1"
@@ -132,6 +132,9 @@ def test_json_with_the_content_type_of_a_form_is_read_as_curl_sends_it() -> None
         (b"{'by': 1}", "not JSON: Expecting property name enclosed in double quotes at line 1 column 2"),
         ('{"by":"1m"}'.encode("utf-16"), "byte 0 is not UTF-8"),
         (b'{"by": "1m\xff"}', "byte 10 is not UTF-8"),
+        (b"{", "not JSON: Expecting property name enclosed in double quotes at line 1 column 2"),
+        (b'{"by": NaN}', "not JSON that can be read: NaN is not JSON"),
+        (b"[" * 5000, "the JSON nests deeper than 64 levels (the mock's own bound; the document sets none)"),
     ],
 )
 def test_what_is_not_json_is_refused_with_its_place(controls: Controls, text: bytes, place: str) -> None:

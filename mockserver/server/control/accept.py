@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import reprlib
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
@@ -14,10 +16,9 @@ from mockserver.wire.request import HttpRequest
 JSON_TYPES: Final = ("application/json", "application/openapi+json", "application/vnd.oai.openapi+json")
 YAML_TYPES: Final = ("application/yaml", "application/openapi+yaml", "application/vnd.oai.openapi", "text/yaml")
 TEXT_TYPES: Final = ("text/plain",)
-HTML_TYPES: Final = ("text/html",)
-SCRIPT_TYPES: Final = ("text/javascript", "application/javascript")
 REPORT_TYPES: Final = ("text/plain", "application/json")  # two forms of one answer; the others are names of one form
 _REPEATABLE: Final = "label"
+_DIGITS_MAX: Final = 15  # of a number
 
 
 def accepted_type(accept: str, media_types: tuple[str, ...]) -> str | None:
@@ -38,7 +39,7 @@ def accepted_type(accept: str, media_types: tuple[str, ...]) -> str | None:
         return None
     if not accept.strip():
         return media_types[0]
-    from werkzeug.datastructures import MIMEAccept
+    from werkzeug.datastructures import MIMEAccept  # late: it is slow to import, and few answers have several types
     from werkzeug.http import parse_accept_header
 
     forms = {form: media_type for media_type in media_types for form in (media_type, f"{media_type};charset=utf-8")}
@@ -81,3 +82,17 @@ def json_body(request: HttpRequest) -> Any:
         reason = "got a form" if is_form else refusal.reason
         expected = "" if "; expected" in reason else "; expected a JSON object in UTF-8"
         raise ControlError("MOCK_BAD_JSON", f"body: {reason}{expected}") from None
+
+
+def whole_numbers(args: Mapping[str, Any], names: Iterable[str]) -> dict[str, int]:
+    """Return the whole numbers of a query, of those `names` that it has; ControlError for another text."""
+    return {name: _whole(args[name], name) for name in names if name in args}
+
+
+def _whole(value: object, name: str) -> int:
+    if not (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS_MAX):
+        raise ControlError(
+            "MOCK_BAD_QUERY",
+            f"{name}: got {reprlib.repr(value)}; expected a whole number from 0 to {10**_DIGITS_MAX - 1}",
+        )
+    return int(value)

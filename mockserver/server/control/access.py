@@ -32,7 +32,6 @@ PAGE_HEADER: Final = "X-Mock-Request"  # with any value
 _READS: Final = ("GET", "HEAD", "OPTIONS")
 _COOKIE_PREFIX: Final = "mockserver_"
 _OWN_SITES: Final = ("same-origin", "none")  # of Sec-Fetch-Site; a client that is no browser sends none
-_PAGES: Final = ("readDocs",)  # commands whose answer is a page
 _OF_THE_SERVER: Final = ("createSandbox", "listSandboxes", "deleteSandboxes", "readMetrics")
 
 
@@ -73,7 +72,6 @@ def check_command(
         ControlError: The request has no token that opens the command, or its name, its origin or a write of a page is
             refused; no word of it shows whether a sandbox exists.
     """
-    is_page = is_page or command in _PAGES
     if command == "deleteSandbox":
         _check(host, request, _tokens(host, params["id"]), is_page=is_page)
     else:
@@ -183,7 +181,7 @@ def _check_write(request: HttpRequest, has_cookie: bool) -> None:
 def _has_cookie(request: HttpRequest, tokens: Iterable[str]) -> bool:
     if "cookie" not in request.headers:
         return False
-    from werkzeug.http import parse_cookie  # imported here: few servers require a token
+    from werkzeug.http import parse_cookie  # late: it is slow to import, and few servers require a token
 
     received, expected = parse_cookie(request.headers["cookie"]), [session_cookie(token) for token in tokens]
     return any(_equal(received.get(cookie.name, ""), cookie.value) for cookie in expected)

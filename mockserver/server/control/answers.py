@@ -3,22 +3,25 @@ The answers of the control plane as types: what returns one is checked against i
 
 1. A command's answer is the type that its handler returns (`openapi/answers.py` makes the schemas).
 2. `Annotated` adds to a schema: a text is a description, a mapping has keywords; one with `type`, `$ref` or `oneOf` is all of it.
-3. Annotations are values here, not texts: only then does a type know which of its keys are optional.
+3. A type that is a `component` has its name in the document; any other is written out where it is.
+4. Annotations are values here, not texts: only then does a type know which of its keys are optional.
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict
+from typing import Annotated, Any, Final, Literal, NotRequired, TypedDict, TypeVar, is_typeddict
 
+from mockserver._json import Count, InstantText, Schema
 from mockserver.contract.lifecycles import DELIVERY, EVENTS, LIFECYCLES
 from mockserver.contract.openapi.parts import ref
+from mockserver.core.ledger import LedgerRows
 from mockserver.core.state import records
 from mockserver.judge.coverage.dimensions import DIMENSIONS
 from mockserver.report.run.check import KINDS
-from mockserver.server.control.openapi.shapes import OBJECT, Schema, array, either, obj, one_of
+from mockserver.server.control.openapi.shapes import OBJECT, array, either, obj, one_of
+
+Answer = TypeVar("Answer")
 
 INLINE: Final = ("inline",)  # a named schema, written out
-Count = Annotated[int, Schema(minimum=0)]
-Instant = Annotated[str, "ISO 8601 date-time in UTC."]
 Anything = Any
 ChoiceValue = Annotated[Any, Schema(ref("ChoiceValue"))]
 Rules = Annotated[list[dict[str, Any]], Schema(array(ref("RuleInForce")))]
@@ -35,9 +38,21 @@ Limit = Annotated[
 Masked = Annotated[str, "The first three characters, redacted."]
 
 
+def component(kind: type[Answer]) -> type[Answer]:
+    """Mark a type as one that has a name in the document."""
+    kind.is_component = True  # type: ignore[attr-defined]
+    return kind
+
+
+def is_component(kind: object) -> bool:
+    """Return True for a type that has a name in the document."""
+    return is_typeddict(kind) and hasattr(kind, "is_component")
+
+
 # Refusals
 
 
+@component
 class Problem(TypedDict):
     path: str
     found: str
@@ -51,6 +66,7 @@ class Holder(TypedDict):
     sandboxes: Count
 
 
+@component
 class ControlError(TypedDict):
     statusCode: int
     code: str
@@ -75,6 +91,7 @@ class Health(OfShard):
     version: str
 
 
+@component
 class CreatedSandbox(TypedDict):
     sandboxId: str
     baseUrl: Annotated[str, "With the host that the request has."]
@@ -88,7 +105,7 @@ class CreatedSandbox(TypedDict):
 class OpenSandbox(TypedDict):
     sandboxId: str
     baseUrl: str
-    createdAt: Instant
+    createdAt: InstantText
     exchanges: Count
     labels: Mapping[str, str]
     memoryBytes: Annotated[Count, "An estimate."]
@@ -113,13 +130,15 @@ class EndedSandboxes(OfShard):
 # Time
 
 
+@component
 class ClockState(TypedDict):
-    now: Instant
+    now: InstantText
     frozen: bool
 
 
+@component
 class FiredTimer(TypedDict):
-    at: Instant
+    at: InstantText
     what: str
     id: str
 
@@ -128,7 +147,7 @@ DueTimer = Annotated[FiredTimer, INLINE]
 
 
 class Advanced(TypedDict):
-    now: Instant
+    now: InstantText
     fired: list[FiredTimer]
 
 
@@ -144,6 +163,7 @@ class ChoiceRow(TypedDict):
     clause: str
 
 
+@component
 class ChoiceList(TypedDict):
     choices: list[ChoiceRow]
 
@@ -173,6 +193,7 @@ class AppliedTenant(TypedDict):
     publicKey: str
 
 
+@component
 class AppliedScenario(TypedDict):
     scenario: str | None
     tenants: list[AppliedTenant]
@@ -186,6 +207,7 @@ class RuleList(TypedDict):
     rules: Rules
 
 
+@component
 class TenantSettings(TypedDict):
     tenantId: str
     name: str
@@ -198,6 +220,7 @@ class TenantSettings(TypedDict):
 # The state
 
 
+@component
 class TenantState(TenantSettings):
     """The state of a tenant; the fields and types of its records' classes describe the rows of its tables."""
 
@@ -218,7 +241,7 @@ class TenantState(TenantSettings):
 
 
 class Attempt(TypedDict):
-    at: Instant
+    at: InstantText
     status: NotRequired[int]
     error: NotRequired[str]
     fault: NotRequired[str]
@@ -233,7 +256,7 @@ class DeliveryState(TypedDict):
     eventId: str
     endpoint: str
     status: DeliveryStatus
-    due: Instant
+    due: InstantText
     attempts: list[Attempt]
 
 
@@ -242,6 +265,7 @@ class Deliveries(TypedDict):
     storedEvents: list[str]
 
 
+@component
 class State(TypedDict):
     clock: ClockState
     seed: Count
@@ -259,7 +283,7 @@ class CreatedCheckpoint(TypedDict):
 class Checkpoint(TypedDict):
     checkpointId: str
     label: str
-    at: Instant
+    at: InstantText
     exchanges: Count
 
 
@@ -298,14 +322,15 @@ class Response(Cut):
 class GivenUp(TypedDict):
     """A call that arrived after its client had disconnected, as a rule of a scenario delayed it."""
 
-    sentAt: Instant
+    sentAt: InstantText
     lastExchange: Annotated[Count, "The number of the last exchange when the client sent the call."]
-    at: Annotated[Instant, "When the client disconnected."]
+    at: Annotated[InstantText, "When the client disconnected."]
 
 
+@component
 class Exchange(TypedDict):
     n: Count
-    at: Instant
+    at: InstantText
     operation: str | None
     tenantId: str | None
     request: Request
@@ -335,7 +360,7 @@ Transition = TypedDict(
     "Transition",
     {
         "n": Count,
-        "at": Instant,
+        "at": InstantText,
         "kind": Annotated[str, Schema(one_of(*LIFECYCLES))],
         "id": str,
         "from": str | None,
@@ -343,6 +368,7 @@ Transition = TypedDict(
         "cause": Cause,
     },
 )
+component(Transition)
 
 
 class JournalTimes(TypedDict):
@@ -370,6 +396,7 @@ class Har(TypedDict):
     log: HarLog
 
 
+@component
 class PathDifference(TypedDict):
     path: str
     expected: Anything
@@ -397,7 +424,7 @@ class Verified(TypedDict):
 
 
 class Step(TypedDict):
-    at: Instant
+    at: InstantText
     exchanges: Count
     transitions: Count
     command: str
@@ -422,13 +449,14 @@ class Unmoved(TypedDict):
 
 
 class Apart(TypedDict):
-    process: Instant
-    sandbox: Instant
+    process: InstantText
+    sandbox: InstantText
     exchange: Count | None
 
 
+@component
 class History(TypedDict):
-    now: Instant
+    now: InstantText
     exchanges: Count
     steps: list[Step]
     dropped: Count
@@ -440,72 +468,9 @@ class History(TypedDict):
     apart: Apart | None
 
 
-class LedgerExecution(TypedDict):
-    tenantId: str
-    campaignId: str
-    executionId: str
-    templateId: str
-    status: str
-    targetCount: Count
-    sentCount: Count
-    failedCount: Count
-    exchange: Count | None
-
-
-class DuplicateExecutions(TypedDict):
-    tenantId: str
-    campaignIds: list[str]
-    executionIds: list[str]
-    exchanges: list[Count | None]
-
-
-class Send(TypedDict):
-    tenantId: str
-    chatId: str
-    templateId: str
-    values: Mapping[str, str]
-    executionId: str
-    at: Instant
-
-
-class DuplicateSends(TypedDict):
-    tenantId: str
-    chatId: str
-    templateId: str
-    count: Count
-    executionIds: list[str]
-
-
-class ClonedCampaign(TypedDict):
-    tenantId: str
-    originalId: str
-    cloneId: str
-    why: str
-    exchanges: list[Count]
-
-
-class AbandonedSession(TypedDict):
-    tenantId: str
-    sessionId: str
-    status: str
-    exchange: Count | None
-
-
-class UnusedMedia(TypedDict):
-    tenantId: str
-    mediaId: str
-    name: str
-    exchange: Count | None
-
-
-class Ledger(TypedDict):
-    executions: list[LedgerExecution]
-    duplicateExecutions: list[DuplicateExecutions]
-    sends: list[Send]
-    duplicateSends: list[DuplicateSends]
-    clonedCampaigns: list[ClonedCampaign]
-    abandonedSessions: list[AbandonedSession]
-    unusedMedia: list[UnusedMedia]
+@component
+class Ledger(LedgerRows):
+    """The rows of the core, as they are."""
 
 
 class Finding(TypedDict):
@@ -521,6 +486,7 @@ class NotAssessed(TypedDict):
     why: str
 
 
+@component
 class ConductReport(TypedDict):
     findings: list[Finding]
     notAssessed: list[NotAssessed]
@@ -537,11 +503,13 @@ class Check(TypedDict):
     failures: list[CheckFailure]
 
 
+@component
 class CoveredItems(TypedDict):
     covered: list[str]
     missing: list[str]
 
 
+@component
 class Coverage(TypedDict):
     version: str
     dimensions: Annotated[Mapping[str, CoveredItems], Schema(obj(**dict.fromkeys(DIMENSIONS, ref("CoveredItems"))))]
@@ -563,6 +531,7 @@ class KeptFiles(TypedDict):
     report: Annotated[str | None, "The text of this report; null if it cannot be written."]
 
 
+@component
 class Report(TypedDict):
     version: Annotated[int, "The version of the form of this report."]
     sandboxId: str
@@ -582,9 +551,10 @@ class EventDelivery(TypedDict):
     attempts: list[TimedAttempt]
 
 
+@component
 class EventEntry(TypedDict):
     id: str
-    at: Instant
+    at: InstantText
     event: EventName
     data: EventData
     deliveries: list[EventDelivery]
@@ -608,8 +578,8 @@ class Signature(TypedDict):
 
 class SentAttempt(TypedDict):
     number: Count
-    at: Instant
-    due: Instant
+    at: InstantText
+    due: InstantText
     status: int | None
     error: str | None
     fault: str | None
@@ -626,18 +596,20 @@ class DeliveryInFull(TypedDict):
     endpoint: str
     url: str | None
     status: DeliveryStatus
-    due: Instant | None
+    due: InstantText | None
     attempts: list[SentAttempt]
 
 
+@component
 class EventInFull(TypedDict):
     id: str
-    at: Instant
+    at: InstantText
     event: EventName
     data: EventData
     deliveries: list[DeliveryInFull]
 
 
+@component
 class CreatedWebhook(TypedDict):
     webhookId: str
     tenantId: str
@@ -655,7 +627,7 @@ class RotatedWebhook(TypedDict):
     webhookId: str
     secret: str
     oldSecret: str
-    oldSecretUntil: Instant | None
+    oldSecretUntil: InstantText | None
 
 
 # Calls

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from mockserver.server.control import answers
 
 
-def send_call(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str | None = None) -> answers.CallAnswer:
+def send_call(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str) -> answers.CallAnswer:
     """Call the API with the sandbox's clock as the client's, and return what the client gets."""
     headers = {name.lower(): value for name, value in args.get("headers", {}).items()}
-    request = HttpRequest.create(args["method"], args["path"], headers, _body(args), base_url or hosted.base_url)
+    request = HttpRequest.create(args["method"], args["path"], headers, _body(args), base_url)
     begun_us = hosted.host.monotonic_us()
     response = handle_api_request(hosted.sandbox, request, hosted.host.response_options, _client(args))
     assert not isinstance(response, WaitingCall)  # a virtual wait is spent here

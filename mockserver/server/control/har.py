@@ -12,7 +12,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from mockserver._json import JSON
@@ -22,18 +22,20 @@ from mockserver.core.redaction import Redactor
 from mockserver.core.state.journal import JournalEntry
 from mockserver.core.state.outbox import Attempt, Delivery
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.server.control import answers
 from mockserver.server.control.replay_document import without_keys
 from mockserver.server.hosting.host import HostedSnapshot
 from mockserver.server.http1.reason_phrases import reason_phrase
 from mockserver.version import VERSION
 from mockserver.wire.response import explanation, redactor
 
+if TYPE_CHECKING:
+    from mockserver.server.control import answers
+
 _VERSION = "HTTP/1.1"
 _ADDRESS = "http://mockserver"  # of a call that needed no address
 
 
-def document(snapshot: HostedSnapshot) -> answers.Har:
+def read_har(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> answers.Har:
     """Return the HAR of a sandbox: its calls so far as their clients sent them, and the requests to receivers."""
     sandbox = snapshot.state
     hide = redactor(sandbox)

@@ -1,16 +1,12 @@
-"""
-The figures of a server in the text format of Prometheus (exposition format 0.0.4).
-
-`prometheus-client` writes them if it is installed (the extra `metrics`), else this module does, with the same lines.
-"""
+"""The figures of a server in the text format of Prometheus (exposition format 0.0.4)."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-from mockserver.server.control.sandboxes import AddressedHost
+from mockserver.server.control.commands import AddressedHost
 from mockserver.server.hosting.host import SandboxHost
 
 _LIMITS: Final = ("idle", "age", "memory")
@@ -66,16 +62,7 @@ def _counter(name: str, help: str, labels: tuple[str, ...], samples: Mapping[tup
 
 def read_metrics(addressed: AddressedHost, args: Mapping[str, Any]) -> str:
     """Return the figures as a text."""
-    rows = families(addressed.host)
-    try:
-        from prometheus_client import CollectorRegistry, generate_latest
-
-        registry = CollectorRegistry()
-        registry.register(_Figures(rows))
-        text: str = generate_latest(registry).decode()
-        return text
-    except ImportError:
-        return "".join(map(as_text, rows))
+    return "".join(map(as_text, families(addressed.host)))
 
 
 def as_text(family: Family) -> str:
@@ -90,20 +77,3 @@ def as_text(family: Family) -> str:
 
 def _escaped(value: str) -> str:
     return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")
-
-
-class _Figures:
-    """The figures as prometheus-client collects them."""
-
-    def __init__(self, rows: Sequence[Family]) -> None:
-        self._rows = rows
-
-    def collect(self) -> Iterator[Any]:
-        from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
-
-        for row in self._rows:
-            build = CounterMetricFamily if row.kind == "counter" else GaugeMetricFamily
-            metric = build(row.name, row.help, labels=row.labels)
-            for values, number in sorted(row.samples.items()):
-                metric.add_metric(values, number)
-            yield metric

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mockserver.core.redaction import Redactor
-from mockserver.server.control import access, page_parts, routes, sandboxes
+from mockserver.server.control import access, page_parts, routes
+from mockserver.server.control.commands import AddressedHost
+from mockserver.server.control.first_page import FirstPage, read_first_page
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 from mockserver.wire.request import SANDBOXES, HttpRequest
-
-if TYPE_CHECKING:
-    from mockserver.server.dashboard.plane import FirstPage
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ class PageAccess:
             own = self.hosted.prefix if self.hosted is not None else ""
             of_shard = f"{SANDBOXES}{self.host.shard.name}" if self.host.shard is not None else ""
             origin = self.request.base_url.removesuffix(own).removesuffix(of_shard)
-            addressed = sandboxes.AddressedHost(self.host, origin)
+            addressed = AddressedHost(self.host, origin)
             answer: Mapping[str, Any] = route.handler(addressed, arguments)
             return answer
         result: Any = routes.run_command(self._own(), route.id, arguments)
@@ -106,22 +105,12 @@ class PageAccess:
 
     def first_page(self) -> FirstPage:
         """Return what the first page shows of the sandbox."""
-        from mockserver.server.control import first_page  # late: a server whose pages nobody opens needs no report
-
-        page: FirstPage = self._own().run_command(
-            first_page.read_first_page, {"history": self.history}, phase="snapshot"
-        )
+        page: FirstPage = self._own().run_command(read_first_page, {}, phase="snapshot")
         return page
 
-    def call(self, number: int, *, whole: bool = True) -> Mapping[str, Any] | None:
-        """
-        Return a call as the journal has it, with the `changes` that it has caused; None if the journal does not have it.
-
-        One that is not `whole` is the request with its tenant.
-        """
-        seen: Mapping[str, Any] | None = self._own().run_command(
-            page_parts.read_call, {"n": number, "whole": whole}, phase="snapshot"
-        )
+    def call(self, number: int) -> Mapping[str, Any] | None:
+        """Return a call as the journal has it, with the `changes` that it has caused; None if the journal does not have it."""
+        seen: Mapping[str, Any] | None = self._own().run_command(page_parts.read_call, {"n": number}, phase="snapshot")
         return seen
 
     def sandboxes(self) -> Mapping[str, Any]:

@@ -17,17 +17,11 @@ _NAMED = ("campaign", "template", "entrypoint", "media")
 
 
 def read_call(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> JSON | None:
-    """
-    Return call `n` as the journal has it, with the `changes` that it has caused; None if the journal does not have it.
-
-    One that is not `whole` is the request with its tenant.
-    """
+    """Return call `n` as the journal has it, with the `changes` that it has caused; None if the journal does not have it."""
     state, number = snapshot.state, args["n"]
     entry = next(iter(state.journal.since(number - 1)), None)
     if entry is None or entry.n != number:
         return None
-    if not args["whole"]:
-        return {"tenantId": entry.tenant_id, "request": views.request(entry, redactor(state))}
     changes = [views.transition(row) for row in state.journal.transitions if row.cause.get("exchange") == number]
     return {**views.exchange(entry, redactor(state)), "changes": changes}
 
@@ -44,19 +38,13 @@ def summary(state: SandboxState, now: Duration | None) -> JSON:
 
 
 def read_names(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the names of the records with these `ids`."""
-    return _names(snapshot.state, set(args["ids"]))
-
-
-def _names(state: SandboxState, ids: set[str]) -> dict[str, str]:
-    """Return the names of the records with these ids: of a delivery the kind of its event with the endpoint's url."""
-    named = {id: _name(state, id) for id in ids}
-    hide = redactor(state)
+    """Return the names of the records with these `ids`: of a delivery the kind of its event with the endpoint's url."""
+    run, hide = Run.of(snapshot.state), redactor(snapshot.state)
+    named = {id: _name(run, id) for id in args["ids"]}
     return {id: hide.text(name) for id, name in named.items() if name}
 
 
-def _name(state: SandboxState, id: str) -> str:
-    run = Run.of(state)
+def _name(run: Run, id: str) -> str:
     if (delivery := run.deliveries.get(id)) is not None:
         return f"{delivery.event.kind} to {_url(run, delivery.webhook_id)}"
     if (found := run.find("execution", id)) is not None:

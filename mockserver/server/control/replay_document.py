@@ -13,9 +13,10 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator
+import reprlib
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlencode
 
 from mockserver._json import JSON
@@ -29,11 +30,16 @@ from mockserver.core.state.journal import CommandRecord, Journal, JournalEntry
 from mockserver.core.state.sandbox import KeyOwner, SandboxState
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.scenario.documents import to_plain
+from mockserver.server.errors import ControlError
 from mockserver.server.hosting.command_log import recorded_response, strict_json, without_addresses, without_secrets
 from mockserver.server.hosting.config import config_document
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSnapshot
 from mockserver.version import SCENARIO_VERSION
 
+if TYPE_CHECKING:
+    from mockserver.server.control import answers
+
+NAME_MAX_CHARS: Final = 200  # of a scenario document's name
 _HOSTED_PAGE = "/connect/"
 _KEY_LIKE = re.compile(KEY_LIKE.encode())
 # Headers that a client library sends by itself, or that other members of an entry replace.
@@ -53,7 +59,16 @@ _OMITTED = frozenset(
 )
 
 
-def document(snapshot: HostedSnapshot, name: str = "replay") -> JSON:
+def read_replay(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> answers.Document:
+    """Return the scenario document that repeats the run so far, for `mockserver replay-calls`."""
+    name = args.get("name", "replay")
+    if not 1 <= len(name) <= NAME_MAX_CHARS:
+        expected = f"a text of 1 to {NAME_MAX_CHARS} characters"
+        raise ControlError("MOCK_BAD_QUERY", f"name: got {reprlib.repr(name)}; expected {expected}")
+    return document(snapshot, name)
+
+
+def document(snapshot: HostedSnapshot, name: str) -> JSON:
     """Return the scenario document that repeats the sandbox's run, with `calls`."""
     state, initial = snapshot.state, snapshot.hosted.initial_checkpoint
     scenario, extra_seed_data = to_plain(config_document(snapshot.hosted.config)), snapshot.hosted.config.given

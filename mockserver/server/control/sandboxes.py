@@ -7,25 +7,24 @@ message if it refuses; then nothing has changed.
 
 from __future__ import annotations
 
-import math
 import reprlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.endpoints import operations_named
 from mockserver.contract.text import closest_match, closest_match_hint
 from mockserver.core import scheduler
 from mockserver.core.instants import SECOND, Instant, format_exact, parse
-from mockserver.core.redaction import Redactor, to_json_text
-from mockserver.core.state.matching import PATH_ROOTS, PathDifference, differences
+from mockserver.core.redaction import Redactor
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.choices import merge_choices, set_choices
 from mockserver.scenario.documents import Document
 from mockserver.scenario.problems import ScenarioError, WrongPart, steps
-from mockserver.server.control import reports, views
+from mockserver.server.control import views
+from mockserver.server.control.accept import whole_numbers
+from mockserver.server.control.commands import AddressedHost
 from mockserver.server.errors import ControlError, refused_document, unknown_id
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, HostedSnapshot, SandboxHost
@@ -37,9 +36,7 @@ if TYPE_CHECKING:
 
 Arguments = Mapping[str, Any]
 
-_CALLS_SHOWN = 20  # of those that a failed verification shows
 _OF_FAILURE = ("name", "failure")  # the parameters of the end of a failed test's sandbox
-_DIGITS_MAX = 15  # of a number in a query
 
 
 def _instant(value: object, name: str) -> Instant:
@@ -147,11 +144,12 @@ def set_tenant(hosted: HostedSandbox, args: Arguments) -> answers.TenantSettings
 
 def read_state(snapshot: HostedSnapshot, args: Arguments) -> answers.State:
     """Return the state as JSON."""
-    numbers = _numbers(args, {"chats": "chats", "chatsFrom": "chats_from"})
-    if numbers.get("chats", 0) > views.STATE_CHATS:
+    numbers = whole_numbers(args, ("chats", "chatsFrom"))
+    chats = numbers.get("chats", views.STATE_CHATS)
+    if chats > views.STATE_CHATS:
         expected = f"at most {views.STATE_CHATS} (the mock's own bound); chatsFrom continues from there"
-        raise ControlError("MOCK_BAD_QUERY", f"chats: got {numbers['chats']}; expected {expected}")
-    return views.state(snapshot.state, **numbers)
+        raise ControlError("MOCK_BAD_QUERY", f"chats: got {chats}; expected {expected}")
+    return views.state(snapshot.state, chats=chats, chats_from=numbers.get("chatsFrom", 0))
 
 
 def reset(hosted: HostedSandbox, args: Arguments) -> None:
@@ -189,120 +187,6 @@ def restore_checkpoint(hosted: HostedSandbox, args: Arguments) -> None:
     hosted.restore(checkpoint)
 
 
-def read_journal(snapshot: HostedSnapshot, args: Arguments) -> answers.Journal:
-    """Return exchanges and transitions; with `operation`, `status` or `text` only those exchanges, with `last` the newest of them."""
-    if "limit" in args and "last" in args:
-        raise ControlError(
-            "MOCK_BAD_QUERY", "got limit with last; expected limit for the oldest or last for the newest"
-        )
-    numbers = _numbers(args, {name: name for name in ("status", "since", "before", "limit", "last")})
-    operations = _operations(args["operation"]) if "operation" in args else None
-    return views.journal(snapshot.state, operations=operations, text=args.get("text", ""), **numbers)
-
-
-def _operations(name: str) -> tuple[str, ...]:
-    try:
-        return operations_named(name)
-    except ValueError as refusal:
-        raise ControlError("MOCK_BAD_OPERATION", str(refusal)) from None
-
-
-def _numbers(args: Arguments, names: Mapping[str, str]) -> dict[str, int]:
-    """Return the whole numbers of a query under the `names` that the view has for them."""
-    return {inner: _whole(args[name], name) for name, inner in names.items() if name in args}
-
-
-def _whole(value: object, name: str) -> int:
-    if not (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS_MAX):
-        raise ControlError(
-            "MOCK_BAD_QUERY",
-            f"{name}: got {reprlib.repr(value)}; expected a whole number from 0 to {10**_DIGITS_MAX - 1}",
-        )
-    return int(value)
-
-
-_BOUNDS: Final = {"times": "exactly", "atLeast": "at least", "atMost": "at most"}
-
-
-def verify_journal(hosted: HostedSandbox, args: Arguments) -> answers.Verified:
-    """Return whether the operation was called as often as expected, and the nearest calls if it was not."""
-    where = args.get("where", {})
-    for path in where:
-        root = path.partition(".")[0]
-        if root not in PATH_ROOTS:
-            expected = f"a path that begins with {', '.join(PATH_ROOTS)}{closest_match_hint(root, PATH_ROOTS)}"
-            raise ControlError("MOCK_BAD_WHERE", f"where: got {path!r}; expected {expected}")
-    operations = _operations(args["operation"])
-    _check_expected_count(args)
-    calls = [entry for entry in hosted.sandbox.journal.exchanges if entry.operation in operations]
-    compared = [(entry, differences(entry, where)) for entry in calls]
-    count = sum(not differs for _, differs in compared)
-    at_least = args.get("times", args.get("atLeast", 0))
-    at_most = args.get("times", args.get("atMost", count))
-    hide = redactor(hosted.sandbox)
-    misses = sorted((pair for pair in compared if pair[1]), key=lambda pair: len(pair[1]))[:3]
-    nearest: list[answers.Nearest] = [
-        {"exchange": views.exchange(entry, hide), "differences": [_shown_difference(one, hide) for one in differs[:5]]}
-        for entry, differs in misses
-    ]
-    is_met = at_least <= count <= at_most
-    shown = [] if is_met else (calls or list(hosted.sandbox.journal.exchanges))[-_CALLS_SHOWN:]
-    there_were: list[answers.VerifiedCall] = [
-        {"n": each.n, "method": hide.text(each.call.method), "path": hide.text(each.call.path), "status": each.status}
-        for each in shown
-    ]
-    verified: answers.Verified = {"ok": is_met, "count": count, "nearest": nearest, "calls": there_were}
-    if not is_met:
-        verified["message"] = hide.text(_unmet(args, count, nearest, there_were))
-    return verified
-
-
-def _shown_difference(row: PathDifference, hide: Redactor) -> answers.PathDifference:
-    """Return a difference, masked as the value of its path is."""
-    path, expected = next(iter(hide.value({row.path: row.expected}).items()))
-    (actual,) = hide.value({row.path: row.actual}).values()
-    return {"path": path, "expected": expected, "actual": actual}
-
-
-def _unmet(
-    args: Arguments, count: int, nearest: Sequence[answers.Nearest], calls: Sequence[answers.VerifiedCall]
-) -> str:
-    """Return the failed expectation in words, for the failure of a test in any language."""
-    numbers = [args[name] for name in _BOUNDS if name in args]
-    bounds = " and ".join(f"{text} {args[name]}" for name, text in _BOUNDS.items() if name in args)
-    values = " and ".join(f"{path} = {to_json_text(value)}" for path, value in args.get("where", {}).items())
-    calls_of = f"call{'s' * (numbers[-1] != 1)} of {args['operation']}{f' with {values}' if values else ''}"
-    expected = f"expected {bounds} {calls_of}, got {count}"
-    if nearest:
-        call, rows = nearest[0]["exchange"], nearest[0]["differences"]
-        shown = (
-            f"{row['path']}: got {to_json_text(row['actual'])}, expected {to_json_text(row['expected'])}"
-            for row in rows
-        )
-        return f"{expected}; the nearest is #{call['n']}, {'; '.join(shown)}"
-    listed = ", ".join(
-        f"#{call['n']} {call['method']} {call['path']} -> {call['status'] or 'no answer'}" for call in calls
-    )
-    return f"{expected}; the latest calls are {listed}" if listed else f"{expected}; no call reached the sandbox"
-
-
-def _check_expected_count(args: Arguments) -> None:
-    """Refuse arguments that name no number of calls, or two that exclude each other."""
-    if "times" in args and ("atLeast" in args or "atMost" in args):
-        raise ControlError(
-            "MOCK_BAD_VERIFY", "got times with atLeast or atMost; expected times alone, or atLeast and atMost"
-        )
-    if not {"times", "atLeast", "atMost"} & args.keys():
-        raise ControlError(
-            "MOCK_BAD_VERIFY", "got no expected count; expected times, atLeast or atMost, such as atLeast: 1"
-        )
-    if args.get("atLeast", 0) > args.get("atMost", math.inf):
-        raise ControlError(
-            "MOCK_BAD_VERIFY",
-            f"got atLeast {args['atLeast']} and atMost {args['atMost']}; expected atLeast up to atMost",
-        )
-
-
 def read_events(hosted: HostedSandbox, args: Arguments) -> answers.Events:
     return views.events(hosted.sandbox)
 
@@ -314,17 +198,6 @@ def health(addressed: AddressedHost, args: Mapping[str, Any]) -> answers.Health:
 def _shard(host: SandboxHost) -> answers.OfShard:
     """Return which of several servers answers: it lists and ends its own sandboxes alone."""
     return {} if host.shard is None else {"shard": host.shard.number, "shards": host.shard.shards}
-
-
-class AddressedHost(NamedTuple):
-    """The host, with the server's address as the caller of a command has written it."""
-
-    host: SandboxHost
-    origin: str
-
-    def base_url(self, hosted: HostedSandbox) -> str:
-        """Return the address of a sandbox for this caller."""
-        return hosted.own_origin or self.origin + hosted.prefix
 
 
 def create_sandbox(addressed: AddressedHost, args: Mapping[str, Any]) -> answers.CreatedSandbox:
@@ -434,7 +307,9 @@ def delete_sandbox(addressed: AddressedHost, args: Mapping[str, Any]) -> None:
         )
     hosted = addressed.host.sandboxes.get(sandbox_id)
     if hosted is not None and is_failed and addressed.host.failures is not None:
-        keep = partial(reports.keep_report, base_url=addressed.base_url(hosted))
+        from mockserver.server.control.reports import keep_report  # late: a suite without a failure needs no report
+
+        keep = partial(keep_report, base_url=addressed.base_url(hosted))
         hosted.run_command(keep, {name: args[name] for name in _OF_FAILURE if name in args}, phase="snapshot")
     if not addressed.host.close_for_client(sandbox_id):
         raise ControlError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from heapq import heappop
 from itertools import islice
@@ -266,16 +266,12 @@ def record_keys(record: Any) -> FieldKeys:
     return tuple((name, _KEYS.get((record, name)) or camel_case(name)) for name in visible)
 
 
-def events(sandbox: SandboxState, ids: Container[str] | None = None) -> answers.Events:
-    """Return one entry per event, or of those with these ids, oldest first, also if no endpoint is registered for it."""
+def events(sandbox: SandboxState) -> answers.Events:
+    """Return one entry per event, oldest first, also if no endpoint is registered for it."""
     view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, "")
     encode = formats.with_unknown_fields if sandbox.choices["additive-fields"] != "none" else dict
     hide = redactor(sandbox)
-    rows = (
-        (event, hide.value(encode(serializers.event(view, event))))
-        for event in sandbox.events
-        if ids is None or event.id in ids
-    )
+    rows = ((event, hide.value(encode(serializers.event(view, event)))) for event in sandbox.events)
     entries: list[Any] = [  # with more keys, if the choices add some
         {"id": event.id, "at": format_exact(event.at), **envelope, "deliveries": of_event(sandbox, event.id)}
         for event, envelope in rows
@@ -283,37 +279,33 @@ def events(sandbox: SandboxState, ids: Container[str] | None = None) -> answers.
     return {"events": entries}
 
 
-def request(entry: JournalEntry, hide: Redactor, *, is_brief: bool = False) -> answers.Request:
-    """Return the request of an exchange, keys redacted; a brief one has no headers and no body."""
+def request(entry: JournalEntry, hide: Redactor) -> answers.Request:
+    """Return the request of an exchange, keys redacted."""
     call, body, cut_from_bytes = entry.call, entry.body, None
     if body is None:
         cut_from_bytes = call.cut_from_bytes
-        if call.body and not is_brief:
+        if call.body:
             body = hide.body(call.body.decode("utf-8", "replace"), call.headers.get("content-type", ""))
     shown: answers.Request = {
         "method": call.method,
         "path": call.path,
         "query": dict(call.query),
-        "headers": {} if is_brief else dict(call.headers),
-        "body": None if is_brief else body,
+        "headers": dict(call.headers),
+        "body": body,
         **_cut(cut_from_bytes),
     }
     return hide.value(shown)  # type: ignore[no-any-return]
 
 
-def exchange(entry: JournalEntry, hide: Redactor, *, is_brief: bool = False) -> answers.Exchange:
-    """
-    Return an exchange of the journal, keys redacted.
-
-    A brief one has no headers, and no bodies but that of a refusal.
-    """
+def exchange(entry: JournalEntry, hide: Redactor) -> answers.Exchange:
+    """Return an exchange of the journal, keys redacted."""
     shown: answers.Exchange = {
         "n": entry.n,
         "at": format_exact(entry.at),
         "operation": entry.operation,
         "tenantId": entry.tenant_id,
-        "request": request(entry, hide, is_brief=is_brief),
-        "response": hide.value(_response(entry, is_brief=is_brief)),
+        "request": request(entry, hide),
+        "response": hide.value(_response(entry)),
         "applied": entry.applied,
         "fault": {"rule": entry.fault.rule, "effects": hide.value(entry.fault.effects)} if entry.fault else None,
         "reason": explanation(entry.error, hide) if entry.error else None,
@@ -325,18 +317,16 @@ def exchange(entry: JournalEntry, hide: Redactor, *, is_brief: bool = False) -> 
     return shown
 
 
-def _response(entry: JournalEntry, *, is_brief: bool) -> answers.Response | None:
+def _response(entry: JournalEntry) -> answers.Response | None:
     """Return the response that the client has got; None if there is none, or not yet."""
     if entry.is_held or not entry.status:
         return None
-    body: Any = None
-    if not is_brief or entry.status >= 400:
-        body = json_value(entry.answer, ABSENT)  # the body of a rule's reply may be nested to any depth
+    body = json_value(entry.answer, ABSENT)  # the body of a rule's reply may be nested to any depth
     if body is ABSENT:
         body = entry.answer.decode("utf-8", "replace") if entry.answer else None
     return {
         "status": entry.status,
-        "headers": {} if is_brief else dict(entry.headers),
+        "headers": dict(entry.headers),
         "body": body,
         **_cut(entry.answer_cut_from_bytes),
     }
@@ -401,10 +391,3 @@ def journal(
         "exchanges": exchanges if last is None else exchanges[::-1],
         "transitions": [transition(step) for step in sandbox.journal.transitions],
     }
-
-
-def row(sandbox: SandboxState, record: Any) -> Any:
-    """Return a record as the state has it, but for an execution; keys redacted."""
-    entry = _plain(sandbox, record)
-    hide = redactor(sandbox)
-    return hide.value(entry) if any(map(hide.contains_secret, _texts([entry]))) else entry

@@ -1,1 +1,1 @@
-"""The dashboard: pages of a sandbox for people, and the live stream that they follow."""
+"""The dashboard: pages of a sandbox for people."""

@@ -1,31 +1,17 @@
-"""The views of conduct with the ledger, of choices, and of scenarios with the rules in force."""
+"""The views of choices, and of scenarios with the rules in force."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from mockserver._json import JSON
 from mockserver.contract.clauses import sentence_of
 from mockserver.contract.effects import FORGERIES
 from mockserver.contract.endpoints import OPERATIONS
-from mockserver.judge.check import merged
-from mockserver.judge.client.judge import finding
-from mockserver.report.findings import judged_rules, judged_text, problem_of
-from mockserver.report.problem import CallLine
-from mockserver.server.dashboard.plane import Plane
+from mockserver.server.control.page_access import PageAccess
 from mockserver.server.errors import ControlError
 
-# Of the ledger's lists: the heading of each, the executions and sends themselves last.
-_LEDGER: Final = {
-    "duplicateExecutions": "Executions that a client started twice",
-    "duplicateSends": "Messages that were sent twice",
-    "clonedCampaigns": "Campaigns created again under another name",
-    "abandonedSessions": "Sessions that no call read to their end",
-    "unusedMedia": "Files that nothing uses",
-    "executions": "Executions",
-}
-_LEDGER_ROWS: Final = 200
 # The faults that the form arms for the next call: the words of each, and its effect.
 FAULTS: Final = (
     ("lose the answer after it took effect", {"drop": "after"}),
@@ -49,47 +35,10 @@ DELIVERY_FAULTS: Final = (
 )
 
 
-def conduct(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
-    """Return the findings with their calls, and what the calls have caused."""
-    report, ledger = plane.read("readConduct"), plane.read("readLedger")
-    findings = [finding(row["rule"], row["message"], row["exchanges"]) for row in report["findings"]]
-    lines = _lines(plane, {number for found in findings for number in found.exchanges})
-    cards = [
-        {"problem": problem_of(found, lines), "severity": found.severity, "count": count}
-        for found, count in merged(findings).items()
-    ]
-    judged = judged_rules(row["rule"] for row in report["notAssessed"])
-    lists = [
-        {"heading": heading, "rows": list(ledger[name])[: -_LEDGER_ROWS - 1 : -1], "total": len(ledger[name])}
-        for name, heading in _LEDGER.items()
-    ]
-    return "conduct.html", {
-        "cards": cards,
-        "judged": judged_text(judged, (found.rule for found in findings)),
-        "not_assessed": report["notAssessed"],
-        "lists": lists,
-        "sends": len(ledger["sends"]),
-        "counted": "call change",
-    }
-
-
-def _lines(plane: Plane, numbers: Collection[int]) -> dict[int, CallLine]:
-    """Return the lines of these calls, of those that the journal still has."""
-    if not numbers:
-        return {}
-    journal = plane.read("readJournal", since=str(min(numbers) - 1), before=str(max(numbers) + 1))
-    lines = {}
-    for call in journal["exchanges"]:
-        request, response = call["request"], call["response"]
-        result = str(response["status"]) if response is not None else "no answer"
-        lines[call["n"]] = CallLine(number=call["n"], text=f"{request['method']} {request['path']}", result=result)
-    return lines
-
-
 _READ, _SET, _OTHER, _BY_DEFAULT = "Read by this run", "Set to another option", "Every other choice", "By default"
 
 
-def choices(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+def choices(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the choices: those that this run has read first, then those that are set, then the rest."""
     try:
         tracked: set[str] | None = set(plane.read("readTrackedChoices")["read"])
@@ -113,17 +62,16 @@ def choices(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSO
         "groups": [{"heading": heading, "rows": part} for heading, part in groups.items() if part],
         "is_tracked": tracked is not None,
         "text": text,
-        "counted": "",
     }
 
 
-def scenarios(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+def scenarios(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the library with the rules in force, or what one scenario does."""
     if item:
         answer = plane.read("readScenario", name=item)
         document = answer["document"]
         clauses = [{"id": clause, "sentence": sentence_of(clause)} for clause in document.get("clauses", ())]
-        return "scenario_page.html", {"document": document, "rules": answer["rules"], "clauses": clauses, "counted": ""}
+        return "scenario_page.html", {"document": document, "rules": answer["rules"], "clauses": clauses}
     text = query.get("text", "").casefold()
     rows = plane.read("listScenarios")["scenarios"]
     matching = [row for row in rows if text in f"{row['name']} {row['summary']} {' '.join(row['clauses'])}".casefold()]
@@ -135,5 +83,4 @@ def scenarios(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, J
         "faults": FAULTS,
         "delivery_faults": DELIVERY_FAULTS,
         "text": query.get("text", ""),
-        "counted": "",
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from mockserver._json import JSON, View
 from mockserver.contract.clauses import sentence_of
@@ -11,8 +11,9 @@ from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import whole_number
 from mockserver.report import curl
 from mockserver.report.pages import visible
+from mockserver.server.control.page_access import PageAccess
+from mockserver.server.control.page_paths import number_in
 from mockserver.server.dashboard import story
-from mockserver.server.dashboard.plane import Plane, number_in
 from mockserver.server.errors import ControlError
 
 PAGE_ROWS: Final = 200
@@ -21,14 +22,7 @@ _FLAGS: Final = {"refused": "refused", "faulted": "changed by a rule", "changed"
 _FILTERS: Final = ("operation", "code", "text", *_FLAGS)
 
 
-class _Selected(NamedTuple):
-    """Calls as rows, the newest first, and the number of the newest call that the filters were applied to."""
-
-    rows: list[JSON]
-    newest: int
-
-
-def calls(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+def calls(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the view of the calls, the newest first, or the page of one call."""
     if item:
         number = whole_number(item)
@@ -39,45 +33,33 @@ def calls(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]
             raise ControlError(
                 "MOCK_NOT_FOUND", f"call: got {number}; expected one that the journal has: it stores the newest calls"
             )
-        return "call_page.html", {"call": call_model(call, snippets(plane, call)), "counted": ""}
+        return "call_page.html", {"call": call_model(call, snippets(plane, call))}
     filters = {name: query[name] for name in _FILTERS if query.get(name)}
     before = number_in(query, "before")
-    after = number_in(query, "after") if "after" in query else None
-    selected = _newest(plane, filters, before) if after is None else _after(plane, filters, after)
-    page = selected.rows[:PAGE_ROWS]
+    selected = _newest(plane, filters, before)
+    page = selected[:PAGE_ROWS]
     return "calls.html", {
         "rows": page,
-        "older": page[-1]["n"] if len(selected.rows) > len(page) else None,
+        "older": page[-1]["n"] if len(selected) > len(page) else None,
         "filters": filters,
         "flags": _FLAGS,
         "before": before,
-        "after": after,
         "operations": OPERATIONS,
-        "counted": "call",
-        "newest": 0 if before else selected.newest,
-        "matching": len(selected.rows),
     }
 
 
-def _newest(plane: Plane, filters: Mapping[str, str], before: int) -> _Selected:
+def _newest(plane: PageAccess, filters: Mapping[str, str], before: int) -> list[JSON]:
     """Return the newest calls that match, one more than a page has; the journal is read in batches."""
     rows: list[JSON] = []
-    newest, size, cursor = 0, PAGE_ROWS + 1, before
+    size, cursor = PAGE_ROWS + 1, before
     while True:
         place = {"before": str(cursor)} if cursor else {}
         journal = plane.read("readJournal", last=str(size), **place, **_arguments(filters))
         exchanges = journal["exchanges"]
         rows += _matching(journal, filters)
-        newest = max([newest, *(exchange["n"] for exchange in exchanges[-1:])])
         if len(rows) > PAGE_ROWS or len(exchanges) < size:
-            return _Selected(rows[: PAGE_ROWS + 1], newest)
+            return rows[: PAGE_ROWS + 1]
         cursor, size = exchanges[0]["n"], _BATCH
-
-
-def _after(plane: Plane, filters: Mapping[str, str], after: int) -> _Selected:
-    """Return every call after a number that matches, the newest first."""
-    journal = plane.read("readJournal", since=str(after), **_arguments(filters))
-    return _Selected(_matching(journal, filters), max([after, *(row["n"] for row in journal["exchanges"][-1:])]))
 
 
 def _arguments(filters: Mapping[str, str]) -> dict[str, str]:
@@ -132,12 +114,12 @@ def call_model(exchange: View, copies: Mapping[str, str]) -> JSON:
     }
 
 
-def snippets(plane: Plane, exchange: View) -> dict[str, str]:
+def snippets(plane: PageAccess, exchange: View) -> dict[str, str]:
     """Return a call as curl and as a test in Python."""
     return {"curl": curl_of(plane, exchange), "Python test": visible(_python(exchange))}
 
 
-def curl_of(plane: Plane, exchange: View) -> str:
+def curl_of(plane: PageAccess, exchange: View) -> str:
     """Return a command that sends a call; where no key may be shown it has the variable that the reader sets."""
     return visible(curl.curl(exchange["request"], address=plane.address, key=plane.key(exchange["tenantId"])))
 

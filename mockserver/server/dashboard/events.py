@@ -9,7 +9,8 @@ from mockserver._json import JSON, View
 from mockserver.contract.text import whole_number
 from mockserver.core.instants import SECOND
 from mockserver.report.pages import duration, instant_of
-from mockserver.server.dashboard.plane import Plane, number_in
+from mockserver.server.control.page_access import PageAccess
+from mockserver.server.control.page_paths import number_in
 
 PAGE_ROWS: Final = 200
 ENDED_DELIVERIES: Final = ("delivered", "abandoned")
@@ -34,11 +35,11 @@ _SIGNERS: Final = {
 }
 
 
-def events(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+def events(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the view of events, the newest first, with the endpoints; or the page of one event."""
     if item:
         event = plane.read("readEvent", id=item)
-        return "event_page.html", {"event": event_model(event), "counted": "delivery"}
+        return "event_page.html", {"event": event_model(event)}
     show, skip = query.get("show", ""), number_in(query, "skip")
     listed, state = plane.read("readEvents")["events"], plane.read("readState", chats="0")
     rows = [
@@ -52,7 +53,6 @@ def events(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON
         "urls": {webhook["id"]: webhook["url"] for tenant in state["tenants"] for webhook in tenant["webhooks"]},
         "show": show,
         "shows": _SHOWN,
-        "counted": "delivery",
     }
 
 

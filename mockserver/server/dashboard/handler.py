@@ -15,15 +15,16 @@ from typing import Final
 from urllib.parse import parse_qsl, urlsplit
 
 from mockserver._json import JSON
-from mockserver.server.dashboard import behaviour, calls, events, objects, overview, paths, rendering, timeline
-from mockserver.server.dashboard.paths import PagePath, page_path
-from mockserver.server.dashboard.plane import Plane
+from mockserver.server.control import page_paths as paths
+from mockserver.server.control.page_access import PageAccess
+from mockserver.server.control.page_paths import PagePath, page_path
+from mockserver.server.dashboard import behaviour, calls, events, objects, overview, rendering
 from mockserver.server.errors import STATUSES, ControlError, log_failure
 from mockserver.server.hosting.closed import Absence
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
 
-View = Callable[[Plane, Mapping[str, str], str], tuple[str, JSON]]
+View = Callable[[PageAccess, Mapping[str, str], str], tuple[str, JSON]]
 
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -39,22 +40,19 @@ _VIEWS: Final[Mapping[str, View]] = MappingProxyType(
     {
         "now": overview.now,
         "sandboxes": overview.sandboxes,
-        "timeline": timeline.timeline,
         "calls": calls.calls,
         "objects": objects.objects,
         "events": events.events,
-        "conduct": behaviour.conduct,
         "choices": behaviour.choices,
         "scenarios": behaviour.scenarios,
     }
 )
-_TITLES: Final = {"conduct": "Conduct and ledger", "sandboxes": "Sandboxes"}
 _FORM_FIELDS_MAX: Final = 10
 _OPEN_MAX: Final = 50  # sandboxes on the page of one that is not open
 _PATH_CHARS: Final = 100  # of the path that was refused
 
 
-def respond(plane: Plane, request: HttpRequest) -> HttpResponse | None:
+def respond(plane: PageAccess, request: HttpRequest) -> HttpResponse | None:
     """Return the response to a request of the dashboard; None for another page of the control plane that may be shown."""
     path = request.target.partition("?")[0]
     base = urlsplit(request.base_url).path  # the prefix of the sandbox, with the place where the server is mounted
@@ -81,12 +79,12 @@ def respond(plane: Plane, request: HttpRequest) -> HttpResponse | None:
         return _refusal(plane, request, base, ControlError("MOCK_INTERNAL_ERROR", message))
 
 
-def unknown_page(plane: Plane, request: HttpRequest, message: str) -> HttpResponse:
+def unknown_page(plane: PageAccess, request: HttpRequest, message: str) -> HttpResponse:
     """Return the page for a browser at a path that no command has."""
     return _refusal(plane, request, urlsplit(request.base_url).path, ControlError("MOCK_NOT_FOUND", message))
 
 
-def page_of_no_sandbox(plane: Plane, request: HttpRequest, absence: Absence) -> HttpResponse:
+def page_of_no_sandbox(plane: PageAccess, request: HttpRequest, absence: Absence) -> HttpResponse:
     """Return the page of a closed or an unknown sandbox: what it was, and what is open for a browser that may list it."""
     try:
         rows = plane.read("listSandboxes")["sandboxes"][::-1]
@@ -99,7 +97,7 @@ def page_of_no_sandbox(plane: Plane, request: HttpRequest, absence: Absence) -> 
     return _html(status, rendering.render("no_sandbox.html", {**frame, **own}))
 
 
-def _page(plane: Plane, request: HttpRequest, base: str, page: PagePath) -> HttpResponse:
+def _page(plane: PageAccess, request: HttpRequest, base: str, page: PagePath) -> HttpResponse:
     query = dict(parse_qsl(request.target.partition("?")[2], keep_blank_values=True, errors="replace"))
     view = page.view
     if plane.sandbox_id is None and view == "now":
@@ -110,14 +108,13 @@ def _page(plane: Plane, request: HttpRequest, base: str, page: PagePath) -> Http
     return _html(200, text)
 
 
-def _frame(plane: Plane, request: HttpRequest, base: str, view: str) -> JSON:
+def _frame(plane: PageAccess, request: HttpRequest, base: str, view: str) -> JSON:
     """Return what the frame of every page needs."""
     return {
         "base": base,
         "view": view,
         "views": paths.VIEWS,
-        "title": _TITLES.get(view, view.capitalize()),
-        "titles": {name: _TITLES.get(name, name.capitalize()) for name in paths.VIEWS},
+        "title": view.capitalize(),
         "sandbox_id": plane.sandbox_id,
         "address": request.base_url,
         "path": request.target,
@@ -141,7 +138,7 @@ def _redirect(location: str, headers: tuple[tuple[str, str], ...]) -> HttpRespon
     return HttpResponse(303, (*own, *headers), b"")
 
 
-def _refusal(plane: Plane, request: HttpRequest, base: str, refusal: ControlError) -> HttpResponse:
+def _refusal(plane: PageAccess, request: HttpRequest, base: str, refusal: ControlError) -> HttpResponse:
     """Return the page of a refusal: what was refused and why, the way back, and the bar."""
     path = request.target.partition("?")[0]
     refused = {
@@ -151,12 +148,12 @@ def _refusal(plane: Plane, request: HttpRequest, base: str, refusal: ControlErro
         "back": _way_back(plane, request, base),
     }
     title = "Refused" if refusal.status < 500 else "Failed"
-    own = {"title": title, "counted": "", "refused": refused}
+    own = {"title": title, "refused": refused}
     context = {**_frame(plane, request, base, ""), **_bar(plane), **own}
     return _html(refusal.status, rendering.render("refusal.html", context), refusal.headers)
 
 
-def _bar(plane: Plane) -> JSON:
+def _bar(plane: PageAccess) -> JSON:
     """Return the bar for the page of a refusal; none if the request may not read the sandbox, or the bar fails too."""
     try:
         plane.check()
@@ -165,7 +162,7 @@ def _bar(plane: Plane) -> JSON:
         return {"bar": None}
 
 
-def _way_back(plane: Plane, request: HttpRequest, base: str) -> str:
+def _way_back(plane: PageAccess, request: HttpRequest, base: str) -> str:
     """Return the path of the page that led here; else that of the view that was asked for, or of the first page."""
     address, root = urlsplit(request.base_url), base + paths.ROOT
     former = request.headers.get("referer", "").removeprefix(f"{address.scheme}://{address.netloc}").partition("?")[0]
@@ -185,7 +182,7 @@ def _sign_in_form(base: str, next_path: str, *, is_again: bool) -> HttpResponse:
     return _html(401, rendering.render("sign_in.html", context))
 
 
-def _sign_in(plane: Plane, request: HttpRequest, base: str) -> HttpResponse:
+def _sign_in(plane: PageAccess, request: HttpRequest, base: str) -> HttpResponse:
     """Set the cookie for a form with the token, or clear it for one that signs out; a form of another site is refused."""
     plane.check_origin()
     if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):

@@ -10,8 +10,9 @@ from urllib.parse import quote
 from mockserver._json import JSON, View
 from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.lifecycles import LIFECYCLES
+from mockserver.server.control.page_access import PageAccess
+from mockserver.server.control.page_paths import number_in
 from mockserver.server.dashboard import story
-from mockserver.server.dashboard.plane import Plane, number_in
 from mockserver.server.errors import ControlError
 
 PAGE_ROWS: Final = 200
@@ -60,10 +61,10 @@ _REMARKS: Final[Mapping[str, str]] = {
 }
 
 
-def objects(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+def objects(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the view of the records by kind, the newest first, or the page of one record."""
     if item:
-        return "object_page.html", {"object": _one(plane, item), "counted": "change", "reasons": FAILURE_REASONS}
+        return "object_page.html", {"object": _one(plane, item), "reasons": FAILURE_REASONS}
     state = plane.read("readState", chats=str(PAGE_ROWS))
     kind_name, text = query.get("kind", ""), query.get("text", "")
     skip = number_in(query, "skip")
@@ -78,7 +79,6 @@ def objects(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSO
         "kind_name": kind_name,
         "text": text,
         "has_tenants": len(state["tenants"]) > 1,
-        "counted": "change",
     }
 
 
@@ -107,7 +107,7 @@ def _rows(state: View, kind: Kind) -> Iterator[JSON]:
             yield row | {"failed": failed.get(record["id"], "")}
 
 
-def _one(plane: Plane, record_id: str) -> JSON:
+def _one(plane: PageAccess, record_id: str) -> JSON:
     for chats in (str(PAGE_ROWS), None):  # the whole list of chats is read only for what nothing else has
         state = plane.read("readState", **({"chats": chats} if chats else {}))
         for kind in KINDS:
@@ -119,7 +119,7 @@ def _one(plane: Plane, record_id: str) -> JSON:
     raise ControlError("MOCK_NOT_FOUND", f"object: got {record_id[:100]!r}; expected {expected}")
 
 
-def _creation(plane: Plane, journal: View, record_id: str) -> View | None:
+def _creation(plane: PageAccess, journal: View, record_id: str) -> View | None:
     """Return the call that has created a record; None if none has, or the journal no longer has it."""
     causes = (row["cause"] for row in journal["transitions"] if row["id"] == record_id and row["from"] is None)
     number = next((cause["exchange"] for cause in causes if "exchange" in cause), None)

@@ -8,39 +8,37 @@ from typing import Final
 from mockserver._json import JSON
 from mockserver.report.problem import Problem
 from mockserver.report.run.words import TIMERS
-from mockserver.server.dashboard import calls, timeline
-from mockserver.server.dashboard.plane import Plane, number_in, place_of
+from mockserver.server.control.page_access import PageAccess
+from mockserver.server.control.page_paths import number_in
+from mockserver.server.dashboard import calls
 
 _PROBLEMS: Final = 50  # that are listed
-_TIMELINE_ROWS: Final = 12
 
 
-def bar(plane: Plane) -> JSON:
-    """Return the bar: the clock with what is due next, the place in the stream, and the actions that can be undone."""
-    place = place_of(plane)  # before any other answer: what the page does not show yet is counted as new
+def bar(plane: PageAccess) -> JSON:
+    """Return the bar: the clock with what is due next, and the actions that can be undone."""
     history = plane.history
     stored = plane.read("listCheckpoints")["checkpoints"]
     undo = [{**row, "callsSince": max(0, history["exchanges"] - row["exchanges"])} for row in reversed(stored)]
     clock = plane.read("readClock")
     return {
         "bar": {
+            "calls": history["exchanges"],
             "clock": clock,
             "due": history["due"],
             "names": plane.names(timer["id"] for timer in history["coming"]),
             "timers": dict(TIMERS),
-            "place": place,
             "undo": undo,
             "failing": history["failing"],
         }
     }
 
 
-def now(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+def now(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the first page: the problems, one of them in full, the clock, what happened last, and what there is."""
     seen, history = plane.first_page(), plane.history
-    problems, coming = seen.problems, history["coming"]
+    problems = seen.problems
     chosen = min(number_in(query, "problem") or 1, len(problems), _PROBLEMS)
-    model = timeline.timeline_model(seen.journal, coming, seen.names, history["now"], rows_max=_TIMELINE_ROWS)
     return "now.html", {
         "verdict": seen.verdict,
         "is_bad": seen.is_bad,
@@ -48,13 +46,11 @@ def now(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
         "more_problems": max(0, len(problems) - _PROBLEMS),
         "chosen": chosen,
         "curl": _curl(plane, problems[chosen - 1]) if problems else "",
-        "timeline": model,
         "rules": plane.read("listRules")["rules"],
         "deferred": history["deferred"],
-        "coming": coming,
+        "coming": history["coming"],
         "rows": seen.rows,
         "inventory": [_counted(name, count) for name, count in seen.counts.items()],
-        "counted": "call change delivery",
     }
 
 
@@ -65,14 +61,14 @@ def _counted(name: str, count: int) -> JSON:
     return {"name": one if count == 1 else name, "count": count, "path": path}
 
 
-def _curl(plane: Plane, problem: Problem) -> str:
+def _curl(plane: PageAccess, problem: Problem) -> str:
     """Return the first call of a problem as a command; empty without one."""
     first = next((line for line in problem.calls if line.kind == "call"), None)
-    call = plane.call(first.number, whole=False) if first is not None else None
+    call = plane.call(first.number) if first is not None else None
     return calls.curl_of(plane, call) if call is not None else ""
 
 
-def sandboxes(plane: Plane, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
+def sandboxes(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the list of the server's sandboxes, the newest first."""
     listed = plane.sandboxes()
-    return "sandboxes.html", {"rows": listed["sandboxes"][::-1], "closed": listed["closed"], "counted": ""}
+    return "sandboxes.html", {"rows": listed["sandboxes"][::-1], "closed": listed["closed"]}

@@ -12,11 +12,11 @@ from jinja2 import Environment
 
 from mockserver.contract.effects.descriptions import describe_rule
 from mockserver.report import pages
-from mockserver.server.dashboard import timeline
+from mockserver.server.dashboard import story
 
 _HERE: Final = Path(__file__).parent
 _FILTERS: Final[Mapping[str, Callable[..., str]]] = MappingProxyType(
-    {"describe_rule": describe_rule, "page_of": timeline.page_of_timer, "shortened": timeline.shortened}
+    {"describe_rule": describe_rule, "page_of": story.page_of_timer, "shortened": story.shortened}
 )
 
 

@@ -67,3 +67,15 @@ def cause_of(transition: View) -> JSON:
 def history_of(transitions: Iterable[View], record_id: str) -> list[JSON]:
     """Return the changes of a record, the newest first."""
     return [change_row(row) for row in transitions if row["id"] == record_id][::-1]
+
+
+def page_of_timer(timer: View) -> str:
+    """Return the path of the page that shows what is due; empty for what has none."""
+    pages = {"rule": "scenarios", "delivery": "events", "call": ""}
+    return pages.get(timer["what"].partition(".")[0], f"objects/{quote(timer['id'], safe='')}")
+
+
+def shortened(text: str, most_chars: int = 60) -> str:
+    """Return a text that is too long without its middle."""
+    half = (most_chars - 3) // 2
+    return text if len(text) <= most_chars else f"{text[:half]}...{text[-half:]}"

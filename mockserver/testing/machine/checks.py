@@ -74,7 +74,7 @@ def duplicate_executions(log: ExampleLog) -> Iterator[str]:
     """Two executions of one template with the same values to the same chats within a day."""
     if _executions(log) < 2:
         return
-    for row in ledger.read(log.run).duplicate_executions:
+    for row in ledger.duplicate_executions(log.run, ledger.creating_exchanges(log.run)):
         if log.is_one_step(*row["exchanges"]):
             first, second = row["campaignIds"]
             yield f"campaigns {first} and {second} sent the same to the same chats{_citation(row['exchanges'])}"
@@ -85,7 +85,7 @@ def duplicate_sends(log: ExampleLog) -> Iterator[str]:
     if _executions(log) < 2:
         return
     starts = ledger.creating_exchanges(log.run)
-    for row in ledger.read(log.run).duplicate_sends:
+    for row in ledger.duplicate_sends(log.run, starts):
         started = sorted(starts.get(execution_id, 0) for execution_id in row["executionIds"])
         if any(log.is_one_step(*pair) for pair in pairwise(started)):
             yield f"chat {row['chatId']} received template {row['templateId']} with the same values {row['count']} times"
@@ -101,7 +101,7 @@ def clones(log: ExampleLog) -> Iterator[str]:
     """A campaign that the client created again because it took the first for failed."""
     if sum(len(tenant.campaigns) for tenant in log.run.tenants.values()) < 2:
         return
-    for row in ledger.read(log.run).cloned_campaigns:
+    for row in ledger.clones(log.run, ledger.creating_exchanges(log.run)):
         if log.is_one_step(*row["exchanges"]):
             cited = _citation(row["exchanges"])
             yield f"campaign {row['cloneId']} is a clone of {row['originalId']}, created after {row['why']}{cited}"

@@ -44,12 +44,6 @@ from mockserver.server.control.openapi.shapes import (
     titled,
 )
 
-# These have a name in the document; the others are written out where they are.
-_NAMED: Final = (
-    "AppliedScenario", "ChoiceList", "ClockState", "ConductReport", "ControlError", "Coverage", "CoveredItems",
-    "CreatedSandbox", "CreatedWebhook", "EventEntry", "EventInFull", "Exchange", "FiredTimer", "History", "Ledger",
-    "PathDifference", "Problem", "Report", "State", "TenantSettings", "TenantState", "Transition",
-)  # fmt: skip
 _PLAIN: Final[Mapping[Any, Shape]] = MappingProxyType(
     {str: TEXT, int: WHOLE, float: NUMBER, bool: FLAG, bytes: obj(bytes=COUNT, sha256=TEXT), Any: ANYTHING}
 )
@@ -61,14 +55,15 @@ def answer(handler: Callable[..., Any]) -> JSON | None:
     name = str(handler.__annotations__["return"]).rpartition(".")[2]
     if name == "HttpResponse":  # a file, as it is
         return dict(FILE)
-    if name in ("None", "str", "bytes"):  # bytes are a text in UTF-8
+    if name in ("None", "str"):
         return None if name == "None" else dict(TEXT)
     return _schema(getattr(answers, name))
 
 
 def answer_components() -> dict[str, JSON]:
     """Return the named schemas of the answers."""
-    components = {name: titled(name, _object(getattr(answers, name))) for name in _NAMED}
+    named = [kind for kind in vars(answers).values() if answers.is_component(kind)]
+    components = {kind.__name__: titled(kind.__name__, _object(kind)) for kind in named}
     tables = (get_args(hint) for hint in get_type_hints(answers.TenantState).values() if get_origin(hint) is list)
     kinds = (*(record for (record,) in tables), records.TemplateItem, records.Variable)
     return components | {_record_name(kind): _record(kind) for kind in kinds}
@@ -80,7 +75,7 @@ def _schema(hint: Any) -> JSON:
     if hint in _PLAIN:
         return dict(_PLAIN[hint])
     if is_typeddict(hint):
-        return ref(hint.__name__) if hint.__name__ in _NAMED else _object(hint)
+        return ref(hint.__name__) if answers.is_component(hint) else _object(hint)
     if getattr(hint, "__match_args__", ()):  # a record
         return ref(_record_name(hint))
     if kind is Annotated:

@@ -36,10 +36,10 @@ from mockserver.contract.openapi.parts import (
 from mockserver.contract.openapi.skeleton import apply, filled
 from mockserver.core.state.matching import PATH_ROOTS
 from mockserver.server.control.accept import REPORT_TYPES
-from mockserver.server.control.commands import Route, codes_by_status
+from mockserver.server.control.commands import Route
 from mockserver.server.control.openapi.answers import FILE, answer, answer_components
 from mockserver.server.control.openapi.shapes import TEXT, nullable, obj, titled
-from mockserver.server.control.reports import NAME_MAX_CHARS
+from mockserver.server.control.replay_document import NAME_MAX_CHARS
 from mockserver.server.control.views import STATE_CHATS
 from mockserver.server.hosting.config import SEED_MAX
 from mockserver.version import VERSION
@@ -122,7 +122,7 @@ def _operation(row: Route, whole: JSON) -> JSON:
     schema = own.get("answer") or answer(row.handler)
     responses = {str(row.status): success(own, None if schema is None else _contents(row, schema, examples))}
     refused = examples["refusals"].get(row.id, {})
-    for status, codes in codes_by_status(row).items():
+    for status, codes in row.codes_by_status().items():
         narrowed = {"code": {"type": "string", "enum": codes}, "statusCode": {"type": "integer", "const": status}}
         schema = {"allOf": [ref("ControlError"), {"type": "object", "properties": narrowed}]}
         shown = {code: refused[code] for code in codes if code in refused}

@@ -1,22 +1,17 @@
 """
-The OpenAPI documents as JSON, YAML and HTML: of the public API as a sandbox or a profile has it, and of the control plane.
+The OpenAPI documents as JSON and YAML: of the public API as a sandbox or a profile has it, and of the control plane.
 
 The same choices give the same bytes.
-
-A text is made once for the choices that it describes, and the address of each client is put in afterwards.
 """
 
 from __future__ import annotations
 
-import html
 import io
 import json
-import re
-from collections.abc import Callable, Mapping
-from functools import lru_cache
-from types import MappingProxyType
-from typing import Any, Final, Literal
-from urllib.parse import urlencode
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from ruamel.yaml import YAML
 
 from mockserver._json import JSON
 from mockserver.contract.choices import DEFAULTS
@@ -30,31 +25,18 @@ from mockserver.contract.openapi.document import public_document
 from mockserver.contract.openapi.older import VERSIONS, as_3_0
 from mockserver.contract.text import closest_match_hint
 from mockserver.core.state.calls import ApiError
-from mockserver.server.control.commands import Route
 from mockserver.server.control.openapi.control import PLANES, control_document
-from mockserver.server.dashboard.paths import VIEWS
+from mockserver.server.control.routes import ROUTES
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.wire.formats import error_body
-from mockserver.wire.request import SANDBOXES
 
 Plane = Literal["public", "control"]
-Form = Literal["json", "yaml", "html"]
-
-# In place of what is known only when a text is asked for: the address, and what a page shows of its sandbox.
-_ORIGIN: Final = "http://address.mockserver.test"
-_ADDRESS: Final = f"{_ORIGIN}{SANDBOXES}own"
-_ID: Final = "id.mockserver.test"
-_KEY: Final = "key.mockserver.test"
-_NAMES: Final = re.compile("|".join(map(re.escape, (_ADDRESS, _ORIGIN, _ID, _KEY))))
-# An address as each form has it.
-_ENCODED: Final[Mapping[Form, Callable[[str], str]]] = MappingProxyType(
-    {"json": lambda url: json.dumps(url)[1:-1], "yaml": str, "html": lambda url: html.escape(json.dumps(url)[1:-1])}
-)
-_CACHED: Final = 32  # a document takes 10 ms to make, as YAML half a second
+Form = Literal["json", "yaml"]
+Arguments = Mapping[str, Any]
 
 
-def document(plane: Plane, choices: Mapping[str, object], base_url: str, commands: tuple[Route, ...]) -> JSON:
+def document(plane: Plane, choices: Mapping[str, object], base_url: str) -> JSON:
     """
     Return the OpenAPI document of a plane.
 
@@ -62,14 +44,14 @@ def document(plane: Plane, choices: Mapping[str, object], base_url: str, command
         plane: the public API, or the control plane.
         choices: every choice with its option; the public document describes the API under them.
         base_url: the address of the sandbox.
-        commands: the table of the control plane.
     """
+    choices = json.loads(json.dumps(dict(choices), sort_keys=True))  # in one order: equal choices give equal bytes
     whole = skeleton.read("api" if plane == "public" else "control")
     shown = skeleton.examples(whole, choices)
     schemas = (whole if plane == "public" else skeleton.read("api")).pop("schemas")
     components = public_components(schemas, choices)
     if plane == "control":
-        return control_document(whole, components, commands, choices, base_url)
+        return control_document(whole, components, ROUTES, choices, base_url)
     shown["refusals"] = {
         operation: {
             code: error_body(choices, ApiError(code, clause="", **facts), ENDPOINTS[operation])[1]
@@ -82,78 +64,39 @@ def document(plane: Plane, choices: Mapping[str, object], base_url: str, command
     return public_document(skeleton.filled(whole, {**choices, **texts, **rows}), components, choices, base_url)
 
 
-def text(
-    plane: Plane,
-    choices: Mapping[str, object],
-    base_url: str,
-    commands: tuple[Route, ...],
-    form: Form,
-    version: str = VERSIONS[0],
-    query: str = "",
-    own: Mapping[str, str] = MappingProxyType({}),
-) -> bytes:
-    """
-    Return the document as UTF-8, with a newline at its end.
-
-    Args:
-        plane, choices, base_url, commands: as of `document`.
-        form: of the text; a page has the version 3.1 alone.
-        version: of OpenAPI.
-        query: the part of a page's address that its other forms have too.
-        own: what a page shows of its sandbox, by the names in place of it.
-    """
-    encoded = _ENCODED[form]
-    made = _text(plane, json.dumps(dict(choices), sort_keys=True), commands, form, version, query)
-    values = {_ADDRESS: encoded(base_url), _ORIGIN: encoded(base_url.partition(SANDBOXES)[0]), **own}
-    return _NAMES.sub(lambda name: values[name[0]], made).encode()
+def text(document: JSON, form: Form, version: str = VERSIONS[0]) -> str:
+    """Return a document in a version of OpenAPI as text, with a newline at its end."""
+    whole = as_3_0(document) if version == "3.0" else document
+    return _yaml(whole) if form == "yaml" else json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
 
 
-@lru_cache(maxsize=_CACHED)
-def _text(
-    plane: Plane,
-    choices: str,
-    commands: tuple[Route, ...],
-    form: Form,
-    version: str = VERSIONS[0],
-    query: str = "",
-) -> str:
-    """Return the document as text, with names in place of what each client has of its own."""
-    whole = document(plane, json.loads(choices), _ADDRESS, commands)
-    if version == "3.0":
-        whole = as_3_0(whole)
-    if form == "json":
-        return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
-    if form == "yaml":
-        return _yaml(whole)
-    # Imported here: Jinja takes long to import, and the command line prints documents without it.
-    from mockserver.server.docs_page.page import render
-
-    return render(whole, plane, query, sandbox_id=_ID, key=_KEY, views=VIEWS)
+def read_json(hosted: HostedSandbox, args: Arguments, base_url: str) -> str:
+    """Return a document as JSON."""
+    return text(_asked(hosted, args, base_url), "json", _version(args))
 
 
-def read_document(
-    hosted: HostedSandbox, args: Mapping[str, Any], base_url: str, commands: tuple[Route, ...], form: Form
-) -> bytes:
-    """
-    Return a document as UTF-8.
+def read_yaml(hosted: HostedSandbox, args: Arguments, base_url: str) -> str:
+    """Return a document as YAML."""
+    return text(_asked(hosted, args, base_url), "yaml", _version(args))
 
-    Args:
-        hosted: the sandbox; without a profile its choices are in force.
-        args: `plane`, public by default, `profile`, and the version of `openapi`.
-        base_url: the address of the sandbox, for the caller.
-        commands: the table of the control plane.
-        form: of the text.
-    """
-    plane: Plane = "control" if _known("plane", args.get("plane", "public"), PLANES) == "control" else "public"
+
+def _asked(hosted: HostedSandbox, args: Arguments, base_url: str) -> JSON:
+    """Return the document of a `plane`, public by default; without a `profile` the sandbox's choices are in force."""
     if "profile" in args:
-        choices: Mapping[str, object] = {**DEFAULTS, **PROFILES[_known("profile", args["profile"], tuple(PROFILES))]}
-    else:
-        with hosted.sandbox.lock:
-            choices = dict(hosted.sandbox.choices)  # a copy: a document does not count as a use of a choice
-    version = _known("openapi", args.get("openapi", VERSIONS[0]), VERSIONS)
-    query = f"?{urlencode(args)}" if args and form == "html" else ""
-    own = {_ID: html.escape(hosted.id), _KEY: html.escape(hosted.shown_key or "")}
-    return text(plane, choices, base_url, commands, form, version, query, own)
+        profile = PROFILES[_known("profile", args["profile"], tuple(PROFILES))]
+        return document(_plane(args), {**DEFAULTS, **profile}, base_url)
+    with hosted.sandbox.lock:
+        choices = dict(hosted.sandbox.choices)  # a copy: a document does not count as a use of a choice
+    return document(_plane(args), choices, base_url)
+
+
+def _plane(args: Arguments) -> Plane:
+    """Return the plane that is asked for."""
+    return "control" if _known("plane", args.get("plane", "public"), PLANES) == "control" else "public"
+
+
+def _version(args: Arguments) -> str:
+    return _known("openapi", args.get("openapi", VERSIONS[0]), VERSIONS)
 
 
 def _known(name: str, received: str, values: tuple[str, ...]) -> str:
@@ -166,8 +109,6 @@ def _known(name: str, received: str, values: tuple[str, ...]) -> str:
 
 
 def _yaml(whole: JSON) -> str:
-    from ruamel.yaml import YAML
-
     writer = YAML(typ="safe", pure=True)  # not the C library, which wraps lines at other places
     writer.default_flow_style = False
     writer.allow_unicode = True

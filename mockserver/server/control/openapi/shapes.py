@@ -20,13 +20,6 @@ OBJECT: Final[Shape] = {"type": "object", "additionalProperties": True}
 INSTANT: Final[Shape] = {"type": "string", "description": "ISO 8601 date-time in UTC."}
 
 
-class Schema(dict[str, Any]):
-    """Keywords of a schema as `Annotated` takes them: hashable, since unions compare their parts by hash."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return id(self)
-
-
 def obj(optional: Mapping[str, Shape] | None = None, /, **required: Shape) -> JSON:
     """Return an object with these properties and no others; a trailing underscore of a name is left out."""
     fixed = {name.rstrip("_"): shape for name, shape in required.items()}

@@ -1,16 +1,11 @@
 "use strict";
-// The live part of a page: it sends the actions, each after a checkpoint, and counts what is new; what is read stays in place.
+// The actions of a page, each after a checkpoint, and its clock; what is read stays in place.
 (() => {
-  const { base, since, counted } = document.body.dataset;
+  const { base } = document.body.dataset;
   const HEADERS = { "X-Mock-Request": "page" }; // a header that no form of another site can send
-  const KINDS = new Set((counted || "").split(" "));
-  const place = { id: since, calls: 0, changes: 0 }; // where this page ends
-  const fresh = { count: 0, isRestored: false, isGone: false };
   const UNITS = [[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]]; // of a span, in seconds
   const FIRED_MOST = 5; // timers that an advance lists
-  const FILTERED_MS = 500; // between two questions which of the new calls match a filter
-  const filtered = { timer: null, isDue: false, page: 0 }; // page: the number of the refresh that a question is from
-  let source = null, isPaused = false, clock = null, shownAt = 0;
+  let clock = null, shownAt = 0;
   const names = {}; // of the records whose timers were due, by id
   const byId = (id) => document.getElementById(id);
   const write = (node, text) => node.textContent === text || (node.textContent = text); // no change without a difference
@@ -110,7 +105,6 @@
     for (const id of ["top", "bar", "content"]) byId(id).replaceWith(document.adoptNode(next.getElementById(id)));
     for (const id of open) if (byId(id) && !(id === "undo" && /^undo-/.test(focused))) byId(id).open = true;
     for (const [id, value] of values) if (byId(id) && id !== "to" && byId(id).type !== "checkbox") byId(id).value = value;
-    Object.assign(document.body.dataset, next.body.dataset);
     begin();
     scrollTo(...scroll);
     const target = focused && (byId(focused) || byId(/^undo/.test(focused) ? "undo--title" : "content"));
@@ -118,57 +112,16 @@
   }
 
   function begin() {
-    const { dataset } = document.body;
-    Object.assign(place, { id: dataset.since, calls: Number(dataset.calls), changes: Number(dataset.changes) });
-    Object.assign(fresh, { count: 0, isRestored: false, isGone: false });
-    filtered.page += 1;
-    filtered.isDue = false;
-    for (const node of document.querySelectorAll("form.act, .copy, #pause")) node.hidden = false;
-    byId("pause").setAttribute("aria-pressed", String(isPaused));
+    for (const node of document.querySelectorAll("form.act, .copy")) node.hidden = false;
     Object.assign(names, JSON.parse(byId("bar").dataset.names));
     clock = { frozen: byId("clock-state").textContent === "frozen", now: byId("now").dateTime };
     shownAt = performance.now();
-    show();
-    connect();
   }
 
-  // Live
-  function count(kind, number) {
-    if (!KINDS.has(kind) || number <= (kind === "call" ? place.calls : place.changes)) return;
-    if (document.body.dataset.filter) countMatching();
-    else fresh.count += 1;
-  }
-
-  // The server applies the filter: a call in the stream has not all that a filter compares.
-  function countMatching() {
-    filtered.isDue = true;
-    if (filtered.timer !== null) return;
-    filtered.timer = setTimeout(async () => {
-      const { page } = filtered;
-      filtered.isDue = false;
-      const address = `${base}/_mock/calls?${document.body.dataset.filter}after=${place.calls}`;
-      const { dataset } = await pageAt(address).then((next) => next.body, () => ({ dataset: {} })); // asked again with the stream
-      if (page === filtered.page && dataset.matching !== undefined) {
-        fresh.count += Number(dataset.matching);
-        place.calls = Number(dataset.calls);
-        show();
-      }
-      filtered.timer = null;
-      if (filtered.isDue && !isPaused) countMatching();
-    }, FILTERED_MS);
-  }
-
-  function show() {
-    const button = byId("fresh");
-    button.hidden = !fresh.count && !fresh.isRestored;
-    const instead = fresh.isGone ? "This run is gone: show the new one" : "The state was restored: show it";
-    write(button, fresh.isGone || fresh.isRestored ? instead : `${fresh.count.toLocaleString("en")} new`);
-  }
-
-  function showClock(state) {
-    write(byId("clock-state"), state.frozen ? "frozen" : "runs");
-    const [day, time] = state.now.split("T");
-    byId("now").dateTime = state.now;
+  // The clock
+  function showClock(now) {
+    const [day, time] = now.split("T");
+    byId("now").dateTime = now;
     byId("now").lastChild.data = ` ${time.replace("Z", "").padEnd(12, ".000").slice(0, 12)}`;
     byId("now").querySelector(".date").textContent = day;
   }
@@ -193,45 +146,6 @@
     }
   }
 
-  function showDue(due) {
-    const what = document.createElement("strong"), wait = document.createElement("span");
-    what.textContent = due ? phrase(due) : "";
-    if (due) wait.dataset.due = due.at;
-    byId("due-next").replaceChildren(due ? "Next: " : "Nothing is due", what, " ", wait);
-  }
-
-  function connect() {
-    if (source) source.close();
-    source = null;
-    if (isPaused) return write(byId("link"), "paused");
-    source = new EventSource(`${base}/_mock/stream?since=${encodeURIComponent(place.id)}`);
-    const on = (name, react) =>
-      source.addEventListener(name, (event) => {
-        place.id = event.lastEventId;
-        react(JSON.parse(event.data));
-        show();
-      });
-    for (const kind of ["call", "change", "delivery"]) on(kind, (data) => count(kind, data.n));
-    on("clock", (data) => {
-      clock = data;
-      shownAt = performance.now();
-      showClock(data);
-      showDue(data.due);
-      showWaits(Date.parse(data.now));
-    });
-    on("lag", (data) => {
-      if (data.gone) fresh.isGone = true;
-      if (data.restored) fresh.isRestored = true;
-      else if (document.body.dataset.filter) countMatching();
-      if (!document.body.dataset.filter) fresh.count += (KINDS.has("call") ? data.calls : 0) + (KINDS.has("change") || KINDS.has("delivery") ? data.changes : 0);
-    });
-    source.onopen = () => {
-      write(byId("link"), "live");
-      if (document.body.dataset.filter) countMatching();
-    };
-    source.onerror = () => (byId("link").textContent = source && source.readyState === 2 ? "not live" : "connecting again");
-  }
-
   document.addEventListener("submit", (event) => {
     if (!event.target.matches("form.act")) return;
     event.preventDefault();
@@ -239,14 +153,7 @@
   });
   document.addEventListener("click", async (event) => {
     const { target } = event;
-    if (target.id === "fresh") {
-      await refresh("fresh").catch((failure) => announce(`Not shown: ${failure.message}`, true));
-      byId("content").focus({ preventScroll: true });
-    } else if (target.id === "pause") {
-      isPaused = !isPaused;
-      target.setAttribute("aria-pressed", String(isPaused));
-      connect();
-    } else if (target.closest(".pick") && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
+    if (target.closest(".pick") && !event.ctrlKey && !event.metaKey && !event.shiftKey) {
       event.preventDefault();
       await choose(target.closest(".pick"));
     } else if (target.matches(".copy")) {
@@ -288,12 +195,12 @@
     }
   });
   document.documentElement.classList.add("scripted");
-  if (since !== undefined) {
+  if (byId("bar")) {
     begin();
     setInterval(() => {
-      if (clock.frozen || isPaused || !/Z$/.test(clock.now)) return;
+      if (clock.frozen || !/Z$/.test(clock.now)) return;
       const now = new Date(Date.parse(clock.now) + performance.now() - shownAt);
-      showClock({ now: now.toISOString(), frozen: false });
+      showClock(now.toISOString());
       showWaits(now.getTime());
     }, 1000);
   }

@@ -186,11 +186,11 @@ def _duplicates(run: Run) -> Mapping[str, int]:
     """Return the numbers of rows, without reading the sends of a run that cannot have any."""
     if sum(1 for _ in run.records("campaign")) < 2 and sum(1 for _ in run.records("execution")) < 2:
         return {}
-    rows = ledger.read(run)
+    made = ledger.creating_exchanges(run)
     return {
-        "duplicate-executions": len(rows.duplicate_executions),
-        "duplicate-sends": len(rows.duplicate_sends),
-        "cloned-campaigns": len(rows.cloned_campaigns),
+        "duplicate-executions": len(ledger.duplicate_executions(run, made)),
+        "duplicate-sends": len(ledger.duplicate_sends(run, made)),
+        "cloned-campaigns": len(ledger.clones(run, made)),
     }
 
 

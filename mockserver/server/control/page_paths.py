@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
+from mockserver.contract.text import whole_number
 from mockserver.wire.request import HttpRequest
 
 ROOT: Final = "/_mock/"
 ICON: Final = "/favicon.ico"
 HTML: Final = "text/html"
-VIEWS: Final = ("now", "timeline", "calls", "objects", "events", "conduct", "choices", "scenarios")
+VIEWS: Final = ("now", "calls", "objects", "events", "choices", "scenarios")
 ASSETS: Final[Mapping[str, str]] = {
     "/_mock/page/style.css": "text/css",
     "/_mock/page/script.js": "text/javascript",
@@ -19,9 +20,8 @@ ASSETS: Final[Mapping[str, str]] = {
     ICON: "image/svg+xml",
 }
 # Paths that the control plane has too: they are pages only for a client that names text/html.
-_SHARED: Final = frozenset(("events", "conduct", "choices", "scenarios", "sandboxes", "calls"))
+_SHARED: Final = frozenset(("events", "choices", "scenarios", "sandboxes", "calls"))
 _WITH_ITEMS: Final = frozenset(("calls", "objects", "events", "scenarios"))
-_SIGNED_IN: Final = ("/_mock/docs",)  # another page that the cookie opens
 
 
 class PagePath(NamedTuple):
@@ -85,7 +85,6 @@ def is_redirected(request: HttpRequest) -> bool:
     return path in ("/", "/_mock") and request.method == "GET" and names_html(request)
 
 
-def needs_sign_in(request: HttpRequest) -> bool:
-    """Return True if a browser asks for another page that requires the token."""
-    path = request.target.partition("?")[0]
-    return path in _SIGNED_IN and request.method == "GET" and names_html(request)
+def number_in(query: Mapping[str, str], name: str) -> int:
+    """Return a whole number of the query of a page; 0 without one, and for any other text."""
+    return whole_number(query.get(name, "")) or 0

@@ -1,1 +1,0 @@
-"""The page that shows an OpenAPI document, and sends its operations to the sandbox."""
