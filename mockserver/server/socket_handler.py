@@ -1,8 +1,8 @@
 """
 The handler of the HTTP/1.1 server: passes its requests to the front controller.
 
-1. A short call of the API runs on the event loop if its sandbox's lock is free. The loop never waits for a lock: a call
-   that does not get it, and every request that may take long, runs in a worker.
+1. The first step of a short call of the API runs on the event loop if its sandbox's lock is free. The loop never waits for a
+   lock: a call that does not get it, and every request that may take long, runs in a worker.
 2. A sandbox has one worker at a time, however many requests it has. What concerns the whole server waits for none.
 3. A call that waits is a timer of the loop, and goes on in a worker; the next epoch of its sandbox cancels it.
 4. Workers send the webhooks, after the last byte of the response.
@@ -22,26 +22,16 @@ from weakref import WeakKeyDictionary
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.limits import FORM_BODY_MAX_BYTES
 from mockserver.core.instants import SECOND, Duration
-from mockserver.core.scheduler import run_until
-from mockserver.core.state.calls import Excess
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.core.webhooks.deliveries import has_due_attempt
 from mockserver.server import front_controller
-from mockserver.server.front_controller import API, RoutedRequest
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.exchange import Response as Answer
+from mockserver.server.exchange import Step, Steps, next_step, run_steps
+from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 from mockserver.server.http1.body import SMALL_MAX_BYTES
 from mockserver.server.http1.messages import Disconnect, Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.request import RequestHead
-from mockserver.wire.request import SANDBOXES, HttpRequest, body_limit_bytes, equal_target, excess_of
-from mockserver.wire.response import (
-    HttpResponse,
-    NoResponse,
-    PendingWait,
-    ResponseOrWait,
-    Waited,
-    WaitingCall,
-    chunk_steps,
-)
+from mockserver.wire.request import HttpRequest, body_limit_bytes, equal_target, excess_of
+from mockserver.wire.response import HttpResponse, NoResponse, PendingWait, Waited, chunk_steps
 
 if TYPE_CHECKING:
     from mockserver.server.control.stream import Batch
@@ -93,32 +83,25 @@ class SocketHandler:
     def respond(self, incoming: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
         """Return the response to a request, or a coroutine for a request that may take long."""
         call = _SocketCall(self._host, self._root, incoming)
-        if incoming.size_bytes and (incoming.is_spooled or incoming.size_bytes > _INLINE_BODY_MAX_BYTES):
-            return call.respond_later(None)
-        routed = call.routed()
-        hosted, part = routed.hosted, routed.part
-        if hosted is not None and part is front_controller.STREAM:
-            return call.respond_with_stream(routed, hosted, self._batches.setdefault(hosted, {}))
-        if hosted is None or part is not API:
-            return call.respond_later(routed)
+        hosted, part = call.routed.hosted, call.routed.part
+        if hosted is None:
+            return call.respond_later()
+        if part is front_controller.STREAM:
+            return call.respond_with_stream(hosted, self._batches.setdefault(hosted, {}))
+        if part is not front_controller.API:
+            return call.respond_later()
         if self._host.background is not None:
             self._host.background.note_call()
-        current = call.try_inline(routed, hosted)
-        if current is None or isinstance(current, WaitingCall) or not call.is_quiet:
-            return call.respond_later(routed, current)
-        if hosted.listeners:
-            hosted.notify_listeners()
-        return call.as_response(current, hosted)
+        step = call.begin_on_loop(hosted.sandbox)
+        if isinstance(step, HttpResponse | NoResponse):
+            return call.as_response(step)
+        return call.respond_later(step)
 
 
 def _is_short(sandbox: SandboxState, method: str) -> bool:
     """Return True if a call of the API sends no webhook and reads few records. Lock: the caller holds it."""
-    if len(sandbox.timers) > _INLINE_TIMERS_MAX:
+    if len(sandbox.timers) > _INLINE_TIMERS_MAX or not sandbox.outbox.is_idle:
         return False
-    if not sandbox.outbox.is_idle:
-        run_until(sandbox, sandbox.read_clock())
-        if has_due_attempt(sandbox):
-            return False
     records = 0
     for tenant in sandbox.tenants.values():  # previews and starts read every chat
         records += len(tenant.chats) if method == "POST" else len(tenant.campaigns) + len(tenant.templates)
@@ -132,19 +115,30 @@ class _SocketCall:
     It is also how its client waits (`ClientWait`): its server waits in real time, and a frozen clock stays where it is.
 
     Attributes:
-        is_quiet: True after a call on the loop if no webhook is due, and only the sandbox's listeners are to be notified.
+        routed: the request; without its body, if that is in a file.
 
     Lifetime: until its response is sent.
     """
 
-    __slots__ = ("_host", "_incoming", "_on_lost", "_root", "is_quiet")
+    __slots__ = ("_host", "_incoming", "_on_lost", "_steps", "routed")
 
     def __init__(self, host: SandboxHost, root: HostedSandbox | None, incoming: Request) -> None:
         self._host = host
-        self._root = root
         self._incoming = incoming
         self._on_lost: Callable[[], None] | None = None
-        self.is_quiet = False
+        self._steps: Steps | None = None
+        sizes, excess = incoming.excess, None
+        if sizes is not None:
+            excess = excess_of(sizes.line_bytes, sizes.header_bytes, sizes.headers, is_cut=sizes.is_cut)
+        request = HttpRequest(
+            method=incoming.method,
+            target=equal_target(incoming.target),
+            headers=incoming.headers,
+            body=b"" if incoming.is_spooled else incoming.body(),
+            base_url=host.base_url_of(incoming.headers.get("host", "")),
+            excess=excess,
+        )
+        self.routed = front_controller.route(host, request, root, is_of_connection=True)
 
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> PendingWait:
         return PendingWait(sandbox, epoch, span)
@@ -168,67 +162,51 @@ class _SocketCall:
     def timeout(self) -> Literal["socket"]:
         return "socket"
 
-    def routed(self) -> RoutedRequest:
-        """Return the request with its sandbox."""
-        incoming, sizes = self._incoming, self._incoming.excess
-        body, failure = self._body()
-        excess: Excess | None = None
-        if sizes is not None:
-            excess = excess_of(sizes.line_bytes, sizes.header_bytes, sizes.headers, is_cut=sizes.is_cut)
-        request = HttpRequest(
-            method=incoming.method,
-            target=equal_target(incoming.target),
-            headers=incoming.headers,
-            body=body,
-            base_url=self._host.base_url_of(incoming.headers.get("host", "")),
-            excess=excess,
-            body_failure=failure,
-        )
-        return front_controller.route(self._host, request, self._root, is_of_connection=True)
-
-    def try_inline(self, routed: RoutedRequest, hosted: HostedSandbox) -> ResponseOrWait | None:
-        """Return the result of the call, or None if it may take long, or another thread holds the sandbox's lock."""
-        lock: Any = hosted.sandbox.lock
+    def begin_on_loop(self, sandbox: SandboxState) -> Step | Answer | None:
+        """Run a short call to its first step, or its response; None if it may take long, or another thread holds the lock."""
+        incoming, lock = self._incoming, _lock_of(sandbox)
+        if incoming.is_spooled or (incoming.size_bytes or 0) > _INLINE_BODY_MAX_BYTES:
+            return None
         if not lock.acquire(blocking=False):
             return None
         try:
-            if not _is_short(hosted.sandbox, routed.request.method):
+            if not _is_short(sandbox, incoming.method):
                 return None
-            current = front_controller.run_request(self._host, routed, self)
-            is_followed = isinstance(current, WaitingCall) or has_due_attempt(hosted.sandbox)
-            self.is_quiet = not is_followed and self._host.on_exchange is None
-            return current
+            steps = self._begin()
+            step = next_step(steps)
         finally:
             lock.release()
+        return next_step(steps) if step == "unlocked" else step
 
-    async def respond_later(
-        self, routed: RoutedRequest | None, result: ResponseOrWait | None = None
-    ) -> ResponseOrDisconnect:
-        """Return the response of a request that runs in a worker, or that waits; `result` is that of a run on the loop."""
-        if routed is not None and isinstance(result, WaitingCall):
-            hosted, current = routed.hosted, front_controller.completed(self._host, routed, result)
-        elif routed is not None and result is not None:
-            hosted = routed.hosted
-            current = await self._in_worker(partial(front_controller.completed, self._host, routed, result))
-        else:
-            hosted, current = await self._in_worker(partial(self._run, routed))
-        del routed, result  # a wait would hold the body
-        while isinstance(current, WaitingCall):
-            waited = await _spend(current.wait)
-            current = await self._in_worker(partial(current.resume, waited))
-        return self.as_response(current, hosted)
+    def _begin(self) -> Steps:
+        """Return the steps of the request; a body in a file is read."""
+        routed = self.routed
+        if self._incoming.is_spooled:
+            body, failure = self._body()
+            routed = routed._replace(request=routed.request._replace(body=body, body_failure=failure))
+        self._steps = front_controller.respond(self._host, routed, self)
+        return self._steps
 
-    async def respond_with_stream(
-        self, routed: RoutedRequest, hosted: HostedSandbox, latest: dict[Any, Batch]
-    ) -> ResponseOrDisconnect:
+    def _run(self, waited: Waited | None = None) -> PendingWait | Answer:
+        return run_steps(self._steps or self._begin(), waited)
+
+    async def respond_later(self, step: Step | None = None) -> ResponseOrDisconnect:
+        """Return the response of a request that goes on in a worker, after a step on the loop or from its beginning."""
+        reached = step if isinstance(step, PendingWait) else await self._in_worker(self._run)
+        while isinstance(reached, PendingWait):
+            waited = await _spend(reached)
+            reached = await self._in_worker(partial(self._run, waited))
+        return self.as_response(reached)
+
+    async def respond_with_stream(self, hosted: HostedSandbox, latest: dict[Any, Batch]) -> ResponseOrDisconnect:
         """Return the response to a request for the stream: its events as they happen, or the refusal."""
-        response = await self.respond_later(routed)
+        response = await self.respond_later()
         if not isinstance(response, Response) or response.status != 200 or not isinstance(response.body, bytes):
             return response
         from mockserver.server.control.stream import BEGIN, StreamReader
         from mockserver.server.dashboard import live_stream  # imported here: few servers have a reader
 
-        reader = StreamReader(routed.request, response.body.decode())
+        reader = StreamReader(self.routed.request, response.body.decode())
 
         def read_locked() -> str:
             with hosted.sandbox.lock:
@@ -241,30 +219,23 @@ class _SocketCall:
         pieces = live_stream.pieces(hosted, BEGIN.encode(), read)
         return response._replace(body=pieces, is_stream=True)
 
-    def _run(self, routed: RoutedRequest | None) -> tuple[HostedSandbox | None, ResponseOrWait]:
-        """Return the sandbox of the request, and its response or its call with a wait."""
-        routed = routed or self.routed()
-        return routed.hosted, front_controller.respond(self._host, routed, self)
-
     def _in_worker(self, function: Callable[[], Result]) -> Awaitable[Result]:
         return self._incoming.in_worker(function, self._lane)
 
     @property
     def _lane(self) -> Hashable:
         """For whom the request takes a worker: its sandbox, all unknown ones together, or None for the server itself."""
-        target, root = equal_target(self._incoming.target), DEFAULT_ID if self._root is None else self._root.id
-        name = target[len(SANDBOXES) :].partition("/")[0] if target.startswith(SANDBOXES) else root
-        below = target.removeprefix(f"{SANDBOXES}{name}")
-        if below.startswith("/_mock/"):
+        request, hosted, part = self.routed
+        if part.is_control:
             from mockserver.server.control.routes import SERVER_PATHS  # late: calls of the API need no command
 
-            if below.startswith(SERVER_PATHS):
+            if request.target.startswith(SERVER_PATHS):
                 return None
-        return name if name in self._host.sandboxes else ""
+        return "" if hosted is None else hosted.id
 
     async def _with_lock(self, sandbox: SandboxState, function: Callable[[], Result]) -> Result:
         """Run a short function that takes the sandbox's lock: on the loop if the lock is free, else in a worker."""
-        lock: Any = sandbox.lock
+        lock = _lock_of(sandbox)
         if lock.acquire(blocking=False):
             try:
                 return function()
@@ -272,13 +243,13 @@ class _SocketCall:
                 lock.release()
         return await self._in_worker(function)
 
-    def as_response(self, response: HttpResponse | NoResponse, hosted: HostedSandbox | None) -> ResponseOrDisconnect:
+    def as_response(self, response: Answer) -> ResponseOrDisconnect:
         """Return the response for the server, with the dispatch of the due webhooks after it."""
+        hosted = self.routed.hosted
         # The note refers back to this call: the two would hold the request's body until the garbage collector runs.
         note, self._on_lost = self._on_lost, None
         on_lost = None if note is None or hosted is None else partial(_note_lost, note, hosted)
-        is_idle = self.is_quiet or hosted is None or hosted.sandbox.outbox.is_idle
-        after = None if is_idle or hosted is None else hosted.dispatch_webhooks
+        after = None if hosted is None or hosted.sandbox.outbox.is_idle else hosted.dispatch_webhooks
         lane = None if hosted is None else hosted.id
         if isinstance(response, NoResponse):
             return Disconnect(response.reason == "reset", after, lane)
@@ -324,7 +295,7 @@ class _SocketCall:
 
     def _close_steps(self, sandbox: SandboxState, steps: Any) -> None:
         """Close the steps of a body, which takes the lock if they end early; a server that stops awaits no lock."""
-        lock: Any = sandbox.lock
+        lock = _lock_of(sandbox)
         if not lock.acquire(blocking=False):
             self._in_worker(steps.close)
             return
@@ -332,6 +303,11 @@ class _SocketCall:
             steps.close()
         finally:
             lock.release()
+
+
+def _lock_of(sandbox: SandboxState) -> Any:
+    """Return the lock, which has more methods than the type of the state names."""
+    return sandbox.lock
 
 
 def _note_lost(note: Callable[[], None], hosted: HostedSandbox) -> None:

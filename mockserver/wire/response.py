@@ -59,7 +59,7 @@ def explanation_header(refusal: ApiError, redactor: Redactor) -> str:
 
 
 class PendingWait(NamedTuple):
-    """A wait in real time, which the server of the client's connection spends without a thread."""
+    """A wait in real time, which the server of the client's connection spends without a lock and a thread."""
 
     sandbox: SandboxState
     epoch: int  # the wait ends early when the sandbox leaves it
@@ -128,36 +128,6 @@ class NoResponse(NamedTuple):
         from http.client import RemoteDisconnected  # late: it is slow to import
 
         return RemoteDisconnected("Remote end closed connection without response")
-
-
-class WaitingCall(NamedTuple):
-    """
-    A call that waits in real time.
-
-    Attributes:
-        wait: the server of the client's connection spends it.
-        resume: gets the result of the wait, and returns the response, or the call with its next wait.
-    """
-
-    wait: PendingWait
-    resume: Callable[[Waited], ResponseOrWait]
-
-
-ResponseOrWait = HttpResponse | NoResponse | WaitingCall
-
-
-def after_wait(waited: Waited | PendingWait, resume: Callable[[Waited], ResponseOrWait]) -> ResponseOrWait:
-    """Continue after a wait, or return the call with its wait, for the server to spend."""
-    return WaitingCall(waited, resume) if isinstance(waited, PendingWait) else resume(waited)
-
-
-def map_response(
-    current: ResponseOrWait, change: Callable[[HttpResponse | NoResponse], HttpResponse | NoResponse]
-) -> ResponseOrWait:
-    """Apply a function to the response; to that of a waiting call once the call has one."""
-    if isinstance(current, WaitingCall):
-        return current._replace(resume=lambda waited: map_response(current.resume(waited), change))
-    return change(current)
 
 
 def without_body(response: HttpResponse | NoResponse) -> HttpResponse | NoResponse:

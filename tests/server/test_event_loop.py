@@ -22,7 +22,7 @@ from freezegun import freeze_time
 
 from mockserver import MockServer, Sandbox
 from mockserver.core.faults import injection
-from mockserver.server import front_controller
+from mockserver.server import exchange
 from mockserver.server.http1 import event_loop, waits
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.request import RequestHead
@@ -231,13 +231,13 @@ def test_a_call_that_reads_many_chats_runs_in_a_worker(
     mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[str] = []
-    run_request = front_controller.run_request
+    handle_call = exchange.handle_call
 
     def watched(*arguments: Any) -> Any:
         threads.append(threading.current_thread().name)
-        return run_request(*arguments)
+        return handle_call(*arguments)
 
-    monkeypatch.setattr(front_controller, "run_request", watched)
+    monkeypatch.setattr(exchange, "handle_call", watched)
     with mockserver_server.sandbox(given={"chats": {"count": 3_000}}) as sandbox:
         url, headers = sandbox.base_url, {"X-API-Key": sandbox.secret_key}
         requests.get(url + PATH, headers=headers, timeout=10)
