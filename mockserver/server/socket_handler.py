@@ -246,35 +246,29 @@ class _SocketCall:
     def as_response(self, response: Answer) -> ResponseOrDisconnect:
         """Return the response for the server, with the dispatch of the due webhooks after it."""
         hosted = self.routed.hosted
+        after = on_lost = None
+        if hosted is not None and not hosted.sandbox.outbox.is_idle:
+            after = partial(self._in_worker, hosted.dispatch_webhooks)
+        if hosted is not None and self._on_lost is not None:
+            on_lost = partial(self._in_worker, partial(_note_lost, self._on_lost, hosted))
         # The note refers back to this call: the two would hold the request's body until the garbage collector runs.
-        note, self._on_lost = self._on_lost, None
-        on_lost = None if note is None or hosted is None else partial(_note_lost, note, hosted)
-        after = None if hosted is None or hosted.sandbox.outbox.is_idle else hosted.dispatch_webhooks
-        lane = None if hosted is None else hosted.id
+        self._on_lost = None
         if isinstance(response, NoResponse):
-            return Disconnect(response.reason == "reset", after, lane)
+            return Disconnect(response.reason == "reset", after)
         status, headers, body = response.status, response.headers, response.body
         if response.transmission is None and len(body) <= _PIECE_BYTES:
-            return Response(status=status, headers=headers, body=body, after=after, on_lost=on_lost, lane=lane)
+            return Response(status=status, headers=headers, body=body, after=after, on_lost=on_lost)
         if not any(name == "Content-Length" for name, _ in headers):
             headers = (*headers, ("Content-Length", str(len(body))))
-        sent, closes = self._parts_sent(response, hosted)
-        return Response(
-            status=status, headers=headers, body=sent, closes=closes, after=after, on_lost=on_lost, lane=lane
-        )
-
-    def _parts_sent(
-        self, response: HttpResponse, hosted: HostedSandbox | None
-    ) -> tuple[bytes | AsyncIterator[bytes], bool]:
-        """Return a large body in pieces, or what a rule lets of a body be sent; and True if the connection closes after it."""
-        body, transmission = response.body, response.transmission
-        if transmission is None:
-            return _split(body), False
-        cut_bytes = transmission.truncate_bytes
-        closes = cut_bytes is not None and cut_bytes >= len(body)  # after this body too, though it is whole
-        if transmission.chunks and hosted is not None:
-            return self._pieces(hosted.sandbox, response), closes
-        return body[:cut_bytes], closes
+        if response.transmission is None:
+            return Response(status=status, headers=headers, body=_split(body), after=after, on_lost=on_lost)
+        cut_bytes = response.transmission.truncate_bytes
+        if cut_bytes is not None and cut_bytes >= len(body):
+            headers = (*headers, ("Connection", "close"))  # though the body is whole
+        sent: bytes | AsyncIterator[bytes] = body[:cut_bytes]
+        if response.transmission.chunks and hosted is not None:
+            sent = self._pieces(hosted.sandbox, response)
+        return Response(status=status, headers=headers, body=sent, after=after, on_lost=on_lost)
 
     async def _pieces(self, sandbox: SandboxState, response: HttpResponse) -> AsyncIterator[bytes]:
         """Yield the pieces of a body that is sent slowly, each when it is due."""

@@ -12,12 +12,12 @@ import asyncio
 import socket
 import sys
 import traceback
-from collections.abc import AsyncIterator, Callable, Hashable
+from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple
 
 from mockserver.server.http1.body import SKIPPED_MAX_BYTES, BodyTotal, RequestBody
 from mockserver.server.http1.framing import chunk, frame
-from mockserver.server.http1.messages import Disconnect, Handler, Request, Response
+from mockserver.server.http1.messages import Disconnect, Follow, Handler, Request, Response
 from mockserver.server.http1.request import BadRequest, HeadReader, RequestHead, method_of, parse_head
 from mockserver.server.http1.wire import Wire
 from mockserver.server.http1.workers import Workers
@@ -90,13 +90,11 @@ class Connection:
         self,
         loop: asyncio.AbstractEventLoop,
         connected: socket.socket,
-        client: tuple[str, int],
         config: ServerConfig,
         shared: Shared,
     ) -> None:
         self.wire = Wire(loop, connected, config.idle_seconds)
         self._loop = loop
-        self._client = client
         self._config = config
         self._shared = shared
         self._head_reader = HeadReader()
@@ -250,7 +248,6 @@ class Connection:
             headers=head.headers,
             content=content,
             size_bytes=size_bytes,
-            client=self._client,
             exchanges_before=self._exchanges,
             in_worker=self._shared.workers.run,
             excess=head.excess,
@@ -264,7 +261,7 @@ class Connection:
         if isinstance(response, Response):
             persists = await self._send(response, head, persists)
             if response.on_lost is not None and self.wire.is_refused():
-                await self._run_in_worker(response.on_lost, response.lane)
+                await self._follow(response.on_lost)
         else:
             persists = False
             if response.is_reset:
@@ -272,15 +269,15 @@ class Connection:
             else:
                 self.wire.shut()
         if response.after is not None:
-            await self._run_in_worker(response.after, response.lane)
+            await self._follow(response.after)
         self._exchanges += 1
         if not self.wire.is_lost:
             self._shared.idle[self] = None
         return persists
 
-    async def _run_in_worker(self, function: Callable[[], object], lane: Hashable) -> None:
+    async def _follow(self, follow: Follow) -> None:
         try:
-            await self._shared.workers.run(function, lane)
+            await follow()
         except Exception:  # noqa: BLE001 - the response is sent already: only the log has the failure
             self._report()
 
