@@ -163,28 +163,37 @@ class Connection:
 
     async def _read_head(self) -> RequestHead | None:
         """Return the head of the next request, None if the client sends none."""
-        wire, limits = self.wire, self._config.limits
+        wire, head_seconds = self.wire, self._config.limits.head_seconds
         deadline: float | None = None
         while not (size := self._head_reader.end(wire.received)):
             has_begun = bool(wire.received) and wire.received != b"\r"  # not only of an empty line
-            if wire.is_at_end or wire.is_lost:
+            if has_begun and deadline is None and head_seconds is not None:
+                deadline = self._loop.time() + head_seconds
+            try:
+                is_in_time = await self._receive(deadline)
+            except _Incomplete:
                 if has_begun:
-                    raise _Incomplete("the connection ended inside a request")
+                    raise
                 return None
-            now, seconds = self._loop.time(), self._config.idle_seconds
-            if has_begun and limits.head_seconds is not None:
-                deadline = now + limits.head_seconds if deadline is None else deadline
-                if now >= deadline:
-                    raise _Incomplete(f"the whole head of a request did not arrive within {limits.head_seconds:g} s")
-                seconds = min(seconds, deadline - now)
-            if not await wire.receive(seconds) and seconds == self._config.idle_seconds:
-                if has_begun:
-                    raise _Incomplete("the rest of the request did not arrive in time")
-                return None
+            if not is_in_time:
+                raise _Incomplete(f"the whole head of a request did not arrive within {head_seconds:g} s")
         self._shared.idle.pop(self, None)
         head = parse_head(bytes(wire.received[:size]))
         del wire.received[:size]
         return head
+
+    async def _receive(self, until: float | None) -> bool:
+        """Wait for further bytes of a request; return False if none have come until then, on the loop's clock."""
+        if self.wire.is_at_end or self.wire.is_lost:
+            raise _Incomplete("the connection ended inside a request")
+        seconds = idle_seconds = self._config.idle_seconds
+        if until is not None:
+            seconds = min(idle_seconds, until - self._loop.time())
+        if seconds > 0 and await self.wire.receive(seconds):
+            return True
+        if seconds == idle_seconds:
+            raise _Incomplete("the rest of the request did not arrive in time")
+        return False
 
     async def _read_body(self, head: RequestHead, body: RequestBody) -> None:
         """Read the body to its end, or as far as its request needs it."""
@@ -203,28 +212,21 @@ class Connection:
 
     async def _read(self, body: RequestBody, is_enough: Callable[[], bool]) -> None:
         """Read a body until it is whole, or enough of it has arrived at the least pace."""
-        wire, idle_seconds, pace_bytes = self.wire, self._config.idle_seconds, self._config.limits.pace_bytes
-        body.receive(wire.received)
+        pace_bytes = self._config.limits.pace_bytes
+        body.receive(self.wire.received)
         window, counted = self._loop.time(), body.received_bytes
         while not (body.is_whole or is_enough()):
             if body.has_much_unwritten:
                 await self._write(body)
-                body.receive(wire.received)
                 window, counted = self._loop.time(), body.received_bytes
-                continue
-            if wire.is_at_end or wire.is_lost:
-                raise _Incomplete("the connection ended inside a request")
-            now, seconds = self._loop.time(), idle_seconds
-            if pace_bytes is not None:
-                if now >= window + PACE_SECONDS:
-                    if body.received_bytes - counted < pace_bytes * PACE_SECONDS:
-                        why = f"fewer than {pace_bytes} bytes of the body arrive each second"
-                        raise _Incomplete(f"{why}, on average over {PACE_SECONDS:g} s")
-                    window, counted = now, body.received_bytes
-                seconds = min(seconds, window + PACE_SECONDS - now)
-            if not await wire.receive(seconds) and seconds == idle_seconds:
-                raise _Incomplete("the rest of the request did not arrive in time")
-            body.receive(wire.received)
+            elif pace_bytes is None:
+                await self._receive(None)
+            elif not await self._receive(window + PACE_SECONDS):
+                if body.received_bytes - counted < pace_bytes * PACE_SECONDS:
+                    why = f"fewer than {pace_bytes} bytes of the body arrive each second"
+                    raise _Incomplete(f"{why}, on average over {PACE_SECONDS:g} s")
+                window, counted = self._loop.time(), body.received_bytes
+            body.receive(self.wire.received)
 
     async def _write(self, body: RequestBody) -> None:
         """Write what has arrived of a large body to its file; if that fails, the body is lost."""
