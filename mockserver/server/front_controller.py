@@ -180,6 +180,68 @@ FOREIGN = ServerPart(lambda request: False, _refuse_name)
 PARTS: Final = (DASHBOARD, STREAM, CONTROL, MEDIA, PAGE, API)
 
 
+def respond(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Steps:
+    """
+    Respond to a request: the one way through the server, from its sandbox and its part to what follows its response.
+
+    It begins with the webhooks that an earlier call in process has made due: its caller has its response by now.
+
+    Any step may block its thread, with two exceptions: the first step of a call of the API, if the caller holds the sandbox's
+    lock and nothing is to be sent; and what follows `unlocked`.
+
+    Args:
+        host: the server's sandboxes.
+        routed: the request, its sandbox and its part.
+        client: how a wait of a rule is spent.
+    """
+    request, hosted, part = routed
+    if hosted is not None:
+        hosted.dispatch_webhooks()
+    is_head = request.method == "HEAD"
+    origin = cross_origin.allowed_origin(request) if host.is_shared else None
+    response: Response | None = cross_origin.preflight(request, origin) if origin is not None else None
+    if response is None:
+        answer = _answer(host, routed, client)
+        del request, routed  # a wait would hold the body
+        response = (yield from answer) if isinstance(answer, Generator) else answer
+        if origin is not None:
+            response = cross_origin.shared(response, origin)
+        if is_head:
+            response = without_body(response)
+    if hosted is not None:
+        yield from _follow(host, hosted, part)
+    return response
+
+
+def _follow(host: SandboxHost, hosted: HostedSandbox, part: ServerPart) -> Generator[Step, Waited | None, None]:
+    """Do what goes between a request and its response: send webhooks that a rule sends early, and notify who listens."""
+    if host.on_exchange is not None or not hosted.sandbox.outbox.is_idle:
+        yield "may-block"
+        if part.sends_early and not hosted.sandbox.outbox.is_idle:  # another thread may have reset the sandbox
+            hosted.dispatch.send_early()
+    elif hosted.listeners:
+        yield "unlocked"
+    hosted.notify_listeners()
+    if host.on_exchange is not None:
+        host.on_exchange(hosted)
+
+
+def _answer(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Response | Steps:
+    """Return the response of the part that a request is for, or its steps; or the refusal of one that reaches no part."""
+    request, hosted, part = routed
+    if request.excess is not None and request.excess.is_cut and part is not API:
+        # A head that is longer than the API takes, and not cut, is whole: the other parts respond to it.
+        return _refusal("MOCK_HEAD_TOO_LARGE", request.excess.reason, status=request.excess.status)
+    if request.body_failure is not None and part is not API:
+        return _refusal("MOCK_INTERNAL_ERROR", request.body_failure)
+    if part is FOREIGN:
+        return _refuse_name(host, hosted, request, client)
+    if hosted is None:
+        return _no_sandbox(host, request, part)
+    hosted.usage.is_called = True
+    return part.respond(host, hosted, request, client)
+
+
 def handle_request(
     host: SandboxHost,
     request: HttpRequest,
@@ -250,68 +312,6 @@ def may_read_body(host: SandboxHost, request: HttpRequest, root: HostedSandbox |
     if part.is_control:
         return access.is_open_to(host, DEFAULT_ID if hosted is None else hosted.id, below)
     return hosted is not None and (part is not API or dispatch.may_read_body(hosted.sandbox, parse_call(below)))
-
-
-def respond(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Steps:
-    """
-    Respond to a request: the one way through the server, from its sandbox and its part to what follows its response.
-
-    It begins with the webhooks that an earlier call in process has made due: its caller has its response by now.
-
-    Any step may block its thread, with two exceptions: the first step of a call of the API, if the caller holds the sandbox's
-    lock and nothing is to be sent; and what follows `unlocked`.
-
-    Args:
-        host: the server's sandboxes.
-        routed: the request, its sandbox and its part.
-        client: how a wait of a rule is spent.
-    """
-    request, hosted, part = routed
-    if hosted is not None:
-        hosted.dispatch_webhooks()
-    is_head = request.method == "HEAD"
-    origin = cross_origin.allowed_origin(request) if host.is_shared else None
-    response: Response | None = cross_origin.preflight(request, origin) if origin is not None else None
-    if response is None:
-        answer = _answer(host, routed, client)
-        del request, routed  # a wait would hold the body
-        response = (yield from answer) if isinstance(answer, Generator) else answer
-        if origin is not None:
-            response = cross_origin.shared(response, origin)
-        if is_head:
-            response = without_body(response)
-    if hosted is not None:
-        yield from _follow(host, hosted, part)
-    return response
-
-
-def _follow(host: SandboxHost, hosted: HostedSandbox, part: ServerPart) -> Generator[Step, Waited | None, None]:
-    """Do what goes between a request and its response: send webhooks that a rule sends early, and notify who listens."""
-    if host.on_exchange is not None or not hosted.sandbox.outbox.is_idle:
-        yield "may-block"
-        if part.sends_early and not hosted.sandbox.outbox.is_idle:  # another thread may have reset the sandbox
-            hosted.dispatch.send_early()
-    elif hosted.listeners:
-        yield "unlocked"
-    hosted.notify_listeners()
-    if host.on_exchange is not None:
-        host.on_exchange(hosted)
-
-
-def _answer(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Response | Steps:
-    """Return the response of the part that a request is for, or its steps; or the refusal of one that reaches no part."""
-    request, hosted, part = routed
-    if request.excess is not None and request.excess.is_cut and part is not API:
-        # A head that is longer than the API takes, and not cut, is whole: the other parts respond to it.
-        return _refusal("MOCK_HEAD_TOO_LARGE", request.excess.reason, status=request.excess.status)
-    if request.body_failure is not None and part is not API:
-        return _refusal("MOCK_INTERNAL_ERROR", request.body_failure)
-    if part is FOREIGN:
-        return _refuse_name(host, hosted, request, client)
-    if hosted is None:
-        return _no_sandbox(host, request, part)
-    hosted.usage.is_called = True
-    return part.respond(host, hosted, request, client)
 
 
 def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbox | None, HttpRequest]:

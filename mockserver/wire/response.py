@@ -139,13 +139,14 @@ def without_body(response: HttpResponse | NoResponse) -> HttpResponse | NoRespon
     return response._replace(headers=(*response.headers, *size), body=b"")
 
 
-def iter_chunks(response: HttpResponse) -> Iterator[bytes | None]:
+def iter_chunks(response: HttpResponse) -> Iterator[bytes]:
     """
     Yield the pieces of the body as they are sent: the first immediately, a wait before each other one.
 
-    Yields:
-        A piece; None, as the last value, if the client has given up. The pieces end early if the body is truncated, and
-        if the sandbox cancels the wait.
+    They end early if the body is truncated, and if the sandbox cancels the wait.
+
+    Raises:
+        TimeoutError: the client has given up.
     """
     with closing(chunk_steps(response)) as steps:
         for step in steps:
@@ -153,7 +154,7 @@ def iter_chunks(response: HttpResponse) -> Iterator[bytes | None]:
             yield step
 
 
-def chunk_steps(response: HttpResponse) -> Generator[bytes | PendingWait | None, Waited | None, None]:
+def chunk_steps(response: HttpResponse) -> Generator[bytes | PendingWait, Waited | None, None]:
     """Yield the pieces as `iter_chunks` does, and each wait that the server spends; `send` takes the result of that."""
     transmission = response.transmission or Transmission()
     body = response.body[: transmission.truncate_bytes]
@@ -168,10 +169,7 @@ def chunk_steps(response: HttpResponse) -> Generator[bytes | PendingWait | None,
             if waited == "canceled":
                 return
             if waited == "timed-out":
-                has_ended = True
-                transmission.ended(False)
-                yield None
-                return
+                raise TimeoutError("timed out")
             if number + 1 == count:  # before the client reads it, so that its next call sees the response as sent
                 has_ended = True
                 transmission.ended(True)

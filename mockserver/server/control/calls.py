@@ -79,11 +79,10 @@ def _client(args: Mapping[str, Any]) -> VirtualWait:
 
 def _received(response: HttpResponse) -> tuple[bytes, Literal["whole", "cut", "timeout"]]:
     """Return the part of the body that the client receives, and how the body ends for it: whole, cut or by a timeout."""
-    if response.transmission is None:
-        return response.body, "whole"
     received = b""
-    for piece in iter_chunks(response):
-        if piece is None:
-            return received, "timeout"
-        received += piece
+    try:
+        for piece in iter_chunks(response):
+            received += piece
+    except TimeoutError:
+        return received, "timeout"
     return received, "whole" if len(received) == len(response.body) else "cut"
