@@ -19,7 +19,7 @@ from mockserver.core.operations import dispatch
 from mockserver.core.redaction import Redactor
 from mockserver.server.control import access
 from mockserver.server.dashboard import paths
-from mockserver.server.errors import STATUSES
+from mockserver.server.errors import STATUSES, ControlError
 from mockserver.server.exchange import NO_TIMEOUT, ClientWait, Response, Step, Steps, api_steps, response_of
 from mockserver.server.hosted_page import handler
 from mockserver.server.hosting import absences
@@ -54,11 +54,20 @@ class ServerPart(NamedTuple):
 
 
 class RoutedRequest(NamedTuple):
-    """A request below the prefix of its sandbox; that sandbox, None if it does not exist; and the part that responds."""
+    """
+    A request with its place in the server.
+
+    Attributes:
+        request: below the prefix of its sandbox.
+        hosted: the sandbox; None if it does not exist.
+        part: responds to it.
+        refusal: of the name that the request gives the server; None if it is one of the server's.
+    """
 
     request: HttpRequest
     hosted: HostedSandbox | None
     part: ServerPart
+    refusal: ControlError | None
 
 
 def _call(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> Steps:
@@ -161,22 +170,12 @@ def _is_page(request: HttpRequest) -> bool:
     return is_own or paths.is_redirected(request) or paths.is_icon_of_page(request)
 
 
-def _refuse_name(
-    host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest, client: ClientWait
-) -> HttpResponse:
-    """Return the refusal of a name that is not the server's, in the form of the server's other ones."""
-    refusal = access.name_refusal(host, request)
-    assert refusal is not None
-    return _refusal(refusal.code, refusal.message)
-
-
 DASHBOARD = ServerPart(_is_page, partial(_control, is_page=True), is_control=True)
 STREAM = ServerPart(lambda request: request.target.partition("?")[0] == "/_mock/stream", _control, is_control=True)
 CONTROL = ServerPart(lambda request: request.target.startswith("/_mock/"), _control, is_control=True)
 MEDIA = ServerPart(lambda request: request.target.startswith("/media/") and request.method in ("GET", "HEAD"), _media)
 PAGE = ServerPart(lambda request: request.target.startswith("/connect/"), _visit, sends_early=True)
 API = ServerPart(lambda request: True, _call, sends_early=True)
-FOREIGN = ServerPart(lambda request: False, _refuse_name)
 PARTS: Final = (DASHBOARD, STREAM, CONTROL, MEDIA, PAGE, API)
 
 
@@ -194,7 +193,7 @@ def respond(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Ste
         routed: the request, its sandbox and its part.
         client: how a wait of a rule is spent.
     """
-    request, hosted, part = routed
+    request, hosted, part, _ = routed
     if hosted is not None:
         hosted.dispatch_webhooks()
     is_head = request.method == "HEAD"
@@ -228,14 +227,14 @@ def _follow(host: SandboxHost, hosted: HostedSandbox, part: ServerPart) -> Gener
 
 def _answer(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Response | Steps:
     """Return the response of the part that a request is for, or its steps; or the refusal of one that reaches no part."""
-    request, hosted, part = routed
+    request, hosted, part, refusal = routed
+    if refusal is not None:
+        return _refusal(refusal.code, refusal.message)
     if request.excess is not None and request.excess.is_cut and part is not API:
         # A head that is longer than the API takes, and not cut, is whole: the other parts respond to it.
         return _refusal("MOCK_HEAD_TOO_LARGE", request.excess.reason, status=request.excess.status)
     if request.body_failure is not None and part is not API:
         return _refusal("MOCK_INTERNAL_ERROR", request.body_failure)
-    if part is FOREIGN:
-        return _refuse_name(host, hosted, request, client)
     if hosted is None:
         return _no_sandbox(host, request, part)
     hosted.usage.is_called = True
@@ -291,9 +290,8 @@ def route(
         if root is not None and request.base_url == host.origin:  # for a client that has named no host
             request = request._replace(base_url=root.base_url)
     part = API if request.target.startswith("/v1/") else _part(request)
-    if is_of_connection and not part.is_control and access.name_refusal(host, request) is not None:
-        part = FOREIGN
-    return RoutedRequest(request, hosted, part)
+    is_checked = is_of_connection and not part.is_control
+    return RoutedRequest(request, hosted, part, access.name_refusal(host, request) if is_checked else None)
 
 
 def _part(request: HttpRequest) -> ServerPart:
@@ -306,8 +304,8 @@ def may_read_body(host: SandboxHost, request: HttpRequest, root: HostedSandbox |
 
     The arguments are as above; the request's own body is not looked at. Takes no lock.
     """
-    below, hosted, part = route(host, request, root, is_of_connection=True)
-    if part is FOREIGN:
+    below, hosted, part, refusal = route(host, request, root, is_of_connection=True)
+    if refusal is not None:
         return False
     if part.is_control:
         return access.is_open_to(host, DEFAULT_ID if hosted is None else hosted.id, below)

@@ -225,7 +225,7 @@ class _SocketCall:
     @property
     def _lane(self) -> Hashable:
         """For whom the request takes a worker: its sandbox, all unknown ones together, or None for the server itself."""
-        request, hosted, part = self.routed
+        request, hosted, part, _ = self.routed
         if part.is_control:
             from mockserver.server.control.routes import SERVER_PATHS  # late: calls of the API need no command
 

@@ -22,7 +22,7 @@ from freezegun import freeze_time
 
 from mockserver import MockServer, Sandbox
 from mockserver.core.faults import injection
-from mockserver.server import exchange
+from mockserver.core.operations.dispatch import handle_call
 from mockserver.server.http1 import event_loop, waits
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.request import RequestHead
@@ -231,13 +231,12 @@ def test_a_call_that_reads_many_chats_runs_in_a_worker(
     mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[str] = []
-    handle_call = exchange.handle_call
 
     def watched(*arguments: Any) -> Any:
         threads.append(threading.current_thread().name)
         return handle_call(*arguments)
 
-    monkeypatch.setattr(exchange, "handle_call", watched)
+    monkeypatch.setattr("mockserver.server.exchange.handle_call", watched)
     with mockserver_server.sandbox(given={"chats": {"count": 3_000}}) as sandbox:
         url, headers = sandbox.base_url, {"X-API-Key": sandbox.secret_key}
         requests.get(url + PATH, headers=headers, timeout=10)
