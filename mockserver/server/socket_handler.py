@@ -165,7 +165,7 @@ class _SocketCall:
     def begin_on_loop(self, sandbox: SandboxState) -> Step | Answer | None:
         """Run a short call to its first step, or its response; None if it may take long, or another thread holds the lock."""
         incoming, lock = self._incoming, _lock_of(sandbox)
-        if incoming.is_spooled or (incoming.size_bytes or 0) > _INLINE_BODY_MAX_BYTES:
+        if incoming.is_spooled or len(incoming.body() or b"") > _INLINE_BODY_MAX_BYTES:
             return None
         if not lock.acquire(blocking=False):
             return None

@@ -183,7 +183,6 @@ class Lanes:
             target=target,
             headers=headers,
             content=body,
-            size_bytes=len(body),
             exchanges_before=0,
             in_worker=in_worker,
         )

@@ -137,15 +137,14 @@ class Connection:
             if head is None:
                 return False
             if head.length == 0:
-                return await self._exchange(head, b"", 0, head.keep_alive)
+                return await self._exchange(head, b"", head.keep_alive)
             limit = self._config.handler.body_max_bytes(head)
             body = RequestBody(head.length, limit, self._shared.bodies, self.wire.wake)
             is_announced = head.expects_continue or (head.length or 0) > SKIPPED_MAX_BYTES
             if not (body.is_beyond and is_announced):
                 await self._read_body(head, body)
             may_persist = head.keep_alive and (body.is_whole or (body.can_skip and not head.expects_continue))
-            size_bytes = None if body.is_beyond else body.size_bytes
-            persists = await self._exchange(head, body.content(), size_bytes, may_persist)
+            persists = await self._exchange(head, body.content(), may_persist)
             body.close()
             head = None
             return persists and await self._skip(body)
@@ -239,9 +238,7 @@ class Connection:
 
     # Responding
 
-    async def _exchange(
-        self, head: RequestHead, content: bytes | RequestBody | None, size_bytes: int | None, persists: bool
-    ) -> bool:
+    async def _exchange(self, head: RequestHead, content: bytes | RequestBody | None, persists: bool) -> bool:
         """Pass a request to the handler, send its response, and run the functions that follow it."""
         await self.wire.drain()  # nothing more is done for a client that does not take its last response
         request = Request(
@@ -249,7 +246,6 @@ class Connection:
             target=head.target,
             headers=head.headers,
             content=content,
-            size_bytes=size_bytes,
             exchanges_before=self._exchanges,
             in_worker=self._shared.workers.run,
             excess=head.excess,

@@ -26,7 +26,6 @@ class Request(NamedTuple):
         target: path and query as received; of an absolute target only these.
         headers: values by lower-case name; repeated ones are joined.
         content: the body, or its file; None for a body beyond its bound, which the server has not read.
-        size_bytes: of the body; None for a body beyond its bound.
         exchanges_before: the number of requests that the connection carried before this one.
         in_worker: runs a function on a thread of the server's pool.
         excess: the sizes of a head beyond the server's bounds, or None; the body of a cut one is not read.
@@ -36,7 +35,6 @@ class Request(NamedTuple):
     target: str
     headers: Mapping[str, str]
     content: bytes | SpooledBody | None
-    size_bytes: int | None
     exchanges_before: int
     in_worker: InWorker
     excess: HeadSizes | None = None
