@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mockserver.server.http1.messages import Request, Response
-from mockserver.server.http1.request import EMPTY_LINES_MAX, BadRequest, HeadReader, RequestHead
+from mockserver.server.http1.messages import Request
+from mockserver.server.http1.request import EMPTY_LINES_MAX, BadRequest, HeadReader
 from mockserver.server.http1.server import Server
 from tests.harness.rows import each_row
 from tests.server.clocked import Clocked, Echo
@@ -19,26 +19,12 @@ from tests.server.rawclient import RawClient
 Serve = Callable[..., Server]
 
 
-class Recorder:
-    """A handler that stores its requests."""
-
-    def __init__(self) -> None:
-        self.requests: list[Request] = []
-
-    def body_max_bytes(self, head: RequestHead) -> int:
-        return 1_000
-
-    def respond(self, request: Request) -> Response:
-        self.requests.append(request)
-        return Response(200, ())
-
-
 def request_of(serve: Serve, *lines: str) -> Request:
     """Return the request that the handler gets."""
-    recorder = Recorder()
-    with RawClient(serve(recorder).port) as client:
+    handler = Echo()
+    with RawClient(serve(handler).port) as client:
         assert 200 == client.send(*lines).answer().status
-    (request,) = recorder.requests
+    (request,) = handler.requests
     return request
 
 
@@ -52,12 +38,12 @@ def test_the_request_has_the_values_that_were_sent(serve: Serve) -> None:
 
 
 def test_the_request_has_its_number_on_the_connection(serve: Serve) -> None:
-    recorder = Recorder()
-    with RawClient(serve(recorder).port) as client:
+    handler = Echo()
+    with RawClient(serve(handler).port) as client:
         for _ in range(2):
             client.send("GET / HTTP/1.1").answer()
 
-    assert [0, 1] == [each.exchanges_before for each in recorder.requests]
+    assert [0, 1] == [each.exchanges_before for each in handler.requests]
 
 
 # target, path with query, host
@@ -97,12 +83,12 @@ def test_an_unknown_method_reaches_the_handler(serve: Serve, method: str) -> Non
 
 
 def test_bytes_that_a_client_did_not_escape_stay_in_the_target(serve: Serve) -> None:
-    recorder = Recorder()
-    with RawClient(serve(recorder).port) as client:
+    handler = Echo()
+    with RawClient(serve(handler).port) as client:
         client.socket.sendall("GET /a?b=ç HTTP/1.1\r\nHost: here\r\n\r\n".encode())
         assert 200 == client.answer().status
 
-    assert "/a?b=ç".encode() == recorder.requests[0].target.encode("latin-1")
+    assert "/a?b=ç".encode() == handler.requests[0].target.encode("latin-1")
 
 
 HOST = "Host: here\r\n"
@@ -149,8 +135,8 @@ REFUSED = {
 
 @each_row("sent", REFUSED.values())
 def test_invalid_http_is_refused_in_json_and_never_reaches_the_handler(serve: Serve, sent: str) -> None:
-    recorder = Recorder()
-    with RawClient(serve(recorder).port) as client:
+    handler = Echo()
+    with RawClient(serve(handler).port) as client:
         client.socket.sendall(sent.encode("latin-1"))
         answer = client.answer()
 
@@ -162,11 +148,11 @@ def test_invalid_http_is_refused_in_json_and_never_reaches_the_handler(serve: Se
             "message": "Os dados enviados são inválidos. Verifique o campo requisição.",
         } == answer.json()
         assert client.ended()
-    assert [] == recorder.requests
+    assert [] == handler.requests
 
 
 def test_the_body_of_a_refusal_is_the_servers_owners_to_word(serve: Serve) -> None:
-    server = serve(Recorder(), error_body=lambda is_app_failure: (422, json.dumps({"of": is_app_failure}).encode()))
+    server = serve(Echo(), error_body=lambda is_app_failure: (422, json.dumps({"of": is_app_failure}).encode()))
     with RawClient(server.port) as client:
         client.socket.sendall(b"GET /\r\n\r\n")
         answer = client.answer()
@@ -190,14 +176,14 @@ BEYOND = {
 def test_a_head_beyond_a_bound_reaches_the_handler_with_its_sizes(
     serve: Serve, sent: str, sizes: tuple[int, int, int, bool]
 ) -> None:
-    is_cut, recorder = sizes[3], Recorder()
-    with RawClient(serve(recorder).port) as client:
+    is_cut, handler = sizes[3], Echo()
+    with RawClient(serve(handler).port) as client:
         client.socket.sendall(sent.encode("latin-1"))
         answer = client.answer()
 
         assert (200, is_cut) == (answer.status, answer.headers.get("connection") == "close")
         assert client.ended() if is_cut else 200 == client.send("GET / HTTP/1.1").answer().status
-    assert sizes == recorder.requests[0].excess
+    assert sizes == handler.requests[0].excess
 
 
 @each_row("length", [8 * 1024, 8 * 1024 - 1])
