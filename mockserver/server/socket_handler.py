@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from weakref import WeakKeyDictionary
@@ -164,18 +164,14 @@ class _SocketCall:
 
     def begin_on_loop(self, sandbox: SandboxState) -> Step | Answer | None:
         """Run a short call to its first step, or its response; None if it may take long, or another thread holds the lock."""
-        incoming, lock = self._incoming, _lock_of(sandbox)
+        incoming = self._incoming
         if incoming.is_spooled or len(incoming.body() or b"") > _INLINE_BODY_MAX_BYTES:
             return None
-        if not lock.acquire(blocking=False):
-            return None
-        try:
-            if not _is_short(sandbox, incoming.method):
+        with _lock_if_free(sandbox) as is_held:
+            if not is_held or not _is_short(sandbox, incoming.method):
                 return None
             steps = self._begin()
             step = next_step(steps)
-        finally:
-            lock.release()
         return next_step(steps) if step == "unlocked" else step
 
     def _begin(self) -> Steps:
@@ -235,12 +231,9 @@ class _SocketCall:
 
     async def _with_lock(self, sandbox: SandboxState, function: Callable[[], Result]) -> Result:
         """Run a short function that takes the sandbox's lock: on the loop if the lock is free, else in a worker."""
-        lock = _lock_of(sandbox)
-        if lock.acquire(blocking=False):
-            try:
+        with _lock_if_free(sandbox) as is_held:
+            if is_held:
                 return function()
-            finally:
-                lock.release()
         return await self._in_worker(function)
 
     def as_response(self, response: Answer) -> ResponseOrDisconnect:
@@ -289,19 +282,23 @@ class _SocketCall:
 
     def _close_steps(self, sandbox: SandboxState, steps: Any) -> None:
         """Close the steps of a body, which takes the lock if they end early; a server that stops awaits no lock."""
-        lock = _lock_of(sandbox)
-        if not lock.acquire(blocking=False):
-            self._in_worker(steps.close)
-            return
-        try:
-            steps.close()
-        finally:
+        with _lock_if_free(sandbox) as is_held:
+            if is_held:
+                steps.close()
+                return
+        self._in_worker(steps.close)
+
+
+@contextmanager
+def _lock_if_free(sandbox: SandboxState) -> Iterator[bool]:
+    """Hold the sandbox's lock, unless another thread has it: True if it is held."""
+    lock: Any = sandbox.lock
+    is_held = lock.acquire(blocking=False)
+    try:
+        yield is_held
+    finally:
+        if is_held:
             lock.release()
-
-
-def _lock_of(sandbox: SandboxState) -> Any:
-    """Return the lock, which has more methods than the type of the state names."""
-    return sandbox.lock
 
 
 def _note_lost(note: Callable[[], None], hosted: HostedSandbox) -> None:
