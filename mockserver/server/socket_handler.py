@@ -248,20 +248,25 @@ class _SocketCall:
         self._on_lost = None
         if isinstance(response, NoResponse):
             return Disconnect(response.reason == "reset", after)
-        status, headers, body = response.status, response.headers, response.body
-        if response.transmission is None and len(body) <= _PIECE_BYTES:
-            return Response(status=status, headers=headers, body=body, after=after, on_lost=on_lost)
+        headers, sent = self._sent(response)
+        return Response(status=response.status, headers=headers, body=sent, after=after, on_lost=on_lost)
+
+    def _sent(self, response: HttpResponse) -> tuple[tuple[tuple[str, str], ...], bytes | AsyncIterator[bytes]]:
+        """Return the headers, and the body as it is sent: a large one in pieces, or what a rule lets be sent."""
+        hosted = self.routed.hosted
+        headers, body, transmission = response.headers, response.body, response.transmission
+        if transmission is None and len(body) <= _PIECE_BYTES:
+            return headers, body
         if not any(name == "Content-Length" for name, _ in headers):
             headers = (*headers, ("Content-Length", str(len(body))))
-        if response.transmission is None:
-            return Response(status=status, headers=headers, body=_split(body), after=after, on_lost=on_lost)
-        cut_bytes = response.transmission.truncate_bytes
+        if transmission is None:
+            return headers, _split(body)
+        cut_bytes = transmission.truncate_bytes
         if cut_bytes is not None and cut_bytes >= len(body):
             headers = (*headers, ("Connection", "close"))  # though the body is whole
-        sent: bytes | AsyncIterator[bytes] = body[:cut_bytes]
-        if response.transmission.chunks and hosted is not None:
-            sent = self._pieces(hosted.sandbox, response)
-        return Response(status=status, headers=headers, body=sent, after=after, on_lost=on_lost)
+        if transmission.chunks and hosted is not None:
+            return headers, self._pieces(hosted.sandbox, response)
+        return headers, body[:cut_bytes]
 
     async def _pieces(self, sandbox: SandboxState, response: HttpResponse) -> AsyncIterator[bytes]:
         """Yield the pieces of a body that is sent slowly, each when it is due."""
