@@ -16,8 +16,8 @@ from ruamel.yaml import YAML
 
 from mockserver.server.control.openapi.answers import answer, answer_components
 from mockserver.server.control.routes import COMMANDS, ROUTES
-from mockserver.server.exchange import NO_TIMEOUT, ClientWait
-from mockserver.server.front_controller import Response, handle_request
+from mockserver.server.exchange import NO_TIMEOUT, ClientWait, Response
+from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.wire.request import HttpRequest
