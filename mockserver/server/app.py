@@ -107,28 +107,12 @@ def _add_route(
 
 
 class _Rule(Rule):
-    """
-    A rule without a HEAD that the front controller does not support.
-
-    It compiles the function that builds urls at its first use: three quarters of the time that an application takes to
-    build, which a test client does not need.
-    """
+    """A rule without a HEAD that the front controller does not support."""
 
     def __init__(self, *args: Any, has_head: bool = True, **options: Any) -> None:
         super().__init__(*args, **options)
         if not has_head and self.methods is not None:
             self.methods.discard("HEAD")
-
-    def _compile_builder(self, append_unknown: bool = True) -> Callable[..., tuple[str, str]]:
-        compile_builder = super()._compile_builder
-        builders: list[Callable[..., tuple[str, str]]] = []
-
-        def build_url(rule: Rule, **params: Any) -> tuple[str, str]:
-            if not builders:
-                builders.append(compile_builder(append_unknown))
-            return builders[0](rule, **params)
-
-        return build_url
 
 
 class _Segment(UnicodeConverter):

@@ -1,17 +1,16 @@
 """
 One call of the public API: the operation with its journal entry, and the rules around it.
 
-`handle_api_request` is the whole of `/v1`, over a socket and in process.
+`api_steps` is the whole of `/v1`, over a socket and in process.
 
-1. A rule's wait holds no lock. On a connection the call is returned with its wait, which the server spends in real time
-   and which the sandbox's next epoch cancels; in process a wait moves the sandbox's clock, and ends with the client's
-   timeout.
+1. A rule's wait holds no lock. On a connection the call yields it: the server spends it in real time, and the sandbox's
+   next epoch cancels it. In process a wait moves the sandbox's clock, and ends with the client's timeout.
 2. A call that returns from a wait into a newer epoch changes nothing and gets no response.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import Literal, NamedTuple, Protocol
 
 from mockserver.core.faults import injection
@@ -29,16 +28,43 @@ from mockserver.wire.response import (
     NoResponse,
     PendingWait,
     ResponseOptions,
-    ResponseOrWait,
     Transmission,
     Waited,
-    after_wait,
     build_response,
-    map_response,
     redactor,
     scripted_response,
     without_body,
 )
+
+Response = HttpResponse | NoResponse
+# A request in steps, up to its response. It yields a wait that the server is to spend, and then gets how that has ended;
+# `may-block` before it sends webhooks; and `unlocked` before it calls others, who may take other locks than the sandbox's.
+Step = PendingWait | Literal["may-block", "unlocked"]
+Steps = Generator[Step, Waited | None, Response]
+
+
+def next_step(steps: Steps, waited: Waited | None = None) -> Step | Response:
+    """Run a request to its next step, or to its response; `waited` is how the wait of its last step has ended."""
+    try:
+        return steps.send(waited)
+    except StopIteration as end:
+        response: Response = end.value
+        return response
+
+
+def run_steps(steps: Steps, waited: Waited | None = None) -> PendingWait | Response:
+    """Run a request to its next wait, or to its response, on a thread that may block and holds no lock."""
+    step = next_step(steps, waited)
+    while isinstance(step, str):
+        step = next_step(steps)
+    return step
+
+
+def response_of(steps: Steps) -> Response:
+    """Return the response to a request of a client that spends its waits itself."""
+    response = run_steps(steps)
+    assert not isinstance(response, PendingWait)
+    return response
 
 
 class ClientWait(Protocol):
@@ -156,18 +182,32 @@ class ExchangeWithRules:
         self.response: HttpResponse | NoResponse = NoResponse("drop")
         self.number = 0
 
-    def run(self) -> ResponseOrWait:
-        """Run the three phases and return the response, or the call with its wait before or after the operation."""
+    def run(self) -> Steps:
+        """Run the three phases, with the waits before and after the operation."""
         with self._sandbox.lock:
             self.before()
-            if not self._match.before:
+            match = self._match
+            if not match.before:
                 self.operate()
-        if self._match.before:
+        if match.before:
             if self._client.stored_body() is not None:
                 self._call = self._call._replace(body=b"")
-            waited = self._client.wait(self._sandbox, self._epoch, self._match.before)
-            return after_wait(waited, self._operate_after_wait)
-        return self.after()
+            waited = yield from self._wait(match.before)
+            if not self._operate_after_wait(waited):
+                return self.response
+        if match.after:
+            waited = yield from self._wait(match.after)
+            if not self._reaches_client(waited):
+                return self.response
+        self.after()
+        return self.response
+
+    def _wait(self, span: Duration) -> Generator[PendingWait, Waited | None, Waited]:
+        """Let the client wait, and return how that has ended."""
+        waited = self._client.wait(self._sandbox, self._epoch, span)
+        if isinstance(waited, PendingWait):
+            return (yield waited) or "canceled"
+        return waited
 
     def before(self) -> None:
         """
@@ -208,34 +248,12 @@ class ExchangeWithRules:
             # Nothing reads it again, and this object lives until the garbage collector runs: its client refers back to it.
             self._call = call._replace(body=b"")
 
-    def after(self) -> ResponseOrWait:
+    def after(self) -> None:
         """
-        Wait as the rules have it after the operation, and return the response, with the way in which its body is sent.
+        Set the way in which the body of the response is sent.
 
         A response that does not reach its client is marked as lost in the journal.
         """
-        if not self._match.after:
-            return self._transmit()
-        return after_wait(self._client.wait(self._sandbox, self._epoch, self._match.after), self._respond_after_wait)
-
-    def _respond_after_wait(self, waited: Waited) -> ResponseOrWait:
-        if waited == "canceled" or self._sandbox.epoch != self._epoch:
-            self.response = NoResponse("drop", self._entry_left())
-        elif waited == "timed-out":
-            self._mark_end(is_lost=True)
-            self.response = NoResponse("timeout", self.response.entry)
-        else:
-            return self._transmit()
-        return self.response
-
-    def _entry_left(self) -> JournalEntry | None:
-        """Return the call's entry, unless a reset has discarded it."""
-        with self._sandbox.lock:
-            entry = self.response.entry
-            return entry if entry in self._sandbox.journal.exchanges else None
-
-    def _transmit(self) -> HttpResponse | NoResponse:
-        """Set the way in which the body is sent, and return the response."""
         match, client, response = self._match, self._client, self.response
         is_slow = _is_slow(self._call, response)
         if match.before or match.after or is_slow:
@@ -249,10 +267,13 @@ class ExchangeWithRules:
             )
         elif match.before or match.after:
             self._mark_end(is_lost=False)
-        return self.response
 
-    def _operate_after_wait(self, waited: Waited) -> ResponseOrWait:
-        """Run the operation, unless the client has given up in the wait: then the call arrives when it is due."""
+    def _operate_after_wait(self, waited: Waited) -> bool:
+        """
+        Run the operation and return True.
+
+        After a reset nothing runs. The call of a client that has given up in the wait arrives when it is due.
+        """
         sandbox, match = self._sandbox, self._match
         read_body = self._client.stored_body()
         if read_body is not None and waited == "passed":
@@ -260,15 +281,32 @@ class ExchangeWithRules:
             self._call = self._call._replace(body=body, body_failure=failure)
         with sandbox.lock:
             if waited == "canceled" or sandbox.epoch != self._epoch:
-                return self.response
+                return False
             run_until(sandbox, sandbox.read_clock())
             if waited == "timed-out":
                 injection.defer_call(sandbox, self._call, match, *self._arrived[:2])
                 self.response = NoResponse("timeout")
-                return self.response
+                return False
             injection.take_snapshot(sandbox)
             self.operate()
-        return self.after()
+        return True
+
+    def _reaches_client(self, waited: Waited) -> bool:
+        """Return True if the client still waits for the response; else mark the response as lost."""
+        if waited == "canceled" or self._sandbox.epoch != self._epoch:
+            self.response = NoResponse("drop", self._entry_left())
+            return False
+        if waited == "timed-out":
+            self._mark_end(is_lost=True)
+            self.response = NoResponse("timeout", self.response.entry)
+            return False
+        return True
+
+    def _entry_left(self) -> JournalEntry | None:
+        """Return the call's entry, unless a reset has discarded it."""
+        with self._sandbox.lock:
+            entry = self.response.entry
+            return entry if entry in self._sandbox.journal.exchanges else None
 
     def _record(self, result: CallResult) -> None:
         """Add the call to the journal, with the part of the response that reaches the client."""
@@ -338,12 +376,12 @@ def _internal_error(
     return result, build_response(sandbox, call, result.outcome, options._replace(strict=False))
 
 
-def handle_api_request(
+def api_steps(
     sandbox: SandboxState,
     request: HttpRequest,
     options: ResponseOptions = ResponseOptions(),  # noqa: B008 - an immutable default
     client: ClientWait = NO_TIMEOUT,
-) -> ResponseOrWait:
+) -> Steps:
     """
     Run the timers that are due, then the request, and record it in the journal.
 
@@ -354,17 +392,19 @@ def handle_api_request(
         client: how a wait of a rule is spent.
 
     Returns:
-        The documented response or error, unless a rule changes it; INTERNAL_ERROR for an unexpected failure. A call that
-        waits in real time is returned with its wait.
+        The documented response or error, unless a rule changes it; INTERNAL_ERROR for an unexpected failure.
 
     Lock: takes the sandbox's lock; waits without it.
     """
     call = parse_call(request)
-    response: ResponseOrWait
+    is_head = call.method == "HEAD"
+    response: Response
     if sandbox.rule_set.rules and call.endpoint is not None:
-        response = ExchangeWithRules(sandbox, call, options, client).run()
+        steps = ExchangeWithRules(sandbox, call, options, client).run()
+        del request, call  # a wait would hold the body
+        response = yield from steps
     else:
         with sandbox.lock:
             run_until(sandbox, sandbox.read_clock())
             response = run_call(sandbox, call, options)
-    return map_response(response, without_body) if call.method == "HEAD" else response
+    return without_body(response) if is_head else response

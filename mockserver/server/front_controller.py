@@ -1,15 +1,15 @@
 """
 Front controller: from a request's path to its sandbox, and to the API, the control plane, its pages, the media or the hosted page.
 
-`PARTS` has a row for each part of the server. Flask, the transports in process and the workers of the socket have each
-request go through `respond`; a short call on the socket's loop is `run_request` alone. The API takes every path that no other
-part takes, so that a client with a wrong base path gets the documented error and an entry in the journal.
+`PARTS` has a row for each part of the server, and each request goes through `respond`: one of Flask or in process by
+`handle_request`, one of a socket by the socket's handler. The API takes every path that no other part takes, so that a client
+with a wrong base path gets the documented error and an entry in the journal.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -18,28 +18,19 @@ from urllib.parse import quote
 from mockserver.core.operations import dispatch
 from mockserver.core.redaction import Redactor
 from mockserver.server.control import access, page_paths
-from mockserver.server.errors import STATUSES
-from mockserver.server.exchange import NO_TIMEOUT, ClientWait, handle_api_request
+from mockserver.server.errors import STATUSES, ControlError
+from mockserver.server.exchange import NO_TIMEOUT, ClientWait, Response, Step, Steps, api_steps, response_of
 from mockserver.server.hosted_page import handler
 from mockserver.server.hosting.closed import Absence, absence_of_closed, absence_of_former_run, absence_of_unknown
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.log_lines import LogContext, command_line
 from mockserver.wire import browsing, cross_origin, formats
 from mockserver.wire.request import SANDBOXES, HttpRequest, parse_call
-from mockserver.wire.response import (
-    HttpResponse,
-    NoResponse,
-    ResponseOrWait,
-    WaitingCall,
-    map_response,
-    redactor,
-    without_body,
-)
+from mockserver.wire.response import HttpResponse, Waited, redactor, without_body
 
 if TYPE_CHECKING:
     from mockserver.server.control.page_access import PageAccess
 
-Response = HttpResponse | NoResponse
 After = Callable[[], None]
 
 
@@ -49,40 +40,45 @@ class ServerPart(NamedTuple):
 
     Attributes:
         serves: True for the requests of the part that no earlier row of `PARTS` serves.
-        respond: returns the response to a request for a sandbox, or its call with a wait.
+        respond: returns the response to a request for a sandbox, or the steps of one that may wait.
         is_control: True if a token opens it.
         sends_early: True if a rule can send webhooks before its response.
     """
 
     serves: Callable[[HttpRequest], bool]
-    respond: Callable[[SandboxHost, HostedSandbox, HttpRequest, ClientWait], ResponseOrWait]
+    respond: Callable[[SandboxHost, HostedSandbox, HttpRequest, ClientWait], Response | Steps]
     is_control: bool = False
     sends_early: bool = False
 
 
 class RoutedRequest(NamedTuple):
-    """A request below the prefix of its sandbox; that sandbox, None if it does not exist; and the part that responds."""
+    """
+    A request with its place in the server.
+
+    Attributes:
+        request: below the prefix of its sandbox.
+        hosted: the sandbox; None if it does not exist.
+        part: responds to it.
+        refusal: of the name that the request gives the server; None if it is one of the server's.
+    """
 
     request: HttpRequest
     hosted: HostedSandbox | None
     part: ServerPart
+    refusal: ControlError | None
 
 
-def _call(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> ResponseOrWait:
+def _call(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> Steps:
     """Return the response of the API, as a browser may get it; it gets a line in the log."""
     begun_us = host.monotonic_us()
-    response = handle_api_request(hosted.sandbox, request, host.response_options, client)
     to = browsing.destination(request.headers)
+    steps = api_steps(hosted.sandbox, request, host.response_options, client)
+    request = request._replace(body=b"")  # a wait would hold it
+    response = yield from steps
     if to:
-        response = map_response(response, partial(browsing.confined, to=to))
-    if isinstance(response, WaitingCall):
-        request = request._replace(body=b"")  # the wait would hold it
-
-    def logged(response: Response) -> Response:
-        hosted.log_call(request, begun_us, response)
-        return response
-
-    return map_response(response, logged)
+        response = browsing.confined(response, to)
+    hosted.log_call(request, begun_us, response)
+    return response
 
 
 def _routes() -> ModuleType:
@@ -172,22 +168,74 @@ def _is_page(request: HttpRequest) -> bool:
     return is_own or page_paths.is_redirected(request) or page_paths.is_icon_of_page(request)
 
 
-def _refuse_name(
-    host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest, client: ClientWait
-) -> HttpResponse:
-    """Return the refusal of a name that is not the server's, in the form of the server's other ones."""
-    refusal = access.name_refusal(host, request)
-    assert refusal is not None
-    return _refusal(refusal.code, refusal.message)
-
-
 DASHBOARD = ServerPart(_is_page, partial(_control, is_page=True), is_control=True)
 CONTROL = ServerPart(lambda request: request.target.startswith("/_mock/"), _control, is_control=True)
 MEDIA = ServerPart(lambda request: request.target.startswith("/media/") and request.method in ("GET", "HEAD"), _media)
 PAGE = ServerPart(lambda request: request.target.startswith("/connect/"), _visit, sends_early=True)
 API = ServerPart(lambda request: True, _call, sends_early=True)
-FOREIGN = ServerPart(lambda request: False, _refuse_name)
 PARTS: Final = (DASHBOARD, CONTROL, MEDIA, PAGE, API)
+
+
+def respond(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Steps:
+    """
+    Respond to a request: the one way through the server, from its sandbox and its part to what follows its response.
+
+    It begins with the webhooks that an earlier call in process has made due: its caller has its response by now.
+
+    Any step may block its thread, with two exceptions: the first step of a call of the API, if the caller holds the sandbox's
+    lock and nothing is to be sent; and what follows `unlocked`.
+
+    Args:
+        host: the server's sandboxes.
+        routed: the request, its sandbox and its part.
+        client: how a wait of a rule is spent.
+    """
+    request, hosted, part, _ = routed
+    if hosted is not None:
+        hosted.dispatch_webhooks()
+    is_head = request.method == "HEAD"
+    origin = cross_origin.allowed_origin(request) if host.is_shared else None
+    response: Response | None = cross_origin.preflight(request, origin) if origin is not None else None
+    if response is None:
+        answer = _answer(host, routed, client)
+        del request, routed  # a wait would hold the body
+        response = (yield from answer) if isinstance(answer, Generator) else answer
+        if origin is not None:
+            response = cross_origin.shared(response, origin)
+        if is_head:
+            response = without_body(response)
+    if hosted is not None:
+        yield from _follow(host, hosted, part)
+    return response
+
+
+def _follow(host: SandboxHost, hosted: HostedSandbox, part: ServerPart) -> Generator[Step, Waited | None, None]:
+    """Do what goes between a request and its response: send webhooks that a rule sends early, and notify who listens."""
+    if host.on_exchange is not None or not hosted.sandbox.outbox.is_idle:
+        yield "may-block"
+        if part.sends_early and not hosted.sandbox.outbox.is_idle:  # another thread may have reset the sandbox
+            hosted.dispatch.send_early()
+    elif hosted.listeners:
+        yield "unlocked"
+    hosted.notify_listeners()
+    if host.on_exchange is not None:
+        host.on_exchange(hosted)
+
+
+def _answer(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Response | Steps:
+    """Return the response of the part that a request is for, or its steps; or the refusal of one that reaches no part."""
+    request, hosted, part, refusal = routed
+    if refusal is not None:
+        return _refusal(refusal.code, refusal.message)
+    if request.excess is not None and request.excess.is_cut and part is not API:
+        # A head that is longer than the API takes, and not cut, is whole: the other parts respond to it.
+        return _refusal("MOCK_HEAD_TOO_LARGE", request.excess.reason, status=request.excess.status)
+    if request.body_failure is not None and part is not API:
+        return _refusal("MOCK_INTERNAL_ERROR", request.body_failure)
+    if hosted is None:
+        return _no_sandbox(host, request, part)
+    hosted.usage.is_called = True
+    return part.respond(host, hosted, request, client)
 
 
 def handle_request(
@@ -211,8 +259,7 @@ def handle_request(
         call it: the sandbox's next request does.
     """
     routed = route(host, request, root)
-    response = respond(host, routed, client)
-    assert not isinstance(response, WaitingCall)
+    response = response_of(respond(host, routed, client))
     return response, (lambda: None) if routed.hosted is None else routed.hosted.dispatch_webhooks
 
 
@@ -240,9 +287,8 @@ def route(
         if root is not None and request.base_url == host.origin:  # for a client that has named no host
             request = request._replace(base_url=root.base_url)
     part = API if request.target.startswith("/v1/") else _part(request)
-    if is_of_connection and not part.is_control and access.name_refusal(host, request) is not None:
-        part = FOREIGN
-    return RoutedRequest(request, hosted, part)
+    is_checked = is_of_connection and not part.is_control
+    return RoutedRequest(request, hosted, part, access.name_refusal(host, request) if is_checked else None)
 
 
 def _part(request: HttpRequest) -> ServerPart:
@@ -255,68 +301,12 @@ def may_read_body(host: SandboxHost, request: HttpRequest, root: HostedSandbox |
 
     The arguments are as above; the request's own body is not looked at. Takes no lock.
     """
-    below, hosted, part = route(host, request, root, is_of_connection=True)
-    if part is FOREIGN:
+    below, hosted, part, refusal = route(host, request, root, is_of_connection=True)
+    if refusal is not None:
         return False
     if part.is_control:
         return access.is_open_to(host, DEFAULT_ID if hosted is None else hosted.id, below)
     return hosted is not None and (part is not API or dispatch.may_read_body(hosted.sandbox, parse_call(below)))
-
-
-def respond(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> ResponseOrWait:
-    """
-    Return the response to a request, or its call with a wait, after which it goes on.
-
-    It first sends the webhooks that an earlier call in process has made due: its caller has its response by now.
-    """
-    if routed.hosted is not None:
-        outbox = routed.hosted.sandbox.outbox
-        if outbox.queues or outbox.unordered:
-            routed.hosted.dispatch_webhooks()
-    return completed(host, routed, run_request(host, routed, client))
-
-
-def completed(host: SandboxHost, routed: RoutedRequest, response: ResponseOrWait) -> ResponseOrWait:
-    """Once a request has its response, send the webhooks that a rule has sent before it, and notify who listens."""
-    if routed.hosted is None:
-        return response
-    return map_response(response, partial(_complete, host, routed.hosted, routed.part))
-
-
-def _complete(host: SandboxHost, hosted: HostedSandbox, part: ServerPart, response: Response) -> Response:
-    outbox = hosted.sandbox.outbox  # read again: another thread may have reset the sandbox
-    if (outbox.queues or outbox.unordered) and part.sends_early:
-        hosted.dispatch.send_early()
-    if hosted.listeners:
-        hosted.notify_listeners()
-    if host.on_exchange is not None:
-        host.on_exchange(hosted)
-    return response
-
-
-def run_request(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> ResponseOrWait:
-    """Return the response of the part that a request is for, or its call with a wait; it sends no webhook."""
-    request, hosted, part = routed
-    origin = cross_origin.allowed_origin(request) if host.is_shared else None
-    preflight = cross_origin.preflight(request, origin) if origin is not None else None
-    if preflight is not None:
-        return preflight
-    response: ResponseOrWait
-    if request.excess is not None and request.excess.is_cut and part is not API:
-        # A head that is longer than the API takes, and not cut, is whole: the other parts respond to it.
-        response = _refusal("MOCK_HEAD_TOO_LARGE", request.excess.reason, status=request.excess.status)
-    elif request.body_failure is not None and part is not API:
-        response = _refusal("MOCK_INTERNAL_ERROR", request.body_failure)
-    elif part is FOREIGN:
-        response = _refuse_name(host, hosted, request, client)
-    elif hosted is None:
-        response = _no_sandbox(host, request, part)
-    else:
-        hosted.usage.is_called = True
-        response = part.respond(host, hosted, request, client)
-    if origin is not None:
-        response = map_response(response, partial(cross_origin.shared, origin=origin))
-    return map_response(response, without_body) if request.method == "HEAD" else response
 
 
 def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbox | None, HttpRequest]:

@@ -1,8 +1,8 @@
 """
 The handler of the HTTP/1.1 server: passes its requests to the front controller.
 
-1. A short call of the API runs on the event loop if its sandbox's lock is free. The loop never waits for a lock: a call
-   that does not get it, and every request that may take long, runs in a worker.
+1. The first step of a short call of the API runs on the event loop if its sandbox's lock is free. The loop never waits for a
+   lock: a call that does not get it, and every request that may take long, runs in a worker.
 2. A sandbox has one worker at a time, however many requests it has. What concerns the whole server waits for none.
 3. A call that waits is a timer of the loop, and goes on in a worker; the next epoch of its sandbox cancels it.
 4. Workers send the webhooks, after the last byte of the response.
@@ -12,34 +12,24 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, Literal, TypeVar
 
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.limits import FORM_BODY_MAX_BYTES
 from mockserver.core.instants import SECOND, Duration
-from mockserver.core.scheduler import run_until
-from mockserver.core.state.calls import Excess
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.core.webhooks.deliveries import has_due_attempt
 from mockserver.server import front_controller
-from mockserver.server.front_controller import API, RoutedRequest
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.exchange import Response as Answer
+from mockserver.server.exchange import Step, Steps, next_step, run_steps
+from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 from mockserver.server.http1.body import SMALL_MAX_BYTES
 from mockserver.server.http1.messages import Disconnect, Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.request import RequestHead
-from mockserver.wire.request import SANDBOXES, HttpRequest, body_limit_bytes, equal_target, excess_of
-from mockserver.wire.response import (
-    HttpResponse,
-    NoResponse,
-    PendingWait,
-    ResponseOrWait,
-    Waited,
-    WaitingCall,
-    chunk_steps,
-)
+from mockserver.wire.request import HttpRequest, body_limit_bytes, equal_target, excess_of
+from mockserver.wire.response import HttpResponse, NoResponse, PendingWait, Waited, chunk_steps
 
 _INLINE_BODY_MAX_BYTES = 64 * 1024
 _INLINE_RECORDS_MAX = 2_000  # chats, or campaigns and templates, of a sandbox whose calls run on the loop
@@ -86,28 +76,19 @@ class SocketHandler:
     def respond(self, incoming: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
         """Return the response to a request, or a coroutine for a request that may take long."""
         call = _SocketCall(self._host, self._root, incoming)
-        if incoming.size_bytes and (incoming.is_spooled or incoming.size_bytes > _INLINE_BODY_MAX_BYTES):
-            return call.respond_later(None)
-        routed = call.routed()
-        hosted, part = routed.hosted, routed.part
-        if hosted is None or part is not API:
-            return call.respond_later(routed)
-        current = call.try_inline(routed, hosted)
-        if current is None or isinstance(current, WaitingCall) or not call.is_quiet:
-            return call.respond_later(routed, current)
-        if hosted.listeners:
-            hosted.notify_listeners()
-        return call.as_response(current, hosted)
+        hosted, part = call.routed.hosted, call.routed.part
+        if hosted is None or part is not front_controller.API:
+            return call.respond_later()
+        step = call.begin_on_loop(hosted.sandbox)
+        if isinstance(step, HttpResponse | NoResponse):
+            return call.as_response(step)
+        return call.respond_later(step)
 
 
 def _is_short(sandbox: SandboxState, method: str) -> bool:
     """Return True if a call of the API sends no webhook and reads few records. Lock: the caller holds it."""
-    if len(sandbox.timers) > _INLINE_TIMERS_MAX:
+    if len(sandbox.timers) > _INLINE_TIMERS_MAX or not sandbox.outbox.is_idle:
         return False
-    if not sandbox.outbox.is_idle:
-        run_until(sandbox, sandbox.read_clock())
-        if has_due_attempt(sandbox):
-            return False
     records = 0
     for tenant in sandbox.tenants.values():  # previews and starts read every chat
         records += len(tenant.chats) if method == "POST" else len(tenant.campaigns) + len(tenant.templates)
@@ -121,19 +102,30 @@ class _SocketCall:
     It is also how its client waits (`ClientWait`): its server waits in real time, and a frozen clock stays where it is.
 
     Attributes:
-        is_quiet: True after a call on the loop if no webhook is due, and only the sandbox's listeners are to be notified.
+        routed: the request; without its body, if that is in a file.
 
     Lifetime: until its response is sent.
     """
 
-    __slots__ = ("_host", "_incoming", "_on_lost", "_root", "is_quiet")
+    __slots__ = ("_host", "_incoming", "_on_lost", "_steps", "routed")
 
     def __init__(self, host: SandboxHost, root: HostedSandbox | None, incoming: Request) -> None:
         self._host = host
-        self._root = root
         self._incoming = incoming
         self._on_lost: Callable[[], None] | None = None
-        self.is_quiet = False
+        self._steps: Steps | None = None
+        sizes, excess = incoming.excess, None
+        if sizes is not None:
+            excess = excess_of(sizes.line_bytes, sizes.header_bytes, sizes.headers, is_cut=sizes.is_cut)
+        request = HttpRequest(
+            method=incoming.method,
+            target=equal_target(incoming.target),
+            headers=incoming.headers,
+            body=b"" if incoming.is_spooled else incoming.body(),
+            base_url=host.base_url_of(incoming.headers.get("host", "")),
+            excess=excess,
+        )
+        self.routed = front_controller.route(host, request, root, is_of_connection=True)
 
     def wait(self, sandbox: SandboxState, epoch: int, span: Duration) -> PendingWait:
         return PendingWait(sandbox, epoch, span)
@@ -157,60 +149,37 @@ class _SocketCall:
     def timeout(self) -> Literal["socket"]:
         return "socket"
 
-    def routed(self) -> RoutedRequest:
-        """Return the request with its sandbox."""
-        incoming, sizes = self._incoming, self._incoming.excess
-        body, failure = self._body()
-        excess: Excess | None = None
-        if sizes is not None:
-            excess = excess_of(sizes.line_bytes, sizes.header_bytes, sizes.headers, is_cut=sizes.is_cut)
-        request = HttpRequest(
-            method=incoming.method,
-            target=equal_target(incoming.target),
-            headers=incoming.headers,
-            body=body,
-            base_url=self._host.base_url_of(incoming.headers.get("host", "")),
-            excess=excess,
-            body_failure=failure,
-        )
-        return front_controller.route(self._host, request, self._root, is_of_connection=True)
-
-    def try_inline(self, routed: RoutedRequest, hosted: HostedSandbox) -> ResponseOrWait | None:
-        """Return the result of the call, or None if it may take long, or another thread holds the sandbox's lock."""
-        lock: Any = hosted.sandbox.lock
-        if not lock.acquire(blocking=False):
+    def begin_on_loop(self, sandbox: SandboxState) -> Step | Answer | None:
+        """Run a short call to its first step, or its response; None if it may take long, or another thread holds the lock."""
+        incoming = self._incoming
+        if incoming.is_spooled or len(incoming.body() or b"") > _INLINE_BODY_MAX_BYTES:
             return None
-        try:
-            if not _is_short(hosted.sandbox, routed.request.method):
+        with _lock_if_free(sandbox) as is_held:
+            if not is_held or not _is_short(sandbox, incoming.method):
                 return None
-            current = front_controller.run_request(self._host, routed, self)
-            is_followed = isinstance(current, WaitingCall) or has_due_attempt(hosted.sandbox)
-            self.is_quiet = not is_followed and self._host.on_exchange is None
-            return current
-        finally:
-            lock.release()
+            steps = self._begin()
+            step = next_step(steps)
+        return next_step(steps) if step == "unlocked" else step
 
-    async def respond_later(
-        self, routed: RoutedRequest | None, result: ResponseOrWait | None = None
-    ) -> ResponseOrDisconnect:
-        """Return the response of a request that runs in a worker, or that waits; `result` is that of a run on the loop."""
-        if routed is not None and isinstance(result, WaitingCall):
-            hosted, current = routed.hosted, front_controller.completed(self._host, routed, result)
-        elif routed is not None and result is not None:
-            hosted = routed.hosted
-            current = await self._in_worker(partial(front_controller.completed, self._host, routed, result))
-        else:
-            hosted, current = await self._in_worker(partial(self._run, routed))
-        del routed, result  # a wait would hold the body
-        while isinstance(current, WaitingCall):
-            waited = await _spend(current.wait)
-            current = await self._in_worker(partial(current.resume, waited))
-        return self.as_response(current, hosted)
+    def _begin(self) -> Steps:
+        """Return the steps of the request; a body in a file is read."""
+        routed = self.routed
+        if self._incoming.is_spooled:
+            body, failure = self._body()
+            routed = routed._replace(request=routed.request._replace(body=body, body_failure=failure))
+        self._steps = front_controller.respond(self._host, routed, self)
+        return self._steps
 
-    def _run(self, routed: RoutedRequest | None) -> tuple[HostedSandbox | None, ResponseOrWait]:
-        """Return the sandbox of the request, and its response or its call with a wait."""
-        routed = routed or self.routed()
-        return routed.hosted, front_controller.respond(self._host, routed, self)
+    def _run(self, waited: Waited | None = None) -> PendingWait | Answer:
+        return run_steps(self._steps or self._begin(), waited)
+
+    async def respond_later(self, step: Step | None = None) -> ResponseOrDisconnect:
+        """Return the response of a request that goes on in a worker, after a step on the loop or from its beginning."""
+        reached = step if isinstance(step, PendingWait) else await self._in_worker(self._run)
+        while isinstance(reached, PendingWait):
+            waited = await _spend(reached)
+            reached = await self._in_worker(partial(self._run, waited))
+        return self.as_response(reached)
 
     def _in_worker(self, function: Callable[[], Result]) -> Awaitable[Result]:
         return self._incoming.in_worker(function, self._lane)
@@ -218,58 +187,52 @@ class _SocketCall:
     @property
     def _lane(self) -> Hashable:
         """For whom the request takes a worker: its sandbox, all unknown ones together, or None for the server itself."""
-        target, root = equal_target(self._incoming.target), DEFAULT_ID if self._root is None else self._root.id
-        name = target[len(SANDBOXES) :].partition("/")[0] if target.startswith(SANDBOXES) else root
-        below = target.removeprefix(f"{SANDBOXES}{name}")
-        if below.startswith("/_mock/"):
+        request, hosted, part, _ = self.routed
+        if part.is_control:
             from mockserver.server.control.routes import SERVER_PATHS  # late: calls of the API need no command
 
-            if below.startswith(SERVER_PATHS):
+            if request.target.startswith(SERVER_PATHS):
                 return None
-        return name if name in self._host.sandboxes else ""
+        return "" if hosted is None else hosted.id
 
     async def _with_lock(self, sandbox: SandboxState, function: Callable[[], Result]) -> Result:
         """Run a short function that takes the sandbox's lock: on the loop if the lock is free, else in a worker."""
-        lock: Any = sandbox.lock
-        if lock.acquire(blocking=False):
-            try:
+        with _lock_if_free(sandbox) as is_held:
+            if is_held:
                 return function()
-            finally:
-                lock.release()
         return await self._in_worker(function)
 
-    def as_response(self, response: HttpResponse | NoResponse, hosted: HostedSandbox | None) -> ResponseOrDisconnect:
+    def as_response(self, response: Answer) -> ResponseOrDisconnect:
         """Return the response for the server, with the dispatch of the due webhooks after it."""
+        hosted = self.routed.hosted
+        after = on_lost = None
+        if hosted is not None and not hosted.sandbox.outbox.is_idle:
+            after = partial(self._in_worker, hosted.dispatch_webhooks)
+        if hosted is not None and self._on_lost is not None:
+            on_lost = partial(self._in_worker, partial(_note_lost, self._on_lost, hosted))
         # The note refers back to this call: the two would hold the request's body until the garbage collector runs.
-        note, self._on_lost = self._on_lost, None
-        on_lost = None if note is None or hosted is None else partial(_note_lost, note, hosted)
-        is_idle = self.is_quiet or hosted is None or hosted.sandbox.outbox.is_idle
-        after = None if is_idle or hosted is None else hosted.dispatch_webhooks
-        lane = None if hosted is None else hosted.id
+        self._on_lost = None
         if isinstance(response, NoResponse):
-            return Disconnect(response.reason == "reset", after, lane)
-        status, headers, body = response.status, response.headers, response.body
-        if response.transmission is None and len(body) <= _PIECE_BYTES:
-            return Response(status=status, headers=headers, body=body, after=after, on_lost=on_lost, lane=lane)
+            return Disconnect(response.reason == "reset", after)
+        headers, sent = self._sent(response)
+        return Response(status=response.status, headers=headers, body=sent, after=after, on_lost=on_lost)
+
+    def _sent(self, response: HttpResponse) -> tuple[tuple[tuple[str, str], ...], bytes | AsyncIterator[bytes]]:
+        """Return the headers, and the body as it is sent: a large one in pieces, or what a rule lets be sent."""
+        hosted = self.routed.hosted
+        headers, body, transmission = response.headers, response.body, response.transmission
+        if transmission is None and len(body) <= _PIECE_BYTES:
+            return headers, body
         if not any(name == "Content-Length" for name, _ in headers):
             headers = (*headers, ("Content-Length", str(len(body))))
-        sent, closes = self._parts_sent(response, hosted)
-        return Response(
-            status=status, headers=headers, body=sent, closes=closes, after=after, on_lost=on_lost, lane=lane
-        )
-
-    def _parts_sent(
-        self, response: HttpResponse, hosted: HostedSandbox | None
-    ) -> tuple[bytes | AsyncIterator[bytes], bool]:
-        """Return a large body in pieces, or what a rule lets of a body be sent; and True if the connection closes after it."""
-        body, transmission = response.body, response.transmission
         if transmission is None:
-            return _split(body), False
+            return headers, _split(body)
         cut_bytes = transmission.truncate_bytes
-        closes = cut_bytes is not None and cut_bytes >= len(body)  # after this body too, though it is whole
+        if cut_bytes is not None and cut_bytes >= len(body):
+            headers = (*headers, ("Connection", "close"))  # though the body is whole
         if transmission.chunks and hosted is not None:
-            return self._pieces(hosted.sandbox, response), closes
-        return body[:cut_bytes], closes
+            return headers, self._pieces(hosted.sandbox, response)
+        return headers, body[:cut_bytes]
 
     async def _pieces(self, sandbox: SandboxState, response: HttpResponse) -> AsyncIterator[bytes]:
         """Yield the pieces of a body that is sent slowly, each when it is due."""
@@ -290,13 +253,22 @@ class _SocketCall:
 
     def _close_steps(self, sandbox: SandboxState, steps: Any) -> None:
         """Close the steps of a body, which takes the lock if they end early; a server that stops awaits no lock."""
-        lock: Any = sandbox.lock
-        if not lock.acquire(blocking=False):
-            self._in_worker(steps.close)
-            return
-        try:
-            steps.close()
-        finally:
+        with _lock_if_free(sandbox) as is_held:
+            if is_held:
+                steps.close()
+                return
+        self._in_worker(steps.close)
+
+
+@contextmanager
+def _lock_if_free(sandbox: SandboxState) -> Iterator[bool]:
+    """Hold the sandbox's lock, unless another thread has it: True if it is held."""
+    lock: Any = sandbox.lock
+    is_held = lock.acquire(blocking=False)
+    try:
+        yield is_held
+    finally:
+        if is_held:
             lock.release()
 
 

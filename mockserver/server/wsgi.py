@@ -18,7 +18,7 @@ from werkzeug.exceptions import RequestEntityTooLarge
 
 from mockserver.server.http1 import reason_phrases
 from mockserver.server.http1.request import is_authority, origin_form
-from mockserver.wire.request import HttpRequest, equal_target
+from mockserver.wire.request import HttpRequest, body_limit_bytes, equal_target
 from mockserver.wire.response import HttpResponse, NoResponse, iter_chunks
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ def read_request(incoming: Request, origin: str) -> HttpRequest:
     is_named = bool(host_header) and is_authority(host_header)
     base = f"{incoming.scheme}://{host_header}{incoming.script_root}" if is_named else origin
     method = incoming.environ["REQUEST_METHOD"]  # as received: werkzeug would make `get` a GET
-    return HttpRequest.create(method, raw_target(incoming), headers, lambda limit: _body(incoming, limit), base)
+    target = raw_target(incoming)
+    body = _body(incoming, body_limit_bytes(equal_target(target)))
+    return HttpRequest.create(method, target, headers, body, base)
 
 
 def raw_target(incoming: Request) -> str:
@@ -92,8 +94,6 @@ def _pieces(response: HttpResponse) -> Iterator[bytes]:
     """Yield the body piece by piece; raise IncompleteRead at a truncated one."""
     sent = 0
     for piece in iter_chunks(response):
-        if piece is None:
-            raise NoResponse("timeout").as_error()
         sent += len(piece)
         yield piece
     if sent < len(response.body):

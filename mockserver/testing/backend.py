@@ -277,7 +277,7 @@ class LocalBackend:
         response, _ = front_controller.handle_request(hosted.host, request, hosted, wait)
         if isinstance(response, NoResponse):
             raise response.as_error()
-        received = response.body if response.transmission is None else in_process.complete_body(response)
+        received = in_process.complete_body(response)
         return Response(response.status, {name.lower(): value for name, value in response.headers}, received)
 
     def client_route(self) -> ClientRoute:

@@ -166,31 +166,12 @@ _SLICED_LEVELS = 4  # the state, its tenants, a tenant, its table
 _BITS_MAX = 14_000
 
 
-def json_writer(make_encoder: Any) -> Callable[[Any], str]:
-    """
-    Return a function that writes a value as JSON text, as `JSONEncoder.encode` does.
-
-    That method makes an encoder in C for each value, which takes a tenth of a call; the function has one for all values.
-
-    Args:
-        make_encoder: the constructor of that encoder; None if the interpreter has none.
-    """
-    if make_encoder is None:
-        return _ENCODER.encode
-    # In order: no check for circles, default, text, indent, separators of keys and items, sort_keys, skipkeys, allow_nan.
-    pieces = make_encoder(None, _ENCODER.default, json.encoder.encode_basestring, None, ":", ",", False, False, False)
-    return lambda value: "".join(pieces(value, 0))
-
-
-_ENCODE = json_writer(getattr(json.encoder, "c_make_encoder", None))
-
-
 def encoded(value: Any) -> bytes:
     """Return the value as JSON in UTF-8."""
     try:
-        return _ENCODE(value).encode()
+        return _ENCODER.encode(value).encode()
     except ValueError:  # rare, so that an ordinary value is read only once
-        return _ENCODE(_writable(value)).encode()
+        return _ENCODER.encode(_writable(value)).encode()
 
 
 def encoded_in_slices(value: Any) -> bytes:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from io import BytesIO
 from typing import NamedTuple, Self
 from urllib.parse import parse_qsl, unquote
@@ -35,7 +35,6 @@ from mockserver.wire import router
 SANDBOXES = "/sandboxes/"  # followed by a sandbox's id: the prefix of that sandbox
 _STEP_BYTES = 64 * 1024  # of an upload, searched or copied without letting another thread run
 _FIELD = "files"
-_SMALL_HEAD_CHARS = HEAD_LINE_MAX_BYTES // 4  # at most 4 bytes each
 _UNRESERVED = "%(2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|5[0-9AaFf]|7[0-9AaEe])"  # RFC 3986, 2.3
 _PERCENT_ESCAPES = (("%0A", "\n"), ("%0D", "\r"))  # WHATWG HTML, 4.10.21.8; werkzeug decodes the third one, %22
 # A backslash and what it escapes, or one that escapes nothing; the last quote of a header ends its text.
@@ -239,7 +238,7 @@ class HttpRequest(NamedTuple):
         method: str,
         target: str,
         headers: Mapping[str, str],
-        body: bytes | Callable[[int], bytes | None],
+        body: bytes | None,
         base_url: str,
     ) -> Self:
         """
@@ -249,22 +248,15 @@ class HttpRequest(NamedTuple):
             method: as received.
             target: raw path and query, with or without a sandbox's prefix.
             headers: values by lower-case name.
-            body: the whole body, or a function that reads it: it gets the limit in bytes and returns None for a larger
-                body.
+            body: the whole body; None for one that is larger than the limit.
             base_url: the address that the client used.
         """
-        # Most heads are small and plain: what follows looks at all of one at once, since it takes part of each call's time.
-        excess = None
-        if len(headers) > HEAD_HEADERS_MAX or len("".join((target, *headers, *headers.values()))) > _SMALL_HEAD_CHARS:
-            longest = max((len(f"{name}: {value}") for name, value in headers.items()), default=0)
-            excess = excess_of(len(f"{method} {target} HTTP/1.1"), longest, len(headers))
+        longest = max((len(f"{name}: {value}") for name, value in headers.items()), default=0)
+        excess = excess_of(len(f"{method} {target} HTTP/1.1"), longest, len(headers))
         target = equal_target(target)
-        if not body:
-            return cls(method, target, headers, b"", base_url, excess)
-        limit = body_limit_bytes(target)
-        if callable(body):
-            return cls(method, target, headers, body(limit), base_url, excess)
-        return cls(method, target, headers, body if len(body) <= limit else None, base_url, excess)
+        if body is not None and len(body) > body_limit_bytes(target):
+            body = None
+        return cls(method, target, headers, body, base_url, excess)
 
     def __repr__(self) -> str:  # headers, target and body may contain a key
         return f"HttpRequest(method={self.method!r}, base_url={self.base_url!r})"

@@ -59,7 +59,7 @@ def explanation_header(refusal: ApiError, redactor: Redactor) -> str:
 
 
 class PendingWait(NamedTuple):
-    """A wait in real time, which the server of the client's connection spends without a thread."""
+    """A wait in real time, which the server of the client's connection spends without a lock and a thread."""
 
     sandbox: SandboxState
     epoch: int  # the wait ends early when the sandbox leaves it
@@ -130,36 +130,6 @@ class NoResponse(NamedTuple):
         return RemoteDisconnected("Remote end closed connection without response")
 
 
-class WaitingCall(NamedTuple):
-    """
-    A call that waits in real time.
-
-    Attributes:
-        wait: the server of the client's connection spends it.
-        resume: gets the result of the wait, and returns the response, or the call with its next wait.
-    """
-
-    wait: PendingWait
-    resume: Callable[[Waited], ResponseOrWait]
-
-
-ResponseOrWait = HttpResponse | NoResponse | WaitingCall
-
-
-def after_wait(waited: Waited | PendingWait, resume: Callable[[Waited], ResponseOrWait]) -> ResponseOrWait:
-    """Continue after a wait, or return the call with its wait, for the server to spend."""
-    return WaitingCall(waited, resume) if isinstance(waited, PendingWait) else resume(waited)
-
-
-def map_response(
-    current: ResponseOrWait, change: Callable[[HttpResponse | NoResponse], HttpResponse | NoResponse]
-) -> ResponseOrWait:
-    """Apply a function to the response; to that of a waiting call once the call has one."""
-    if isinstance(current, WaitingCall):
-        return current._replace(resume=lambda waited: map_response(current.resume(waited), change))
-    return change(current)
-
-
 def without_body(response: HttpResponse | NoResponse) -> HttpResponse | NoResponse:
     """Return the response to HEAD, with the length that GET would have."""
     if isinstance(response, NoResponse) or not response.body:
@@ -169,13 +139,14 @@ def without_body(response: HttpResponse | NoResponse) -> HttpResponse | NoRespon
     return response._replace(headers=(*response.headers, *size), body=b"")
 
 
-def iter_chunks(response: HttpResponse) -> Iterator[bytes | None]:
+def iter_chunks(response: HttpResponse) -> Iterator[bytes]:
     """
     Yield the pieces of the body as they are sent: the first immediately, a wait before each other one.
 
-    Yields:
-        A piece; None, as the last value, if the client has given up. The pieces end early if the body is truncated, and
-        if the sandbox cancels the wait.
+    They end early if the body is truncated, and if the sandbox cancels the wait.
+
+    Raises:
+        TimeoutError: the client has given up.
     """
     with closing(chunk_steps(response)) as steps:
         for step in steps:
@@ -183,7 +154,7 @@ def iter_chunks(response: HttpResponse) -> Iterator[bytes | None]:
             yield step
 
 
-def chunk_steps(response: HttpResponse) -> Generator[bytes | PendingWait | None, Waited | None, None]:
+def chunk_steps(response: HttpResponse) -> Generator[bytes | PendingWait, Waited | None, None]:
     """Yield the pieces as `iter_chunks` does, and each wait that the server spends; `send` takes the result of that."""
     transmission = response.transmission or Transmission()
     body = response.body[: transmission.truncate_bytes]
@@ -198,10 +169,7 @@ def chunk_steps(response: HttpResponse) -> Generator[bytes | PendingWait | None,
             if waited == "canceled":
                 return
             if waited == "timed-out":
-                has_ended = True
-                transmission.ended(False)
-                yield None
-                return
+                raise TimeoutError("timed out")
             if number + 1 == count:  # before the client reads it, so that its next call sees the response as sent
                 has_ended = True
                 transmission.ended(True)

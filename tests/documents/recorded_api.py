@@ -22,7 +22,7 @@ from mockserver.core.state.calls import ApiError
 from mockserver.core.state.sandbox import Scope
 from mockserver.scenario import library
 from mockserver.server.control import views
-from mockserver.server.exchange import handle_api_request
+from mockserver.server.exchange import api_steps, response_of
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 from mockserver.wire.request import HttpRequest
@@ -137,7 +137,7 @@ class _Run:
             headers["content-type"], content = "application/json", json.dumps(body).encode()
         target = endpoint.path.format_map(params) + query
         request = HttpRequest.create(endpoint.method, target, headers, content, self.base_url)
-        response = handle_api_request(self.hosted.sandbox, request)
+        response = response_of(api_steps(self.hosted.sandbox, request))
         assert isinstance(response, HttpResponse)  # no rule of the run drops an answer
         return response
 

@@ -21,7 +21,7 @@ from mockserver.core.redaction import Redactor
 from mockserver.report.trace_page import TracedRun
 from mockserver.server.control import webhooks
 from mockserver.server.control.routes import COMMANDS, handle_control_request
-from mockserver.server.exchange import handle_api_request
+from mockserver.server.exchange import api_steps, response_of
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.failed_runs import KeptFiles
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
@@ -123,7 +123,7 @@ class _Run:
         request = HttpRequest.create(
             endpoint.method, endpoint.path.format_map(params), headers, content, self._base_url
         )
-        response = handle_api_request(self.hosted.sandbox, request)
+        response = response_of(api_steps(self.hosted.sandbox, request))
         answer: JSON = response.json() if isinstance(response, HttpResponse) else {}
         return answer
 

@@ -51,7 +51,7 @@ class Clocked:
         self._client.setblocking(False)
         config = ServerConfig(handler, plain_error, self.log.append, 30.0, True, ConnectionLimits(**limits))
         shared = Shared(self._workers, bodies or BodyTotal(None), {}, self._ended.append)
-        self.connection = Connection(self._loop, wire, ("127.0.0.1", 1), config, shared)
+        self.connection = Connection(self._loop, wire, config, shared)
         self._turn()
 
     def __enter__(self) -> Self:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import error_body
 from tests.documents.control_calls import undocumented
 from tests.documents.reading import control
+from tests.server.ways import Way, open_ways
 from tests.server.wsgi import WsgiHandler
 
 Serve = Callable[..., Server]
@@ -49,6 +50,13 @@ def serve() -> Iterator[Serve]:
             return servers.enter_context(Server(handler, **{"error_body": error_body} | options))
 
         yield serve
+
+
+@pytest.fixture(scope="module")
+def ways() -> Iterator[Mapping[str, Way]]:
+    """The ways to ask the mock, by name."""
+    with open_ways() as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

@@ -118,7 +118,7 @@ def _serve(wire: socket.socket, config: ServerConfig, send_next: Callable[[], bo
     loop = ServerLoop()
     workers = Workers(loop, "reader", 1)
     shared = Shared(workers, BodyTotal(None), {}, lambda _: loop.stop())
-    connection = Connection(loop, wire, ("127.0.0.1", 1), config, shared)
+    connection = Connection(loop, wire, config, shared)
 
     def turn() -> None:
         if send_next is not None and send_next():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import socket
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
@@ -14,18 +13,11 @@ import pytest
 from mockserver.server.http1.messages import Response
 from mockserver.server.http1.server import Server
 from mockserver.server.http1.wire import NO_LINGER
+from tests.harness.waiting import wait_until
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 from tests.server.wsgi import answering
 
 Serve = Callable[..., Server]
-
-
-def ends(server: Server) -> None:
-    """Wait until every connection has ended, and so has been logged."""
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while server.connections:
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
 
 
 def raising(environ: Any, start: Any) -> Any:
@@ -104,7 +96,7 @@ def test_a_client_that_vanishes_leaves_no_trace(serve: Serve, sent: bytes, capfd
         reset(client)
     with RawClient(server.port) as other:
         assert 200 == other.send("GET / HTTP/1.1").answer().status
-    ends(server)
+    wait_until(lambda: not server.connections)  # and so has been logged
 
     assert ("", "") == capfd.readouterr()
 
@@ -125,5 +117,5 @@ def test_a_client_that_stops_reading_leaves_no_trace(serve: Serve, capfd: pytest
         reset(client)
 
     assert ended.wait(DEADLINE_SECONDS)
-    ends(server)
+    wait_until(lambda: not server.connections)  # and so has been logged
     assert ("", "") == capfd.readouterr()

@@ -22,13 +22,13 @@ from freezegun import freeze_time
 
 from mockserver import MockServer, Sandbox
 from mockserver.core.faults import injection
-from mockserver.server import front_controller
+from mockserver.core.operations.dispatch import handle_call
 from mockserver.server.http1 import event_loop, waits
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
-from mockserver.server.http1.request import RequestHead
 from mockserver.server.http1.server import Server
 from mockserver.server.http1.workers import Workers
 from tests.harness.waiting import PATIENCE_SECONDS, wait_until
+from tests.server.clocked import Echo
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 
 Serve = Callable[..., Server]
@@ -95,11 +95,8 @@ def test_a_busy_sandbox_delays_only_its_own_calls(mockserver_server: MockServer)
 def test_responses_keep_the_order_of_their_requests(serve: Serve) -> None:
     """Also where one runs in a worker, one waits and one is answered on the loop."""
 
-    class Handler:
-        def body_max_bytes(self, head: RequestHead) -> int:
-            return 0
-
-        def respond(self, request: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
+    class Handler(Echo):
+        def respond(self, request: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:  # type: ignore[override]
             response = Response(200, (), request.target.encode())
             if request.target == "/worker":
                 return request.in_worker(lambda: time.sleep(0.01) or response)
@@ -180,16 +177,6 @@ with MockServer() as server, server.sandbox() as sandbox:
     assert lines[1].endswith("; make a new MockServer"), done
 
 
-class Quiet:
-    """A handler that returns an empty response."""
-
-    def body_max_bytes(self, head: RequestHead) -> int:
-        return 0
-
-    def respond(self, request: Request) -> Response:
-        return Response(200, ())
-
-
 def test_the_exit_of_the_interpreter_waits_neither_for_the_loop_nor_for_a_worker() -> None:
     code = f"""
 import threading, time, socket
@@ -231,13 +218,12 @@ def test_a_call_that_reads_many_chats_runs_in_a_worker(
     mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     threads: list[str] = []
-    run_request = front_controller.run_request
 
     def watched(*arguments: Any) -> Any:
         threads.append(threading.current_thread().name)
-        return run_request(*arguments)
+        return handle_call(*arguments)
 
-    monkeypatch.setattr(front_controller, "run_request", watched)
+    monkeypatch.setattr("mockserver.server.exchange.handle_call", watched)
     with mockserver_server.sandbox(given={"chats": {"count": 3_000}}) as sandbox:
         url, headers = sandbox.base_url, {"X-API-Key": sandbox.secret_key}
         requests.get(url + PATH, headers=headers, timeout=10)
@@ -268,7 +254,7 @@ def test_a_thread_that_waits_for_another_program_leaves_its_place_in_the_pool_to
 def test_an_error_of_a_worker_is_the_error_of_its_call(serve: Serve) -> None:
     log: list[str] = []
 
-    class Handler(Quiet):
+    class Handler(Echo):
         def respond(self, request: Request) -> Awaitable[ResponseOrDisconnect]:  # type: ignore[override]
             return request.in_worker(lambda: json.loads("{") if request.target == "/a" else sys.exit(3))
 

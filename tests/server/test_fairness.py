@@ -183,8 +183,6 @@ class Lanes:
             target=target,
             headers=headers,
             content=body,
-            size_bytes=len(body),
-            client=("127.0.0.1", 1),
             exchanges_before=0,
             in_worker=in_worker,
         )

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import flask
 import pytest
@@ -19,25 +18,15 @@ from hypothesis import strategies as st
 
 from mockserver import Sandbox, create_app
 from mockserver.contract.endpoints import ENDPOINTS
-from mockserver.server import front_controller
 from mockserver.server.app import build
 from mockserver.server.control.routes import ROUTES
-from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
-from mockserver.server.http1.server import Server
-from mockserver.server.socket_handler import SocketHandler, error_body
-from mockserver.wire.request import HttpRequest
-from mockserver.wire.response import HttpResponse
 from tests.operations.test_hostile_law import mangled, tokens
 from tests.processes import OWN_GROUP, interrupt
 from tests.server.hostile import Request, send
-from tests.server.rawclient import RawClient
+from tests.server.ways import CONFIG, Way
 
 ROOT = Path(__file__).resolve().parents[2]
-CONFIG = SandboxConfig(scenario="demo", seed=3, clock={"freeze": "2026-03-01T12:00:00Z"})
-DATE = "Sun, 01 Mar 2026 12:00:00 GMT"  # of a sandbox; the socket dates by its own clock what has none
-POLLED = re.compile(rb"<p>A client has polled for [^<]*</p>")
-OF_THE_CONNECTION = {"connection", "content-length", "keep-alive", "server"}
 
 
 # The routes
@@ -86,91 +75,6 @@ def test_flask_runs_the_mock() -> None:
 
 
 # The answers
-
-
-class Answer(NamedTuple):
-    status: int
-    headers: Mapping[str, str]
-    body: bytes
-
-
-Ask = Callable[[Request], Answer]
-
-
-def answer(status: int, headers: Mapping[str, str], body: bytes) -> Answer:
-    """An answer without what a connection adds, and without what a dashboard shows of real time."""
-    own = {name: value for name, value in headers.items() if name not in OF_THE_CONNECTION}
-    if own.get("date") != DATE:
-        own.pop("date", None)
-    return Answer(status, own, POLLED.sub(b"", body))
-
-
-class Way:
-    """A host of its own, and a way to ask it."""
-
-    def __init__(self, opened: Callable[[SandboxHost], Ask]) -> None:
-        self.host = SandboxHost()
-        self.ask = opened(self.host)
-
-    def played(self, sandbox_id: str, asked: list[Request]) -> tuple[list[Answer], list[Any]]:
-        """The answers to requests of a fresh sandbox, and the calls that are recorded there."""
-        hosted = self.host.create(CONFIG, id=sandbox_id)
-        key = {"Host": "localhost", "X-API-Key": hosted.tenant.secret_key}
-        answers = [self.ask(request._replace(headers=key | dict(request.headers))) for request in asked]
-        exchanges = hosted.sandbox.journal.exchanges
-        recorded = [(each.call.method, each.call.path, each.operation, each.status) for each in exchanges]
-        self.host.close(sandbox_id)
-        return answers, recorded
-
-
-def in_process(host: SandboxHost) -> Ask:
-    def ask(request: Request) -> Answer:
-        headers = {name.lower(): value for name, value in request.headers.items()}
-        received = HttpRequest.create(request.method, request.target, headers, request.body, "http://localhost")
-        response, after = front_controller.handle_request(host, received)
-        after()
-        assert isinstance(response, HttpResponse)
-        own = {name.lower(): value for name, value in response.headers}
-        return answer(response.status, own, response.body)
-
-    return ask
-
-
-def by_flask(host: SandboxHost) -> Ask:
-    app = build(host)
-
-    def ask(request: Request) -> Answer:
-        return answer(*send(app, request))
-
-    return ask
-
-
-def by_socket(servers: ExitStack) -> Callable[[SandboxHost], Ask]:
-    def opened(host: SandboxHost) -> Ask:
-        port = servers.enter_context(Server(SocketHandler(host), error_body=error_body)).port
-
-        def ask(request: Request) -> Answer:
-            with RawClient(port) as client:
-                lines = [f"{request.method} {request.target} HTTP/1.1"]
-                lines += [f"{name}: {value}" for name, value in request.headers.items()]
-                head = "\r\n".join([*lines, f"Content-Length: {len(request.body)}", "", ""])
-                client.socket.sendall(head.encode("latin-1") + request.body)
-                got = client.answer(request.method)
-            return answer(got.status, got.headers, got.body)
-
-        return ask
-
-    return opened
-
-
-@pytest.fixture(scope="module")
-def ways() -> Iterator[Mapping[str, Way]]:
-    with ExitStack() as servers:
-        openers = {"in process": in_process, "socket": by_socket(servers), "Flask": by_flask}
-        made = {name: Way(opened) for name, opened in openers.items()}
-        for way in made.values():
-            way.host.create(CONFIG, id=DEFAULT_ID)
-        yield made
 
 
 # fmt: off

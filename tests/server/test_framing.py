@@ -145,7 +145,11 @@ def test_a_steady_reader_gets_a_long_answer_whole_however_long_it_takes(serve: S
 
 def test_a_client_that_reads_nothing_for_the_timeout_counts_as_disconnected(serve: Serve) -> None:
     lost = threading.Event()
-    app = lambda environ, start: Response(200, (), b"x" * MEGABYTES * 1024 * 1024, on_lost=lost.set)
+
+    async def note() -> None:
+        lost.set()
+
+    app = lambda environ, start: Response(200, (), b"x" * MEGABYTES * 1024 * 1024, on_lost=note)
     with RawClient(serve(app, idle_seconds=0.05).port) as client:
         client.send("GET / HTTP/1.1")
         assert lost.wait(DEADLINE_SECONDS)

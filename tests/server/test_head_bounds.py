@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Mapping
 
 import pytest
 
 from mockserver.contract import limits
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import ENDPOINTS
-from mockserver.server.hosting.host import DEFAULT_ID
 from mockserver.server.http1.request import HEAD_MAX_BYTES, HEADERS_MAX, LINE_MAX_BYTES
 from tests.documents.reading import public
 from tests.harness.rows import each_row
 from tests.server.hostile import Request
 from tests.server.rawclient import RawClient
-from tests.server.test_flask_app import CONFIG, Way, by_flask, by_socket, in_process
+from tests.server.ways import CONFIG, Way
 
 LONG = "x" * 9_000
 LIST = "/v1/campaigns"
@@ -27,15 +25,6 @@ BEYOND = {
     "number of headers": ("", {f"X-{n}": "1" for n in range(120)}, 431, "got 12"),
 }
 WAYS = ("in process", "socket", "Flask")
-
-
-@pytest.fixture(scope="module")
-def ways() -> Iterator[Mapping[str, Way]]:
-    with ExitStack() as servers:
-        made = dict(zip(WAYS, map(Way, (in_process, by_socket(servers), by_flask)), strict=True))
-        for way in made.values():
-            way.host.create(CONFIG, id=DEFAULT_ID)
-        yield made
 
 
 class Asked:
@@ -141,9 +130,7 @@ def cut(way: Way, choices: Mapping[str, object], *lines: str) -> tuple[int, str,
     """Return status, body and reason of the answer to a head that does not end."""
     hosted = way.host.create(CONFIG._replace(choices=choices), id="bounds")
     key = f"X-API-Key: {hosted.tenant.secret_key}"
-    assert way.ask.__closure__
-    port = way.ask.__closure__[0].cell_contents
-    with RawClient(port) as client:
+    with RawClient(way.port) as client:
         client.socket.sendall("\r\n".join(lines).replace("KEY", key).encode() + b"x" * (HEAD_MAX_BYTES + 4))
         answer = client.answer(lines[0].partition(" ")[0])
     way.host.close("bounds")

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from mockserver.server.http1.messages import Request, Response
-from mockserver.server.http1.request import EMPTY_LINES_MAX, BadRequest, HeadReader, RequestHead
+from mockserver.server.http1.messages import Request
+from mockserver.server.http1.request import EMPTY_LINES_MAX, BadRequest, HeadReader
 from mockserver.server.http1.server import Server
+from tests.harness.rows import each_row
 from tests.server.clocked import Clocked, Echo
 from tests.server.http1_cases import SEEDS
 from tests.server.rawclient import RawClient
@@ -18,26 +19,12 @@ from tests.server.rawclient import RawClient
 Serve = Callable[..., Server]
 
 
-class Recorder:
-    """A handler that stores its requests."""
-
-    def __init__(self) -> None:
-        self.requests: list[Request] = []
-
-    def body_max_bytes(self, head: RequestHead) -> int:
-        return 1_000
-
-    def respond(self, request: Request) -> Response:
-        self.requests.append(request)
-        return Response(200, ())
-
-
 def request_of(serve: Serve, *lines: str) -> Request:
     """Return the request that the handler gets."""
-    recorder = Recorder()
-    with RawClient(serve(recorder).port) as client:
+    handler = Echo()
+    with RawClient(serve(handler).port) as client:
         assert 200 == client.send(*lines).answer().status
-    (request,) = recorder.requests
+    (request,) = handler.requests
     return request
 
 
@@ -50,14 +37,13 @@ def test_the_request_has_the_values_that_were_sent(serve: Serve) -> None:
     assert {"content-type": "text/x", "x-some-thing": "v", "host": "localhost"} == request.headers
 
 
-def test_the_request_has_its_client_and_its_number_on_the_connection(serve: Serve) -> None:
-    recorder = Recorder()
-    with RawClient(serve(recorder).port) as client:
+def test_the_request_has_its_number_on_the_connection(serve: Serve) -> None:
+    handler = Echo()
+    with RawClient(serve(handler).port) as client:
         for _ in range(2):
             client.send("GET / HTTP/1.1").answer()
-        address = client.socket.getsockname()
 
-    assert [(address, 0), (address, 1)] == [(each.client, each.exchanges_before) for each in recorder.requests]
+    assert [0, 1] == [each.exchanges_before for each in handler.requests]
 
 
 # target, path with query, host
@@ -68,7 +54,7 @@ ABSOLUTE = [
 ]
 
 
-@pytest.mark.parametrize(("target", "path", "host"), ABSOLUTE)
+@each_row(("target", "path", "host"), ABSOLUTE)
 def test_an_absolute_target_has_its_own_host(serve: Serve, target: str, path: str, host: str) -> None:
     request = request_of(serve, f"GET {target} HTTP/1.1")
 
@@ -91,76 +77,82 @@ def test_an_asterisk_is_a_target_of_options(serve: Serve) -> None:
     assert "*" == request_of(serve, "OPTIONS * HTTP/1.1").target
 
 
-@pytest.mark.parametrize("method", ["get", "BREW", "M-SEARCH", "QUERY", "x.y"])
+@each_row("method", ["get", "BREW", "M-SEARCH", "QUERY", "x.y"])
 def test_an_unknown_method_reaches_the_handler(serve: Serve, method: str) -> None:
     assert method == request_of(serve, f"{method} / HTTP/1.1").method
 
 
 def test_bytes_that_a_client_did_not_escape_stay_in_the_target(serve: Serve) -> None:
-    recorder = Recorder()
-    with RawClient(serve(recorder).port) as client:
+    handler = Echo()
+    with RawClient(serve(handler).port) as client:
         client.socket.sendall("GET /a?b=ç HTTP/1.1\r\nHost: here\r\n\r\n".encode())
         assert 200 == client.answer().status
 
-    assert "/a?b=ç".encode() == recorder.requests[0].target.encode("latin-1")
+    assert "/a?b=ç".encode() == handler.requests[0].target.encode("latin-1")
 
 
 HOST = "Host: here\r\n"
-# name of the case, status, what is sent
-REFUSED = [
-    ("no version", 400, "GET /\r\n" + HOST + "\r\n"),
-    ("two spaces", 400, "GET  / HTTP/1.1\r\n" + HOST + "\r\n"),
-    ("space in the target", 400, "GET /a b HTTP/1.1\r\n" + HOST + "\r\n"),
-    ("control in the target", 400, "GET /a\x01 HTTP/1.1\r\n" + HOST + "\r\n"),
-    ("target without a slash", 400, "GET a HTTP/1.1\r\n" + HOST + "\r\n"),
-    ("asterisk for GET", 400, "GET * HTTP/1.1\r\n" + HOST + "\r\n"),
-    ("HTTP/2", 400, "PRI * HTTP/2.0\r\n\r\n"),
-    ("TLS", 400, "\x16\x03\x01\x02\x00"),
-    ("bare line feed", 400, "GET / HTTP/1.1\nHost: here\n\n"),
-    ("line feed in a header", 400, "GET / HTTP/1.1\r\n" + HOST + "X: a\nY: b\r\n\r\n"),
-    ("folded header", 400, "GET / HTTP/1.1\r\n" + HOST + "X: a\r\n b\r\n\r\n"),
-    ("space before the colon", 400, "GET / HTTP/1.1\r\n" + HOST + "X : a\r\n\r\n"),
-    ("no colon", 400, "GET / HTTP/1.1\r\n" + HOST + "X\r\n\r\n"),
-    ("no name", 400, "GET / HTTP/1.1\r\n" + HOST + ": a\r\n\r\n"),
-    ("zero byte", 400, "GET / HTTP/1.1\r\n" + HOST + "X: a\0\r\n\r\n"),
-    ("no host", 400, "GET / HTTP/1.1\r\n\r\n"),
-    ("two hosts", 400, "GET / HTTP/1.1\r\n" + HOST + HOST + "\r\n"),
-    ("endless method", 400, "GET/" + "a" * 9000),
-    ("two lengths", 400, "POST / HTTP/1.1\r\n" + HOST + "Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"),
-    ("the same length twice", 400, "POST / HTTP/1.1\r\n" + HOST + "Content-Length: 2, 2\r\n\r\nab"),
-    ("signed length", 400, "POST / HTTP/1.1\r\n" + HOST + "Content-Length: +1\r\n\r\na"),
-    ("empty length", 400, "POST / HTTP/1.1\r\n" + HOST + "Content-Length:\r\n\r\na"),
-    (
-        "length and coding",
-        400,
-        "POST / HTTP/1.1\r\n" + HOST + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
-    ),
-    ("coding in 1.0", 400, "POST / HTTP/1.0\r\n" + HOST + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-    ("unknown coding", 400, "POST / HTTP/1.1\r\n" + HOST + "Transfer-Encoding: gzip, chunked\r\n\r\n"),
-    ("unknown expectation", 400, "GET / HTTP/1.1\r\n" + HOST + "Expect: miracles\r\n\r\n"),
-]
+# What is sent: lines of requests, fields of one, and what is neither.
+REFUSED = {
+    **{
+        name: f"{line}\r\n{HOST}\r\n"
+        for name, line in {
+            "no version": "GET /",
+            "two spaces": "GET  / HTTP/1.1",
+            "space in the target": "GET /a b HTTP/1.1",
+            "control in the target": "GET /a\x01 HTTP/1.1",
+            "target without a slash": "GET a HTTP/1.1",
+            "asterisk for GET": "GET * HTTP/1.1",
+            "HTTP/2": "PRI * HTTP/2.0",
+            "coding in 1.0": "POST / HTTP/1.0\r\nTransfer-Encoding: chunked",
+        }.items()
+    },
+    **{
+        name: f"POST / HTTP/1.1\r\n{HOST}{field}\r\n\r\nab"
+        for name, field in {
+            "line feed in a header": "X: a\nY: b",
+            "folded header": "X: a\r\n b",
+            "space before the colon": "X : a",
+            "no colon": "X",
+            "no name": ": a",
+            "zero byte": "X: a\0",
+            "two hosts": "Host: here",
+            "two lengths": "Content-Length: 1\r\nContent-Length: 2",
+            "the same length twice": "Content-Length: 2, 2",
+            "signed length": "Content-Length: +1",
+            "empty length": "Content-Length:",
+            "length and coding": "Content-Length: 1\r\nTransfer-Encoding: chunked",
+            "unknown coding": "Transfer-Encoding: gzip, chunked",
+            "unknown expectation": "Expect: miracles",
+        }.items()
+    },
+    "TLS": "\x16\x03\x01\x02\x00",
+    "bare line feed": "GET / HTTP/1.1\nHost: here\n\n",
+    "no host": "GET / HTTP/1.1\r\n\r\n",
+    "endless method": "GET/" + "a" * 9000,
+}
 
 
-@pytest.mark.parametrize(("status", "sent"), [case[1:] for case in REFUSED], ids=[case[0] for case in REFUSED])
-def test_invalid_http_is_refused_in_json_and_never_reaches_the_handler(serve: Serve, status: int, sent: str) -> None:
-    recorder = Recorder()
-    with RawClient(serve(recorder).port) as client:
+@each_row("sent", REFUSED.values())
+def test_invalid_http_is_refused_in_json_and_never_reaches_the_handler(serve: Serve, sent: str) -> None:
+    handler = Echo()
+    with RawClient(serve(handler).port) as client:
         client.socket.sendall(sent.encode("latin-1"))
         answer = client.answer()
 
-        assert status == answer.status
+        assert 400 == answer.status
         assert ("application/json", "close") == (answer.headers["content-type"], answer.headers["connection"])
         assert {
-            "statusCode": status,
+            "statusCode": 400,
             "code": "VALIDATION_ERROR",
             "message": "Os dados enviados são inválidos. Verifique o campo requisição.",
         } == answer.json()
         assert client.ended()
-    assert [] == recorder.requests
+    assert [] == handler.requests
 
 
 def test_the_body_of_a_refusal_is_the_servers_owners_to_word(serve: Serve) -> None:
-    server = serve(Recorder(), error_body=lambda is_app_failure: (422, json.dumps({"of": is_app_failure}).encode()))
+    server = serve(Echo(), error_body=lambda is_app_failure: (422, json.dumps({"of": is_app_failure}).encode()))
     with RawClient(server.port) as client:
         client.socket.sendall(b"GET /\r\n\r\n")
         answer = client.answer()
@@ -180,20 +172,21 @@ BEYOND = {
 }
 
 
-@pytest.mark.parametrize("name", BEYOND)
-def test_a_head_beyond_a_bound_reaches_the_handler_with_its_sizes(serve: Serve, name: str) -> None:
-    sent, sizes = BEYOND[name]
-    is_cut, recorder = sizes[3], Recorder()
-    with RawClient(serve(recorder).port) as client:
+@each_row(("sent", "sizes"), BEYOND.values())
+def test_a_head_beyond_a_bound_reaches_the_handler_with_its_sizes(
+    serve: Serve, sent: str, sizes: tuple[int, int, int, bool]
+) -> None:
+    is_cut, handler = sizes[3], Echo()
+    with RawClient(serve(handler).port) as client:
         client.socket.sendall(sent.encode("latin-1"))
         answer = client.answer()
 
         assert (200, is_cut) == (answer.status, answer.headers.get("connection") == "close")
         assert client.ended() if is_cut else 200 == client.send("GET / HTTP/1.1").answer().status
-    assert sizes == recorder.requests[0].excess
+    assert sizes == handler.requests[0].excess
 
 
-@pytest.mark.parametrize("length", [8 * 1024, 8 * 1024 - 1])
+@each_row("length", [8 * 1024, 8 * 1024 - 1])
 def test_a_line_at_its_bound_is_taken(serve: Serve, length: int) -> None:
     path = "/" + "a" * (length - len("GET / HTTP/1.1"))
     request = request_of(serve, f"GET {path} HTTP/1.1", "X: " + "b" * (length - 3))
@@ -228,18 +221,17 @@ class Counted(bytearray):
 
 
 LOOKS_MAX = 20  # at each byte that arrives alone
-# name of the case, what is sent
-LONG_HEADS = [
-    ("request line", b"GET /" + b"a" * 8_000),
-    ("method", b"G" * 8_000),
-    ("header", b"GET / HTTP/1.1\r\nX: " + b"a" * 60_000),
-    ("headers", b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * 10_000),
-    ("whole", b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X: a\r\n" * 10_000 + b"\r\n"),
-]
+LONG_HEADS = {
+    "request line": b"GET /" + b"a" * 8_000,
+    "method": b"G" * 8_000,
+    "header": b"GET / HTTP/1.1\r\nX: " + b"a" * 60_000,
+    "headers": b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * 10_000,
+    "whole": b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X: a\r\n" * 10_000 + b"\r\n",
+}
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 1_000])
-@pytest.mark.parametrize("sent", [case[1] for case in LONG_HEADS], ids=[case[0] for case in LONG_HEADS])
+@each_row("size", [1, 2, 3, 1_000])
+@each_row("sent", LONG_HEADS.values())
 def test_each_byte_of_a_head_is_looked_at_a_fixed_number_of_times(sent: bytes, size: int) -> None:
     reader, received = HeadReader(), Counted()
     ends = []
@@ -252,7 +244,7 @@ def test_each_byte_of_a_head_is_looked_at_a_fixed_number_of_times(sent: bytes, s
     assert received.looked <= LOOKS_MAX * len(sent)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
+@each_row("size", [1, 2, 3])
 def test_a_head_is_refused_or_taken_alike_in_segments_of_any_size(size: int) -> None:
     for sent in SEEDS:
         whole, parts = bytearray(sent), bytearray()
@@ -275,7 +267,7 @@ def _outcome(reader: HeadReader, received: bytearray) -> int | str:
         return refusal.why
 
 
-@pytest.mark.parametrize("is_whole", [False, True])
+@each_row("is_whole", [False, True])
 def test_empty_lines_before_a_request_are_bounded(is_whole: bool) -> None:
     request = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
     for count, status in ((EMPTY_LINES_MAX, b"HTTP/1.1 200 "), (EMPTY_LINES_MAX + 1, b"HTTP/1.1 400 ")):
@@ -295,17 +287,17 @@ def test_a_flood_of_empty_lines_is_not_read_to_its_end() -> None:
     assert received.looked < 100
 
 
-# name of the case, what is sent before the deadline
-LATE = [
-    ("begun", b"G"),
-    ("without its last line", b"GET / HTTP/1.1\r\nHost: here\r\n"),
-    ("after another request", b"GET / HTTP/1.1\r\nHost: here\r\n\r\nGET / HT"),
-    ("of HTTP/1.0", b"GET / HTTP/1.0\r\n"),
-    ("after an empty line", b"\r\nGET"),
-]
+# What is sent before the deadline.
+LATE = {
+    "begun": b"G",
+    "without its last line": b"GET / HTTP/1.1\r\nHost: here\r\n",
+    "after another request": b"GET / HTTP/1.1\r\nHost: here\r\n\r\nGET / HT",
+    "of HTTP/1.0": b"GET / HTTP/1.0\r\n",
+    "after an empty line": b"\r\nGET",
+}
 
 
-@pytest.mark.parametrize("sent", [case[1] for case in LATE], ids=[case[0] for case in LATE])
+@each_row("sent", LATE.values())
 def test_a_head_that_is_not_whole_in_time_is_refused_however_often_a_byte_arrives(sent: bytes) -> None:
     with Clocked(Echo(), head_seconds=10.0) as client:
         client.send(sent)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from decimal import Decimal
-from json.encoder import c_make_encoder  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from hypothesis import given
 
 from mockserver import Sandbox
 from mockserver._json import JSON
-from mockserver.wire.formats import SLICE, encoded, encoded_in_slices, json_writer
+from mockserver.wire.formats import SLICE, encoded, encoded_in_slices
 from tests.server.hostile import VALUE, strict_json
 
 
@@ -57,20 +56,6 @@ def test_a_scripted_reply_nested_too_deeply_is_text_in_the_journal(mockserver: S
     mockserver.call("GET", "/v1/campaigns")
 
     assert body == mockserver.call("GET", "/_mock/journal").json()["exchanges"][0]["response"]["body"]
-
-
-@given(VALUE)
-def test_the_encoder_in_c_writes_what_the_standard_library_writes(
-    value: JSON | list[JSON | list[str | float]] | None,
-) -> None:
-    results = []
-    for write in (json_writer(None), json_writer(c_make_encoder)):
-        try:
-            results.append(write(value))
-        except ValueError as error:
-            results.append(str(error))
-
-    assert results[0] == results[1]
 
 
 @given(VALUE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import json
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from io import BytesIO
@@ -18,7 +17,8 @@ from mockserver.server.hosting.log_lines import ServerLog
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler, error_body
 from tests.harness.rows import each_row
-from tests.server.rawclient import DEADLINE_SECONDS, Answer, RawClient
+from tests.harness.waiting import wait_until
+from tests.server.rawclient import Answer, RawClient
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -63,23 +63,23 @@ def served() -> Iterator[Served]:
     host.close_all()
 
 
-# name of the case, method, target, header
+# What nothing reads: method, target, header.
 UNKNOWN = [
-    ("no key", "POST", MEDIA, "X-Other: 1"),
-    ("an unknown key", "POST", MEDIA, "X-API-Key: sk_unknown"),
-    ("an unknown key for JSON", "POST", "/v1/campaigns", "X-API-Key: sk_unknown"),
-    ("an encoded path", "POST", "/v1/%6dessaging/media", "X-API-Key: sk_unknown"),
-    ("an unknown path", "POST", "/v1/messaging/medias", "X-API-Key: {key}"),
-    ("an unknown method", "PUT", MEDIA, "X-API-Key: {key}"),
-    ("an unknown sandbox", "POST", "/sandboxes/sandbox_9/v1/messaging/media", "X-API-Key: {key}"),
-    ("no token", "POST", "/_mock/scenarios", "X-Other: 1"),
-    ("an unknown token", "POST", "/_mock/sandboxes", "Authorization: Bearer guess"),
-    ("the control plane of an unknown sandbox", "POST", "/sandboxes/sandbox_9/_mock/reset", f"Authorization: Bearer {TOKEN}"),
-    ("a page of an unknown sandbox", "POST", "/sandboxes/sandbox_9/_mock/", "Accept: text/html"),
+    ("POST", MEDIA, "X-Other: 1"),  # no key
+    ("POST", MEDIA, "X-API-Key: sk_unknown"),  # an unknown key
+    ("POST", "/v1/campaigns", "X-API-Key: sk_unknown"),  # an unknown key for JSON
+    ("POST", "/v1/%6dessaging/media", "X-API-Key: sk_unknown"),  # an encoded path
+    ("POST", "/v1/messaging/medias", "X-API-Key: {key}"),  # an unknown path
+    ("PUT", MEDIA, "X-API-Key: {key}"),  # an unknown method
+    ("POST", "/sandboxes/sandbox_9/v1/messaging/media", "X-API-Key: {key}"),  # an unknown sandbox
+    ("POST", "/_mock/scenarios", "X-Other: 1"),  # no token
+    ("POST", "/_mock/sandboxes", "Authorization: Bearer guess"),  # an unknown token
+    ("POST", "/sandboxes/sandbox_9/_mock/reset", f"Authorization: Bearer {TOKEN}"),  # the control plane of an unknown sandbox
+    ("POST", "/sandboxes/sandbox_9/_mock/", "Accept: text/html"),  # a page of an unknown sandbox
 ]  # fmt: skip
 
 
-@each_row(("method", "target", "field"), [case[1:] for case in UNKNOWN])
+@each_row(("method", "target", "field"), UNKNOWN)
 @each_row(
     "sent",
     [
@@ -123,13 +123,6 @@ UPLOAD = (
 )
 
 
-def until(is_true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE_SECONDS
-    while not is_true():
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
-
-
 def begin_delayed(served: Served, client: RawClient, effect: str = "delay") -> None:
     """Send an upload that a rule delays by an hour."""
     script = json.dumps({"script": [{"on": "uploadMedia", "do": {effect: "1h"}}]}).encode()
@@ -138,7 +131,7 @@ def begin_delayed(served: Served, client: RawClient, effect: str = "delay") -> N
     key = f"X-API-Key: {served.hosted.tenant.secret_key}"
     fields = (key, "Content-Type: multipart/form-data; boundary=b", f"Content-Length: {len(UPLOAD)}")
     client.send(f"POST {MEDIA} HTTP/1.1", *fields, body=UPLOAD)
-    until(served.hosted.sandbox.runtime.has_waits)
+    wait_until(served.hosted.sandbox.runtime.has_waits)
 
 
 def media(served: Served) -> list[int]:
@@ -157,7 +150,7 @@ def test_an_upload_that_a_rule_delays_is_in_a_file_and_counts_until_its_response
     try:
         with RawClient(served.server.port) as client:
             begin_delayed(served, client, effect)
-            until(lambda: len(stored) == sum(trace.size >= LARGE for trace in tracemalloc.take_snapshot().traces))
+            wait_until(lambda: len(stored) == sum(trace.size >= LARGE for trace in tracemalloc.take_snapshot().traces))
             assert (len(UPLOAD), stored) == (served.taken_bytes, media(served))
             served.wait(3600.0)
 
@@ -165,7 +158,7 @@ def test_an_upload_that_a_rule_delays_is_in_a_file_and_counts_until_its_response
     finally:
         tracemalloc.stop()
     assert [LARGE] == media(served)
-    until(lambda: served.taken_bytes == 0)
+    wait_until(lambda: served.taken_bytes == 0)
 
 
 # Bodies that cannot be stored
@@ -231,7 +224,7 @@ def test_a_call_whose_body_cannot_be_stored_is_an_internal_error_with_its_entry(
     assert entry.error is not None
     assert (500, "INTERNAL_ERROR", reason) == (entry.status, entry.error.code, entry.error.reason)
     assert [] == media(served)
-    until(lambda: served.taken_bytes == 0)
+    wait_until(lambda: served.taken_bytes == 0)
     assert 200 == served.ask("GET", "/v1/campaigns", fields[0]).status
 
 

@@ -17,8 +17,8 @@ from mockserver.server.http1 import server as http1_server
 from mockserver.server.http1.connection import ConnectionLimits
 from mockserver.server.http1.listener import PortInUse
 from mockserver.server.http1.messages import Request, Response
-from mockserver.server.http1.request import RequestHead
 from tests.harness.waiting import wait_until
+from tests.server.clocked import Echo
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 from tests.server.wsgi import WsgiHandler
 
@@ -175,7 +175,7 @@ def test_a_server_that_finishes_has_no_connection_established_that_it_does_not_a
 
 
 def test_a_refusal_of_bytes_is_reported_and_a_failure_of_the_handler_is_none(serve: Serve) -> None:
-    class Failing(Inline):
+    class Failing(Echo):
         """A handler with a bug."""
 
         def respond(self, request: Request) -> Response:
@@ -211,16 +211,6 @@ def test_an_incomplete_request_is_refused(serve: Serve) -> None:
         assert 400 == body.answer().json()["statusCode"]
 
 
-class Inline:
-    """A handler that answers on the loop."""
-
-    def body_max_bytes(self, head: RequestHead) -> int:
-        return 10
-
-    def respond(self, request: Request) -> Response:
-        return Response(200, ())
-
-
 def test_connections_beyond_the_limit_wait_while_each_one_has_a_request(serve: Serve) -> None:
     app = Waiting()
     server = serve(app, limits=ConnectionLimits(connections=1))
@@ -238,7 +228,7 @@ def test_connections_beyond_the_limit_wait_while_each_one_has_a_request(serve: S
 
 
 def test_the_connection_without_a_request_for_the_longest_time_gives_way_to_another(serve: Serve) -> None:
-    server = serve(Inline(), limits=ConnectionLimits(connections=3))
+    server = serve(Echo(), limits=ConnectionLimits(connections=3))
     with ExitStack() as clients:
         first, second, third = (clients.enter_context(RawClient(server.port)) for _ in range(3))
         for client in (second, third, first):
@@ -264,7 +254,7 @@ def test_the_connection_without_a_request_for_the_longest_time_gives_way_to_anot
 )
 def test_a_connection_gives_way_unless_it_has_a_whole_head(serve: Serve, sent: bytes, is_held: bool) -> None:
     """One with a part of a head is idle: its deadline alone would let a client have every place."""
-    server = serve(Inline(), limits=ConnectionLimits(connections=2))
+    server = serve(Echo(), limits=ConnectionLimits(connections=2))
     with RawClient(server.port) as first, RawClient(server.port) as second:
         first.socket.sendall(sent)
         if sent.endswith(b"\r\n\r\n"):
@@ -297,7 +287,7 @@ def test_a_server_has_fewer_connections_where_the_process_has_few_descriptors(
 def test_an_idle_connection_gives_way_when_the_process_has_no_descriptor_left(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    server = serve(Inline())
+    server = serve(Echo())
     with RawClient(server.port) as first, RawClient(server.port) as second:
         for client in (first, second):
             assert 200 == client.send("GET / HTTP/1.1").answer().status

@@ -80,6 +80,16 @@ def test_an_invalid_host_appears_in_no_returned_url(host: str) -> None:
     assert json.loads(answer.body)["url"].startswith(f"{served.origin}/connect/")
 
 
+def test_an_answer_has_the_host_that_its_request_names(serve: Serve) -> None:
+    host = SandboxHost()
+    hosted = host.create(SandboxConfig(), id=DEFAULT_ID)
+    fields = f"X-API-Key: {hosted.tenant.secret_key}\r\nContent-Type: application/json\r\nContent-Length: 2"
+    with RawClient(serve(SocketHandler(host)).port) as client:
+        for name in ("localhost", "127.0.0.2:8080", "localhost"):
+            client.socket.sendall(f"POST {SESSIONS} HTTP/1.1\r\nHost: {name}\r\n{fields}\r\n\r\n{{}}".encode())
+            assert client.answer().json()["url"].startswith(f"http://{name}/connect/")
+
+
 # an absolute target, and the path with the query that it means (RFC 9112 3.2.2)
 ABSOLUTE = [
     ("http://localhost/_mock/health", 200),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import sys
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -45,7 +46,8 @@ class WsgiHandler:
         closed: Callable[[], object] | None = getattr(pieces, "close", None)
         body = b"".join(pieces)
         status, headers = started
-        return Response(int(status[:3]), tuple(headers), body, after=closed)
+        after = None if closed is None else partial(request.in_worker, closed)
+        return Response(int(status[:3]), tuple(headers), body, after=after)
 
 
 def environ_of(request: Request) -> dict[str, Any]:

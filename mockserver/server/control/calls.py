@@ -17,10 +17,10 @@ from mockserver.contract.media_types import KINDS
 from mockserver.contract.samples import sample_file
 from mockserver.contract.text import brief, closest_match_hint
 from mockserver.server.errors import ControlError
-from mockserver.server.exchange import NO_TIMEOUT, VirtualWait, handle_api_request
+from mockserver.server.exchange import NO_TIMEOUT, VirtualWait, api_steps, response_of
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.wire.request import HttpRequest
-from mockserver.wire.response import HttpResponse, NoResponse, WaitingCall, iter_chunks
+from mockserver.wire.response import HttpResponse, NoResponse, iter_chunks
 
 if TYPE_CHECKING:
     from mockserver.server.control import answers
@@ -31,8 +31,7 @@ def send_call(hosted: HostedSandbox, args: Mapping[str, Any], base_url: str) -> 
     headers = {name.lower(): value for name, value in args.get("headers", {}).items()}
     request = HttpRequest.create(args["method"], args["path"], headers, _body(args), base_url)
     begun_us = hosted.host.monotonic_us()
-    response = handle_api_request(hosted.sandbox, request, hosted.host.response_options, _client(args))
-    assert not isinstance(response, WaitingCall)  # a virtual wait is spent here
+    response = response_of(api_steps(hosted.sandbox, request, hosted.host.response_options, _client(args)))
     hosted.log_call(request, begun_us, response)
     if not hosted.sandbox.outbox.is_idle:
         hosted.dispatch.send_early()
@@ -80,11 +79,10 @@ def _client(args: Mapping[str, Any]) -> VirtualWait:
 
 def _received(response: HttpResponse) -> tuple[bytes, Literal["whole", "cut", "timeout"]]:
     """Return the part of the body that the client receives, and how the body ends for it: whole, cut or by a timeout."""
-    if response.transmission is None:
-        return response.body, "whole"
     received = b""
-    for piece in iter_chunks(response):
-        if piece is None:
-            return received, "timeout"
-        received += piece
+    try:
+        for piece in iter_chunks(response):
+            received += piece
+    except TimeoutError:
+        return received, "timeout"
     return received, "whole" if len(received) == len(response.body) else "cut"

@@ -9,7 +9,7 @@ It imports nothing else of `mockserver`. The interface is a `Handler` (module `m
    the coroutine awaits what takes long with `request.in_worker`, on a thread of a bounded pool, and time with
    `asyncio.sleep` or a timer of the loop.
 3. A response is sent whole, in timed pieces, or not at all (`Disconnect`, which ends or resets the connection). Its
-   `after` runs in a worker once it is sent, its `on_lost` if it did not reach the client.
+   `after` follows once it is sent, its `on_lost` if it did not reach the client.
 4. One connection has one request in the handler at a time, so that responses are in the order of their requests. The
    server reads nothing more from a client that does not read its response.
 5. `Server.stop` cancels the coroutines and ends every connection; it waits at most some milliseconds for the function

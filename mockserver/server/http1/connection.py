@@ -12,12 +12,12 @@ import asyncio
 import socket
 import sys
 import traceback
-from collections.abc import AsyncIterator, Callable, Hashable
+from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple
 
 from mockserver.server.http1.body import SKIPPED_MAX_BYTES, BodyTotal, RequestBody
 from mockserver.server.http1.framing import chunk, frame
-from mockserver.server.http1.messages import Disconnect, Handler, Request, Response
+from mockserver.server.http1.messages import Disconnect, Follow, Handler, Request, Response
 from mockserver.server.http1.request import BadRequest, HeadReader, RequestHead, method_of, parse_head
 from mockserver.server.http1.wire import Wire
 from mockserver.server.http1.workers import Workers
@@ -90,13 +90,11 @@ class Connection:
         self,
         loop: asyncio.AbstractEventLoop,
         connected: socket.socket,
-        client: tuple[str, int],
         config: ServerConfig,
         shared: Shared,
     ) -> None:
         self.wire = Wire(loop, connected, config.idle_seconds)
         self._loop = loop
-        self._client = client
         self._config = config
         self._shared = shared
         self._head_reader = HeadReader()
@@ -139,15 +137,14 @@ class Connection:
             if head is None:
                 return False
             if head.length == 0:
-                return await self._exchange(head, b"", 0, head.keep_alive)
+                return await self._exchange(head, b"", head.keep_alive)
             limit = self._config.handler.body_max_bytes(head)
             body = RequestBody(head.length, limit, self._shared.bodies, self.wire.wake)
             is_announced = head.expects_continue or (head.length or 0) > SKIPPED_MAX_BYTES
             if not (body.is_beyond and is_announced):
                 await self._read_body(head, body)
             may_persist = head.keep_alive and (body.is_whole or (body.can_skip and not head.expects_continue))
-            size_bytes = None if body.is_beyond else body.size_bytes
-            persists = await self._exchange(head, body.content(), size_bytes, may_persist)
+            persists = await self._exchange(head, body.content(), may_persist)
             body.close()
             head = None
             return persists and await self._skip(body)
@@ -165,28 +162,37 @@ class Connection:
 
     async def _read_head(self) -> RequestHead | None:
         """Return the head of the next request, None if the client sends none."""
-        wire, limits = self.wire, self._config.limits
+        wire, head_seconds = self.wire, self._config.limits.head_seconds
         deadline: float | None = None
         while not (size := self._head_reader.end(wire.received)):
             has_begun = bool(wire.received) and wire.received != b"\r"  # not only of an empty line
-            if wire.is_at_end or wire.is_lost:
+            if has_begun and deadline is None and head_seconds is not None:
+                deadline = self._loop.time() + head_seconds
+            try:
+                is_in_time = await self._receive(deadline)
+            except _Incomplete:
                 if has_begun:
-                    raise _Incomplete("the connection ended inside a request")
+                    raise
                 return None
-            now, seconds = self._loop.time(), self._config.idle_seconds
-            if has_begun and limits.head_seconds is not None:
-                deadline = now + limits.head_seconds if deadline is None else deadline
-                if now >= deadline:
-                    raise _Incomplete(f"the whole head of a request did not arrive within {limits.head_seconds:g} s")
-                seconds = min(seconds, deadline - now)
-            if not await wire.receive(seconds) and seconds == self._config.idle_seconds:
-                if has_begun:
-                    raise _Incomplete("the rest of the request did not arrive in time")
-                return None
+            if not is_in_time:
+                raise _Incomplete(f"the whole head of a request did not arrive within {head_seconds:g} s")
         self._shared.idle.pop(self, None)
         head = parse_head(bytes(wire.received[:size]))
         del wire.received[:size]
         return head
+
+    async def _receive(self, until: float | None) -> bool:
+        """Wait for further bytes of a request; return False if none have come until then, on the loop's clock."""
+        if self.wire.is_at_end or self.wire.is_lost:
+            raise _Incomplete("the connection ended inside a request")
+        seconds = idle_seconds = self._config.idle_seconds
+        if until is not None:
+            seconds = min(idle_seconds, until - self._loop.time())
+        if seconds > 0 and await self.wire.receive(seconds):
+            return True
+        if seconds == idle_seconds:
+            raise _Incomplete("the rest of the request did not arrive in time")
+        return False
 
     async def _read_body(self, head: RequestHead, body: RequestBody) -> None:
         """Read the body to its end, or as far as its request needs it."""
@@ -205,28 +211,21 @@ class Connection:
 
     async def _read(self, body: RequestBody, is_enough: Callable[[], bool]) -> None:
         """Read a body until it is whole, or enough of it has arrived at the least pace."""
-        wire, idle_seconds, pace_bytes = self.wire, self._config.idle_seconds, self._config.limits.pace_bytes
-        body.receive(wire.received)
+        pace_bytes = self._config.limits.pace_bytes
+        body.receive(self.wire.received)
         window, counted = self._loop.time(), body.received_bytes
         while not (body.is_whole or is_enough()):
             if body.has_much_unwritten:
                 await self._write(body)
-                body.receive(wire.received)
                 window, counted = self._loop.time(), body.received_bytes
-                continue
-            if wire.is_at_end or wire.is_lost:
-                raise _Incomplete("the connection ended inside a request")
-            now, seconds = self._loop.time(), idle_seconds
-            if pace_bytes is not None:
-                if now >= window + PACE_SECONDS:
-                    if body.received_bytes - counted < pace_bytes * PACE_SECONDS:
-                        why = f"fewer than {pace_bytes} bytes of the body arrive each second"
-                        raise _Incomplete(f"{why}, on average over {PACE_SECONDS:g} s")
-                    window, counted = now, body.received_bytes
-                seconds = min(seconds, window + PACE_SECONDS - now)
-            if not await wire.receive(seconds) and seconds == idle_seconds:
-                raise _Incomplete("the rest of the request did not arrive in time")
-            body.receive(wire.received)
+            elif pace_bytes is None:
+                await self._receive(None)
+            elif not await self._receive(window + PACE_SECONDS):
+                if body.received_bytes - counted < pace_bytes * PACE_SECONDS:
+                    why = f"fewer than {pace_bytes} bytes of the body arrive each second"
+                    raise _Incomplete(f"{why}, on average over {PACE_SECONDS:g} s")
+                window, counted = self._loop.time(), body.received_bytes
+            body.receive(self.wire.received)
 
     async def _write(self, body: RequestBody) -> None:
         """Write what has arrived of a large body to its file; if that fails, the body is lost."""
@@ -239,9 +238,7 @@ class Connection:
 
     # Responding
 
-    async def _exchange(
-        self, head: RequestHead, content: bytes | RequestBody | None, size_bytes: int | None, persists: bool
-    ) -> bool:
+    async def _exchange(self, head: RequestHead, content: bytes | RequestBody | None, persists: bool) -> bool:
         """Pass a request to the handler, send its response, and run the functions that follow it."""
         await self.wire.drain()  # nothing more is done for a client that does not take its last response
         request = Request(
@@ -249,8 +246,6 @@ class Connection:
             target=head.target,
             headers=head.headers,
             content=content,
-            size_bytes=size_bytes,
-            client=self._client,
             exchanges_before=self._exchanges,
             in_worker=self._shared.workers.run,
             excess=head.excess,
@@ -264,7 +259,7 @@ class Connection:
         if isinstance(response, Response):
             persists = await self._send(response, head, persists)
             if response.on_lost is not None and self.wire.is_refused():
-                await self._run_in_worker(response.on_lost, response.lane)
+                await self._follow(response.on_lost)
         else:
             persists = False
             if response.is_reset:
@@ -272,15 +267,15 @@ class Connection:
             else:
                 self.wire.shut()
         if response.after is not None:
-            await self._run_in_worker(response.after, response.lane)
+            await self._follow(response.after)
         self._exchanges += 1
         if not self.wire.is_lost:
             self._shared.idle[self] = None
         return persists
 
-    async def _run_in_worker(self, function: Callable[[], object], lane: Hashable) -> None:
+    async def _follow(self, follow: Follow) -> None:
         try:
-            await self._shared.workers.run(function, lane)
+            await follow()
         except Exception:  # noqa: BLE001 - the response is sent already: only the log has the failure
             self._report()
 

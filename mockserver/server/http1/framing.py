@@ -49,7 +49,7 @@ def frame(response: Response, method: str = "", minor: int = 1, persists: bool =
         raise ValueError("got a body in pieces without Content-Length; expected one")
     has_body = not is_empty and method != "HEAD"
     sent, left_bytes, is_short = _body_part(body, length) if has_body else (b"", 0, False)
-    persists = persists and not (closes or response.closes or is_short)
+    persists = persists and not (closes or is_short)
     if response.is_stream:
         if minor == 0:
             persists = False  # HTTP/1.0 has no chunks: the end of the connection ends the body

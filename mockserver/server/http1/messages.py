@@ -26,8 +26,6 @@ class Request(NamedTuple):
         target: path and query as received; of an absolute target only these.
         headers: values by lower-case name; repeated ones are joined.
         content: the body, or its file; None for a body beyond its bound, which the server has not read.
-        size_bytes: of the body; None for a body beyond its bound.
-        client: address and port.
         exchanges_before: the number of requests that the connection carried before this one.
         in_worker: runs a function on a thread of the server's pool.
         excess: the sizes of a head beyond the server's bounds, or None; the body of a cut one is not read.
@@ -37,8 +35,6 @@ class Request(NamedTuple):
     target: str
     headers: Mapping[str, str]
     content: bytes | SpooledBody | None
-    size_bytes: int | None
-    client: tuple[str, int]
     exchanges_before: int
     in_worker: InWorker
     excess: HeadSizes | None = None
@@ -64,38 +60,36 @@ class InWorker(Protocol):
         """Return what the function returns, or raise what it raises."""
 
 
+Follow = Callable[[], Awaitable[object]]  # on the loop
+
+
 class Response(NamedTuple):
     """
     A response.
 
     Attributes:
-        headers: without those of the connection and of the framing. A Content-Length above the size of the body ends the
-            connection after the body; one below it cuts the body.
+        headers: without those of the framing. `Connection: close` ends the connection after the response, and so does a
+            Content-Length above the size of the body; one below it cuts the body.
         body: the whole body, or its pieces, each when it is due; pieces require a Content-Length, but for a stream.
-        closes: end the connection after the response.
-        after: runs in a worker once the response is sent; the connection's next request waits for it.
-        on_lost: runs in a worker if the response did not reach the client.
+        after: what follows once the response is sent; the connection's next request waits for it.
+        on_lost: what follows if the response did not reach the client.
         is_stream: True for pieces without a length: they are sent chunked until they end, the client disconnects or the
             server stops.
-        lane: for whom `after` and `on_lost` run.
     """
 
     status: int
     headers: tuple[tuple[str, str], ...]
     body: bytes | AsyncIterator[bytes] = b""
-    closes: bool = False
-    after: Callable[[], object] | None = None
-    on_lost: Callable[[], object] | None = None
+    after: Follow | None = None
+    on_lost: Follow | None = None
     is_stream: bool = False
-    lane: Hashable = None
 
 
 class Disconnect(NamedTuple):
-    """No response: the client reads the end of the connection, or a reset of it; `after` runs for the `lane`."""
+    """No response: the client reads the end of the connection, or a reset of it; `after` follows."""
 
     is_reset: bool = False
-    after: Callable[[], object] | None = None
-    lane: Hashable = None
+    after: Follow | None = None
 
 
 ResponseOrDisconnect = Response | Disconnect

@@ -56,7 +56,6 @@ class Server:
         error_body: returns the status and JSON body of such an error; it gets True for a failure of the handler.
         on_refusal: gets the status and the reason of each refusal of bytes that are no whole request.
         log: gets the traceback of each failure; by default it is written to standard error.
-        threads_max: of the workers' pool.
         clock: the seconds by which the limits of time count.
 
     Attributes:
@@ -80,7 +79,6 @@ class Server:
         error_body: Callable[[bool], tuple[int, bytes]] = plain_error,
         on_refusal: Callable[[int, str], object] = lambda status, why: None,
         log: Callable[[str], None] | None = None,
-        threads_max: int = _WORKERS_MAX,
         clock: Callable[[], float] = real_time.seconds,
     ) -> None:
         self._listener = listen(host, port)
@@ -96,7 +94,6 @@ class Server:
             on_refusal=on_refusal,
         )
         self._clock = clock
-        self._threads_max = threads_max
         self._connections_max = _connections_max(limits.connections)
         self._open: set[Connection] = set()
         self._idle: dict[Connection, None] = {}
@@ -239,7 +236,7 @@ class Server:
 
     def _serve(self) -> None:
         loop = ServerLoop(self._clock)
-        workers = Workers(loop, f"mockserver {self.url}", self._threads_max)
+        workers = Workers(loop, f"mockserver {self.url}", _WORKERS_MAX)
         bodies = BodyTotal(self._config.limits.bodies_bytes)
         shared = Shared(workers, bodies, self._idle, self._open.discard)
         try:
@@ -261,7 +258,7 @@ class Server:
             self._pause_accepting(loop, shared)
             return False
         try:
-            connected, client = self._listener.accept()
+            connected, _ = self._listener.accept()
         except (BlockingIOError, ConnectionAbortedError):
             return False
         except OSError as failure:
@@ -270,7 +267,7 @@ class Server:
             return False
         if is_full:
             self._end_oldest_idle()
-        self._open.add(Connection(loop, connected, client, self._config, shared))
+        self._open.add(Connection(loop, connected, self._config, shared))
         return True
 
     def _end_oldest_idle(self) -> bool:

@@ -42,8 +42,6 @@ class Wire(asyncio.Protocol):
         self._has_begun = False
         self._held = b""  # that the next round sends
         self._waiting: asyncio.Future[bool] | None = None
-        self._until = 0.0  # of the present wait
-        self._timer: asyncio.TimerHandle | None = None
 
     async def connect(self) -> None:
         """Begin to receive."""
@@ -102,27 +100,11 @@ class Wire(asyncio.Protocol):
     async def _wait(self, seconds: float) -> bool:
         """Wait until something happens on the connection; return False if nothing does within this time."""
         self._waiting = self._loop.create_future()
-        self._until = self._loop.time() + seconds
-        if self._timer is None or self._timer.when() > self._until:
-            self._set_timer()
-        return await self._waiting
-
-    def _set_timer(self) -> None:
-        """Look at the time of the present wait when it is over; a timer for each wait would cost more than a short call."""
-        self._drop_timer()
-        self._timer = self._loop.call_at(self._until, self._check_time)
-
-    def _drop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _check_time(self) -> None:
-        if self._loop.time() < self._until:
-            self._set_timer()
-        else:
-            self._timer = None
-            self.wake(False)
+        timer = self._loop.call_later(seconds, self.wake, False)
+        try:
+            return await self._waiting
+        finally:
+            timer.cancel()
 
     async def receive(self, seconds: float) -> bool:
         """Wait for further bytes, for the client's end, or for `wake`; return False if nothing has come within this time."""
@@ -188,7 +170,6 @@ class Wire(asyncio.Protocol):
         """Close the socket; a second call does nothing."""
         if self._has_begun:
             self._transport.abort()
-        self._drop_timer()
         self._socket.close()
 
     def close_copy(self) -> None:

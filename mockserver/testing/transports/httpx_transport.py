@@ -40,11 +40,12 @@ class _Body(httpx.SyncByteStream, httpx.AsyncByteStream):
 
     def _pieces(self) -> Iterator[bytes]:
         sent, whole = 0, len(self._answer.body)
-        for piece in iter_chunks(self._answer):
-            if piece is None:
-                raise httpx.ReadTimeout("timed out", request=self._request)
-            sent += len(piece)
-            yield piece
+        try:
+            for piece in iter_chunks(self._answer):
+                sent += len(piece)
+                yield piece
+        except TimeoutError as failure:
+            raise httpx.ReadTimeout(str(failure), request=self._request) from None
         if sent < whole:
             raise httpx.RemoteProtocolError(
                 "peer closed connection without sending complete message body "

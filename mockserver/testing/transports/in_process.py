@@ -107,13 +107,7 @@ def complete_body(answer: HttpResponse) -> bytes:
         IncompleteRead: the body is truncated.
         TimeoutError: the client gives up while the body is sent.
     """
-    if answer.transmission is None:
-        return answer.body
-    body = b""
-    for piece in iter_chunks(answer):
-        if piece is None:
-            raise NoResponse("timeout").as_error()
-        body += piece
+    body = b"".join(iter_chunks(answer))
     if len(body) < len(answer.body):
         raise IncompleteRead(body, len(answer.body) - len(body))
     return body

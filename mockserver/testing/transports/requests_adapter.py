@@ -67,10 +67,7 @@ class _Body(io.RawIOBase):
 
     def readinto(self, buffer: Any) -> int:
         if not self._left:
-            piece = next(self._pieces, b"")
-            if piece is None:
-                raise TimeoutError("timed out")
-            self._left = piece
+            self._left = next(self._pieces, b"")
         given, self._left = self._left[: len(buffer)], self._left[len(buffer) :]
         buffer[: len(given)] = given
         return len(given)
