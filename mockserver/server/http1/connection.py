@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple
 
 from mockserver.server.http1.body import SKIPPED_MAX_BYTES, BodyTotal, RequestBody
-from mockserver.server.http1.framing import chunk, frame
+from mockserver.server.http1.framing import frame
 from mockserver.server.http1.messages import Disconnect, Follow, Handler, Request, Response
 from mockserver.server.http1.request import BadRequest, HeadReader, RequestHead, method_of, parse_head
 from mockserver.server.http1.wire import Wire
@@ -295,15 +295,10 @@ class Connection:
             return framed.persists
         pieces, is_whole = response.body, False
         try:
-            if response.is_stream:
-                self.wire.on_gone = self.abort  # the stream has no other end
-                is_whole = await self._send_stream(pieces, head.minor)
-            else:
-                is_whole = await self._send_pieces(pieces, framed.left_bytes)
+            is_whole = await self._send_pieces(pieces, framed.left_bytes)
         except Exception:  # noqa: BLE001 - only the end of the connection shows that to the client
             self._report()
         finally:
-            self.wire.on_gone = None
             if hasattr(pieces, "aclose"):
                 await pieces.aclose()
         return framed.persists and is_whole
@@ -316,15 +311,6 @@ class Connection:
             await self.wire.send(piece[:left_bytes])
             left_bytes -= min(len(piece), left_bytes)
         return not left_bytes
-
-    async def _send_stream(self, pieces: AsyncIterator[bytes], minor: int) -> bool:
-        """Send each piece as a chunk; return True if the stream has ended by itself."""
-        async for piece in pieces:
-            await self.wire.send(chunk(piece, minor))
-            if self.wire.is_lost or self.wire.is_at_end:
-                return False
-        await self.wire.send(chunk(b"", minor))
-        return True
 
     # Errors
 

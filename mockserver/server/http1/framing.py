@@ -45,16 +45,11 @@ def frame(response: Response, method: str = "", minor: int = 1, persists: bool =
     is_empty = status in (204, 304)
     whole_bytes = len(body) if isinstance(body, bytes) and not is_empty else None
     head, length, closes = _beginning(status, headers, whole_bytes)
-    if length is None and not is_empty and not response.is_stream:
+    if length is None and not is_empty:
         raise ValueError("got a body in pieces without Content-Length; expected one")
     has_body = not is_empty and method != "HEAD"
     sent, left_bytes, is_short = _body_part(body, length) if has_body else (b"", 0, False)
     persists = persists and not (closes or is_short)
-    if response.is_stream:
-        if minor == 0:
-            persists = False  # HTTP/1.0 has no chunks: the end of the connection ends the body
-        else:
-            head += b"Transfer-Encoding: chunked\r\n"
     if not persists:
         head += b"Connection: close\r\n"
     elif minor == 0:
@@ -97,11 +92,6 @@ def _beginning(status: int, headers: tuple[tuple[str, str], ...], length: int | 
     if head.count("\n") != len(lines) - 1 or head.count("\r") != len(lines) - 1:
         raise ValueError("a header of the response contains a line end")
     return head.encode("latin-1") + b"\r\n", length, closes
-
-
-def chunk(piece: bytes, minor: int) -> bytes:
-    """Return a piece of a stream as it is sent to a client of this version; no bytes are the end of the stream."""
-    return piece if minor == 0 else b"%x\r\n%b\r\n" % (len(piece), piece)
 
 
 # Of the years 1 and 9999. A clock can be beyond: the last microseconds of 9999 are rounded up.

@@ -70,11 +70,9 @@ class Response(NamedTuple):
     Attributes:
         headers: without those of the framing. `Connection: close` ends the connection after the response, and so does a
             Content-Length above the size of the body; one below it cuts the body.
-        body: the whole body, or its pieces, each when it is due; pieces require a Content-Length, but for a stream.
+        body: the whole body, or its pieces, each when it is due; pieces require a Content-Length.
         after: what follows once the response is sent; the connection's next request waits for it.
         on_lost: what follows if the response did not reach the client.
-        is_stream: True for pieces without a length: they are sent chunked until they end, the client disconnects or the
-            server stops.
     """
 
     status: int
@@ -82,7 +80,6 @@ class Response(NamedTuple):
     body: bytes | AsyncIterator[bytes] = b""
     after: Follow | None = None
     on_lost: Follow | None = None
-    is_stream: bool = False
 
 
 class Disconnect(NamedTuple):

@@ -6,7 +6,6 @@ import asyncio
 import socket
 import struct
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from typing import cast
 
@@ -26,7 +25,6 @@ class Wire(asyncio.Protocol):
     Attributes:
         received: the bytes that have arrived; who reads them removes them.
         is_at_end: the client sends nothing more.
-        on_gone: called once the client sends nothing more or is lost, if it is set.
     """
 
     _transport: asyncio.Transport  # once it has begun
@@ -34,7 +32,6 @@ class Wire(asyncio.Protocol):
     def __init__(self, loop: asyncio.AbstractEventLoop, connected: socket.socket, idle_seconds: float) -> None:
         self.received = bytearray()
         self.is_at_end = False
-        self.on_gone: Callable[[], object] | None = None
         self._loop = loop
         self._socket = connected
         self._idle_seconds = idle_seconds
@@ -63,19 +60,14 @@ class Wire(asyncio.Protocol):
 
     def eof_received(self) -> bool:
         self.is_at_end = True
-        self._note_gone()
+        self.wake()
         return True  # the client may still read
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._note_gone()
+        self.wake()
 
     def resume_writing(self) -> None:
         self.wake()
-
-    def _note_gone(self) -> None:
-        self.wake()
-        if self.on_gone is not None:
-            self.on_gone()
 
     @property
     def is_lost(self) -> bool:
