@@ -12,6 +12,7 @@ from mockserver import Sandbox
 from mockserver.core import scheduler
 from mockserver.core.instants import MINUTE
 from mockserver.server.webhooks.local_receivers import ReceivedWebhook
+from tests.harness.options import in_force, option_case
 from tests.operations.inbox import Inbox, attempts
 from tests.operations.session_calls import FUNNELS, NOON, PHONE, begin, read
 
@@ -41,21 +42,6 @@ def test_a_completed_session_is_delivered_with_its_channel(mockserver: Sandbox) 
     } == Webhook(receiver.secret).verify(received.body, dict(received.headers))
     assert "application/json" == received.headers["content-type"]
     assert [[("12:00:00", 200)]] == attempts(receiver)
-
-
-@pytest.mark.clause("events.failed", "events.session-id")
-def test_a_session_that_fails_or_expires_is_delivered_with_its_reason(mockserver: Sandbox) -> None:
-    inbox = Inbox()
-    mockserver.receive_webhooks(inbox)
-    failed, expired = begin(mockserver), begin(mockserver)
-
-    mockserver.fail_session(failed, reason="phone_in_use")
-    mockserver.advance("20m")
-
-    assert [
-        {"event": FAILED, "data": {"status": "failed", "reason": "phone_in_use", "sessionId": failed}},
-        {"event": FAILED, "data": {"status": "expired", "reason": "expired", "sessionId": expired}},
-    ] == [received.json() for received in inbox.webhooks]
 
 
 @pytest.mark.mockserver(given=FUNNELS)
@@ -89,27 +75,18 @@ def test_a_refused_delivery_is_retried_after_growing_waits_and_then_abandoned(mo
 
 
 @pytest.mark.parametrize(
-    ("option", "at"),
+    "at",
     [
-        pytest.param(
-            "two-short",
-            ["12:00:00", "12:00:05", "12:00:35"],
-            marks=pytest.mark.option("wh-retry", "two-short"),
-        ),
-        pytest.param("none", ["12:00:00"], marks=pytest.mark.option("wh-retry", "none")),
-        pytest.param(
-            "three-days",
-            [
+        option_case("wh-retry", "two-short", ["12:00:00", "12:00:05", "12:00:35"]),
+        option_case("wh-retry", "none", ["12:00:00"]),
+        option_case("wh-retry", "three-days", [
                 "12:00:00", "12:01:00", "12:11:00", "13:11:00", "16:11:00", "22:11:00", "10:11:00", "10:11:00",
                 "10:11:00",
-            ],
-            marks=pytest.mark.option("wh-retry", "three-days"),
-        ),
+            ]),
     ],
 )  # fmt: skip
 @pytest.mark.clause("events.nothing-lost")
-def test_the_schedule_is_a_choice(mockserver: Sandbox, option: str, at: list[str]) -> None:
-    mockserver.choose({"wh-retry": option})
+def test_the_schedule_is_a_choice(mockserver: Sandbox, at: list[str]) -> None:
     receiver = mockserver.receive_webhooks(lambda _: 500)
     mockserver.complete_session(begin(mockserver))
 
@@ -205,8 +182,7 @@ def test_every_attempt_to_every_endpoint_carries_the_id_of_the_event(mockserver:
     assert [event["id"]] * 3 == [received.headers["webhook-id"] for received in (*one.webhooks, *two.webhooks)]
 
 
-@pytest.mark.mockserver(choices={"wh-idempotency": "new-per-try"})
-@pytest.mark.option("wh-idempotency", "new-per-try")
+@in_force("wh-idempotency", "new-per-try")
 @pytest.mark.clause("events.subscribed")
 def test_every_attempt_may_carry_an_id_of_its_own(mockserver: Sandbox) -> None:
     inbox = Inbox(500, 500)
@@ -219,8 +195,7 @@ def test_every_attempt_may_carry_an_id_of_its_own(mockserver: Sandbox) -> None:
         Webhook(receiver.secret).verify(received.body, dict(received.headers))
 
 
-@pytest.mark.mockserver(choices={"wh-idempotency": "none"})
-@pytest.mark.option("wh-idempotency", "none")
+@in_force("wh-idempotency", "none")
 @pytest.mark.clause("events.subscribed")
 def test_an_attempt_may_carry_no_id(mockserver: Sandbox) -> None:
     inbox = Inbox()
@@ -244,8 +219,7 @@ def test_an_event_without_a_registered_endpoint_is_recorded_and_never_sent(mocks
     assert [[]] == [each["deliveries"] for each in mockserver.events]
 
 
-@pytest.mark.mockserver(choices={"wh-no-endpoint": "stored"})
-@pytest.mark.option("wh-no-endpoint", "stored")
+@in_force("wh-no-endpoint", "stored")
 @pytest.mark.clause("events.subscribed")
 def test_an_event_without_a_registered_endpoint_may_wait_for_one(mockserver: Sandbox) -> None:
     failures, inbox, late = Inbox(), Inbox(), Inbox()
@@ -271,8 +245,7 @@ def test_a_receiver_that_reads_immediately_gets_the_state_of_the_event(mockserve
     assert ["completed"] == seen
 
 
-@pytest.mark.mockserver(choices={"state-vs-event-order": "event-first"})
-@pytest.mark.option("state-vs-event-order", "event-first")
+@in_force("state-vs-event-order", "event-first")
 @pytest.mark.clause("events.connected")
 def test_an_event_may_be_sent_before_the_end_of_its_session_can_be_read(mockserver: Sandbox) -> None:
     seen, session_id = [], begin(mockserver)

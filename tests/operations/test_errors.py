@@ -9,6 +9,7 @@ from mockserver.core.operations.dispatch import READERS
 from mockserver.core.state.calls import Success
 from mockserver.testing.transports.in_process import Response
 from tests.clients.operations import SESSIONS
+from tests.harness.options import in_force, option_case
 from tests.operations.refusals import REFUSALS, Refusal
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS, refused, session
 
@@ -163,7 +164,7 @@ def test_an_error_may_have_more_than_its_three_keys(mockserver_server: MockServe
 
 
 @pytest.mark.clause("base.error-guide")
-@pytest.mark.option("dual-status", "guide")
+@in_force("dual-status", "guide")
 def test_the_guide_answers_four_codes_with_422(mockserver_server: MockServer) -> None:
     replies = provoked(mockserver_server, {"dual-status": "guide"})
 
@@ -190,25 +191,21 @@ CAMPAIGN_VALIDATION = {
 def test_the_guide_is_about_campaigns_and_no_other_endpoint(
     mockserver: Sandbox, method: str, path: str, body: JSON | None
 ) -> None:
-    mockserver.choose({"dual-status": "guide"})
-
     assert (400, "VALIDATION_ERROR") == refused(mockserver.call(method, path, json=body))
 
 
 @pytest.mark.clause("base.error-guide", "campaigns.validation")
 @pytest.mark.parametrize(
-    ("option", "status"),
+    "status",
     [
-        pytest.param("catalog", 400, marks=pytest.mark.option("dual-status", "catalog")),
-        pytest.param("guide", 422, marks=pytest.mark.option("dual-status", "guide")),
+        option_case("dual-status", "catalog", 400),
+        option_case("dual-status", "guide", 422),
     ],
 )
 @pytest.mark.parametrize(("method", "path", "body"), CAMPAIGN_VALIDATION.values(), ids=CAMPAIGN_VALIDATION)
 def test_every_campaign_endpoint_follows_the_chosen_status(
-    mockserver: Sandbox, option: str, status: int, method: str, path: str, body: JSON
+    mockserver: Sandbox, status: int, method: str, path: str, body: JSON
 ) -> None:
-    mockserver.choose({"dual-status": option})
-
     assert (status, "VALIDATION_ERROR") == refused(mockserver.call(method, path, json=body))
 
 

@@ -121,7 +121,18 @@ def test_a_body_that_is_only_odd_is_taken(mockserver: Sandbox, access: Opener, b
 @pytest.mark.clause("base.json")
 @in_both_ways
 @each_row(
-    "content_type", [None, "text/plain", "application/x-www-form-urlencoded", "application/xml", "json", ";", MULTIPART]
+    "content_type",
+    [
+        None,
+        "text/plain",
+        "text/json",
+        "application/jsonp",
+        "application/x-www-form-urlencoded",
+        "application/xml",
+        "json",
+        ";",
+        MULTIPART,
+    ],
 )
 def test_json_under_another_type_is_a_validation_error(
     mockserver: Sandbox, access: Opener, content_type: str | None
@@ -188,7 +199,15 @@ STRANGE_IDS = [
 STRANGE_IDS += ["..", ".", "~", "a+b", "%20", "%0d%0aX:%20y", "'%22%3E%3Cscript%3E", "{id}", "\xff", "a" * 4000]
 
 
-@pytest.mark.clause("campaigns.detail", "messages.list", "session.read", "entrypoints.read", "forms.policy")
+@pytest.mark.clause(
+    "campaigns.detail",
+    "messages.list",
+    "session.read",
+    "entrypoints.read",
+    "forms.policy",
+    "templates.unknown",
+    "execution.read",
+)
 @in_both_ways
 @each_row(
     ("path", "code"),
