@@ -197,6 +197,49 @@ def test_a_content_that_is_cut_or_changed_anywhere_is_read_without_an_exception(
     assert is_text(changed) in (True, False)
 
 
+def mpeg(*, version: int = 3, layer: int = 1, bit_rate: int = 9, sampling: int = 0) -> bytes:
+    """A header of a frame of MPEG audio (ISO 11172-3, 2.4): each field has a value that none may have, or is reserved."""
+    return bytes([0xFF, 0xE0 | version << 3 | layer << 1, bit_rate << 4 | sampling << 2, 0])
+
+
+def adts(*, rate: int = 4, length: int = 7, mpeg2: bool = False) -> bytes:
+    """A header of a frame of AAC (ISO 13818-7, 6.2), at least as long as itself."""
+    return bytes([0xFF, 0xF1 | mpeg2 << 3, rate << 2]) + (length << 5).to_bytes(3, "big") + b"\xfc"
+
+
+def tagged(content: bytes, *, version: int = 4, size: int = 300, last: int | None = None) -> bytes:
+    """A content after a tag of ID3v2, whose size has seven bits in each byte."""
+    low = size & 0x7F if last is None else last
+    return b"ID3" + bytes([version, 0, 0, size >> 21, size >> 14 & 0x7F, size >> 7 & 0x7F, low, *bytes(size)]) + content
+
+
+@each_row(
+    ("content", "kind"),
+    [
+        *((mpeg(version=version), "audio/mpeg" if version != 1 else None) for version in range(4)),
+        (mpeg(layer=2), "audio/mpeg"),
+        (mpeg(layer=3), None),
+        *((mpeg(version=0, layer=0, sampling=sampling), None) for sampling in range(4)),
+        *((mpeg(bit_rate=bit_rate), "audio/mpeg" if 0 < bit_rate < 15 else None) for bit_rate in (0, 1, 2, 14, 15)),
+        *((mpeg(sampling=sampling), "audio/mpeg" if sampling < 3 else None) for sampling in range(4)),
+        (mpeg()[:3], None),
+        *((adts(rate=rate), "audio/aac" if rate < 13 else None) for rate in (0, 3, 12, 13, 15)),
+        *((adts(length=length), "audio/aac" if length > 6 else None) for length in (0, 6, 7, 8, 4096, 8191)),
+        (adts(mpeg2=True), "audio/aac"),
+        *((tagged(adts(), size=size), "audio/aac") for size in (0, 127, 128, 16384, 1 << 21)),
+        *((tagged(adts(), version=version), "audio/aac" if version in (2, 3, 4) else None) for version in range(1, 6)),
+        (tagged(b"\0" * 4000 + adts()), "audio/aac"),
+        (tagged(b"fLaC"), "audio/flac"),
+        (tagged(b"unknown"), "audio/mpeg"),
+        (tagged(adts(), last=0x80), None),
+        (tagged(b"", size=0), "audio/mpeg"),
+        (tagged(b"", size=0)[:9], None),
+    ],
+)
+def test_a_sound_is_known_by_the_header_of_its_first_frame(content: bytes, kind: str | None) -> None:
+    assert (() if kind is None else (kind,)) == media_types(content)
+
+
 def box(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">I", 8 + len(body)) + kind + body
 

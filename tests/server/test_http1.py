@@ -136,7 +136,7 @@ REFUSED = [
         "POST / HTTP/1.1\r\n" + HOST + "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
     ),
     ("coding in 1.0", 400, "POST / HTTP/1.0\r\n" + HOST + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-    ("unknown coding", 400, "POST / HTTP/1.1\r\n" + HOST + "Transfer-Encoding: gzip, chunked\r\n\r\n"),
+    ("unknown coding", 400, "POST / HTTP/1.1\r\n" + HOST + "Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"),
     ("unknown expectation", 400, "GET / HTTP/1.1\r\n" + HOST + "Expect: miracles\r\n\r\n"),
 ]
 
