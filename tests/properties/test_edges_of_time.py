@@ -61,26 +61,6 @@ def test_the_pattern_of_durations_is_that_of_the_texts_that_are_durations(writte
     assert (re.fullmatch(PATTERN, written) is not None) == (parse_duration(written) is not None)
 
 
-@pytest.mark.clause("campaigns.validation")
-@pytest.mark.parametrize("number", ["1e-99999999999999999999", "1e99999999999999999999"])
-def test_a_number_with_an_endless_exponent_is_refused(mockserver: Sandbox, number: str) -> None:
-    headers = {"content-type": "application/json"}
-    reply = mockserver.call("POST", "/v1/campaigns", body=f'{{"cadence": {number}}}'.encode(), headers=headers)
-
-    assert (400, "VALIDATION_ERROR") == (reply.status, reply.json()["code"])
-
-
-@pytest.mark.clause("session.expired")
-@pytest.mark.mockserver(choices={"expiry-driver": "on-read"})
-def test_an_unnoticed_deadline_is_noticed_under_any_driver(mockserver: Sandbox) -> None:
-    session_id = mockserver.call("POST", SESSIONS, json={}).json()["sessionId"]
-    mockserver.advance("21m")
-
-    mockserver.choose({"expiry-driver": "timer"})
-
-    assert "expired" == mockserver.call("GET", f"{SESSIONS}/{session_id}").json()["status"]
-
-
 @pytest.mark.clause("session.expired", "session.user-cancels")
 @pytest.mark.mockserver(now="2026-03-01T12:00:30Z", choices={"expiry-driver": "sweeper"})
 def test_after_the_deadline_a_session_expires_whatever_ends_it(mockserver: Sandbox) -> None:

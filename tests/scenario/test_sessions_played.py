@@ -107,13 +107,6 @@ def test_a_funnel_that_is_deleted_meanwhile_fails_the_connection(mockserver_serv
         assert 1 == len(sessions(run))
 
 
-def test_a_completion_in_the_last_second_is_noticed(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "connect-last-second") as run:
-        connect(run.careful())
-
-        assert ["completed"] == sessions(run)
-
-
 @pytest.mark.parametrize("name", ["connect-expires-unread", "connect-expires-sweeper-late", "connect-expires-on-read"])
 def test_a_careful_client_polls_a_little_beyond_the_deadline_and_no_more(
     mockserver_server: MockServer, name: str
