@@ -142,20 +142,6 @@ def test_a_start_after_a_page_is_a_retry_if_only_one_read_showed_the_draft(mocks
     assert "duplicate-start" in [finding.rule for finding in mockserver.conduct.findings]
 
 
-def test_a_start_of_another_program_is_no_second_start(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN)
-    ana, bob = App(mockserver, "web/1"), App(mockserver, "scheduler/1")
-    campaign = ana.create()
-    mockserver.on("startCampaign").nth(1).drop("after")
-    assert ana.status(campaign) == bob.status(campaign) == "draft"
-    with pytest.raises(requests.ConnectionError):
-        ana.start(campaign)
-    assert bob.start(campaign).status_code == 422
-    assert ana.status(campaign) == bob.status(campaign) == "processing"
-
-    assert [] == severe(mockserver)
-
-
 def test_a_start_of_another_user_is_no_retry_of_one_that_failed(mockserver: Sandbox) -> None:
     mockserver.apply(given=GIVEN)
     ana, bob = App(mockserver, "web/1"), App(mockserver, "web/1")
@@ -384,14 +370,6 @@ def test_a_job_reads_two_pages_a_run_and_keeps_the_cursor(mockserver: Sandbox) -
     app = App(mockserver)
     assert app.page(app.page())
     mockserver.advance(seconds=30)  # the next run would be 30 s later
-
-    assert [] == severe(mockserver)
-
-
-def test_a_person_who_has_seen_enough_reads_no_more_pages(mockserver: Sandbox) -> None:
-    give_chat(mockserver, 120, **{"short-pages": "short"})
-    app = App(mockserver)
-    assert app.page(app.page())
 
     assert [] == severe(mockserver)
 
