@@ -144,7 +144,6 @@ def test_a_chat_off_the_channel_is_counted_and_fails_at_its_place(mockserver: Sa
 @in_force("audience-off-channel", "exclude")
 @pytest.mark.mockserver(given={"templates": [PLAIN], "chats": {"count": 6, "vary": OFF_AND_ON}})
 def test_chats_off_the_channel_may_be_left_out_of_the_target(mockserver: Sandbox) -> None:
-    mockserver.choose({"audience-off-channel": "exclude"})
     ids = run(mockserver, cadence=60)
     mockserver.advance(seconds=1)
 
@@ -152,7 +151,7 @@ def test_chats_off_the_channel_may_be_left_out_of_the_target(mockserver: Sandbox
 
 
 @pytest.mark.clause("audience.preview")
-@pytest.mark.option("audience-off-channel", "exclude")
+@in_force("audience-off-channel", "exclude")
 @pytest.mark.mockserver(given={"templates": [PLAIN], "chats": {"count": 6, "vary": OFF_AND_ON}})
 def test_a_preview_counts_the_chats_that_are_left_out_of_a_target(mockserver: Sandbox) -> None:
     assert {"estimatedCount": 6} == mockserver.call("POST", "/v1/campaigns/audience-preview", json={}).json()

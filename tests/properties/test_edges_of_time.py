@@ -62,15 +62,20 @@ def test_the_pattern_of_durations_is_that_of_the_texts_that_are_durations(writte
 
 
 @pytest.mark.clause("session.expired", "session.user-cancels")
-@pytest.mark.mockserver(now="2026-03-01T12:00:30Z", choices={"expiry-driver": "sweeper"})
-def test_after_the_deadline_a_session_expires_whatever_ends_it(mockserver: Sandbox) -> None:
-    canceled, failed = (mockserver.call("POST", SESSIONS, json={}).json()["sessionId"] for _ in range(2))
+@pytest.mark.mockserver(now="2026-03-01T12:00:30Z")
+@pytest.mark.parametrize("driver", ["sweeper", "on-read"])
+def test_after_the_deadline_a_session_expires_whatever_ends_it(mockserver: Sandbox, driver: str) -> None:
+    mockserver.choose({"expiry-driver": driver})
+    completed, canceled, failed = (mockserver.call("POST", SESSIONS, json={}).json()["sessionId"] for _ in range(3))
     mockserver.advance("20m")
 
-    assert ("expired", "expired") == (
-        mockserver.cancel_session(canceled)["status"],
-        mockserver.fail_session(failed)["status"],
+    ended = (
+        mockserver.complete_session(completed),
+        mockserver.cancel_session(canceled),
+        mockserver.fail_session(failed),
     )
+    assert ["expired"] * 3 == [each["status"] for each in ended]
+    assert [] == mockserver.state()["tenants"][0]["entrypoints"]
 
 
 @pytest.mark.clause("filters.invalid")
