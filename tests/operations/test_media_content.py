@@ -223,6 +223,8 @@ def tagged(content: bytes, *, version: int = 4, size: int = 300, last: int | Non
         *((mpeg(bit_rate=bit_rate), "audio/mpeg" if 0 < bit_rate < 15 else None) for bit_rate in (0, 1, 2, 14, 15)),
         *((mpeg(sampling=sampling), "audio/mpeg" if sampling < 3 else None) for sampling in range(4)),
         (mpeg()[:3], None),
+        (b"\xff\x1b" + mpeg()[2:], None),
+        (tagged(b"\x01" + adts()[1:]), "audio/mpeg"),
         *((adts(rate=rate), "audio/aac" if rate < 13 else None) for rate in (0, 3, 12, 13, 15)),
         *((adts(length=length), "audio/aac" if length > 6 else None) for length in (0, 6, 7, 8, 4096, 8191)),
         (adts(mpeg2=True), "audio/aac"),
