@@ -177,6 +177,19 @@ class TestLegitimateLookAlikes:
 
         assert () == client.judged().findings
 
+    def test_a_copy_is_no_clone_after_trouble_with_another_campaign_or_before_its_own(
+        self, mockserver: Sandbox
+    ) -> None:
+        client = Client(mockserver)
+        mockserver.on("createCampaign").nth(1).drop("after")
+        client.create("Other", cadence=7)
+        spring, copy = client.create("Spring"), client.create("Spring (2)")
+        mockserver.on("startCampaign").nth(1).drop("after")
+        client.start(spring)
+        client.start(copy)
+
+        assert [] == list(mockserver.ledger.cloned_campaigns)
+
     def test_who_cancels_again_much_later_has_not_misread_the_204(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         campaign, _ = client.launch(cadence=1)

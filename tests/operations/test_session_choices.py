@@ -92,13 +92,14 @@ def test_a_session_that_did_not_complete_has_a_null_entrypoint_or_none(
 def test_a_cancellation_is_a_failed_token_exchange_or_noticed_only_at_the_deadline(
     mockserver: Sandbox, at_once: tuple[str, str | None], later: tuple[str, str]
 ) -> None:
-    session_id = end(mockserver, begin(mockserver), "canceled")
+    session_id = begin(mockserver)
+    ended = mockserver.cancel_session(session_id)
 
     def shown() -> tuple[str, str | None]:
         found = read(mockserver, session_id)
         return found["status"], found.get("reason")
 
-    assert at_once == shown()
+    assert at_once == (ended["status"], ended.get("reason")) == shown()
     mockserver.advance("20m")
     assert later == shown()
     assert ["entrypoints.chatapp.connection_failed"] == [event["event"] for event in mockserver.events]
