@@ -49,6 +49,16 @@ def test_success_answers_are_json_and_a_cancel_has_no_content(mockserver: Sandbo
 
 
 @pytest.mark.clause("base.json")
+@pytest.mark.parametrize(("to", "kind"), [("document", "application/json"), ("script", "text/plain")])
+def test_an_answer_that_a_browser_shows_is_json_and_one_that_it_would_run_is_text(
+    mockserver: Sandbox, to: str, kind: str
+) -> None:
+    headers = mockserver.call("GET", "/v1/campaigns", headers={"Sec-Fetch-Dest": to}).headers
+
+    assert (f"{kind}; charset=utf-8", "sandbox") == (headers["content-type"], headers["content-security-policy"])
+
+
+@pytest.mark.clause("base.json")
 @pytest.mark.parametrize(
     "content_type", ["application/json", "application/json; charset=utf-8", "Application/JSON", "application/json ;a=b"]
 )

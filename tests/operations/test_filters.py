@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import UTC, timedelta, timezone
 from typing import Any
 
 import pytest
 
 from mockserver import MockServer, Sandbox
+from tests.documents.reading import public
 from tests.harness.filter_oracle import DATES, Rules, selected
 from tests.harness.options import in_force, option_case
 from tests.harness.rows import each_row
@@ -135,6 +138,13 @@ def test_dates_in_utc_mean_the_same_where_only_z_is_taken(mockserver: Sandbox, f
     made = [each for operator in OPERATORS[field] for each in statements(field, operator, in_utc)]
 
     assert [] == disagreements(mockserver, Rules(), made)
+
+
+@pytest.mark.parametrize(("option", "words"), [("z-only", "with Z;"), ("any", "with Z or an offset;")])
+def test_the_served_document_describes_a_date_as_it_is_taken(option: str, words: str) -> None:
+    assert {words} == set(
+        re.findall("An ISO 8601 date-time (with .*?;)", json.dumps(public(**{"date-offset": option})))
+    )
 
 
 @pytest.mark.clause("filters.dates")
