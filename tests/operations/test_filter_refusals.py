@@ -199,7 +199,7 @@ def test_a_platform_outside_the_four_is_refused(mockserver: Sandbox) -> None:
 @in_force("date-offset", "z-only")
 def test_an_offset_is_refused_where_only_z_is_taken(mockserver: Sandbox) -> None:
     dates = [f"2026-01-01T00:00:00{offset}" for offset in ("+00:00", "-03:00", "+05:45")]
-    operands = {"equals": dates, "in": [[date] for date in dates], "not-between": dates}
+    operands: dict[str, list[Any]] = {"equals": dates, "in": [[date] for date in dates], "not-between": dates}
     cases = [
         statement(field, operator, value, "2026-01-02T00:00:00Z")
         for field in DATES

@@ -33,7 +33,7 @@ def test_no_forged_request_is_accepted_and_every_genuine_one_is(mockserver_serve
 
 # What a careful application that is sent a few events receives: how many, and the fault and the answer of each attempt.
 # fmt: off
-HOOKS = {
+HOOKS: dict[str, tuple[int, list[tuple[str | None, int]]]] = {
     "hook-duplicate":       (1, [(None, 204), ("duplicate", 204)]),
     "hook-secret-rotation": (2, [(None, 204)]),
     "hook-slow-receiver":   (1, [(None, 204)]),
