@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -167,6 +168,18 @@ def test_an_endpoint_that_answered_410_gets_no_delivery_until_it_is_recovered(mo
 
     assert [each["id"] for each in mockserver.events] == again
     assert sessions == inbox.sessions[2:]
+
+
+@pytest.mark.parametrize(
+    ("scheme", "is_taken"), [("standard-webhooks", False), ("svix", False), ("stripe", True), ("hub-sha256", True)]
+)
+def test_a_secret_that_is_no_base64_is_one_of_the_schemes_that_take_any_text(
+    mockserver: Sandbox, scheme: str, is_taken: bool
+) -> None:
+    mockserver.choose({"wh-signature": scheme})
+
+    with nullcontext() if is_taken else pytest.raises(ValueError, match=f"as {scheme} has it"):
+        mockserver.receive_webhooks(Inbox(), secret="não é base64")
 
 
 @pytest.mark.option("wh-idempotency", "same-per-event")

@@ -257,3 +257,12 @@ def test_over_a_socket_a_target_without_end_is_refused_as_an_error_body(mockserv
     assert 400 <= got.status < 500
     assert {"statusCode", "code", "message"} == set(body)
     assert got.status == body["statusCode"]
+
+
+@pytest.mark.parametrize(("query", "trace", "place"), [("a" * 9000, "", "path"), ("", "a" * 9000, "headers")])
+def test_the_reason_of_a_head_beyond_its_bound_names_its_part(
+    mockserver: Sandbox, query: str, trace: str, place: str
+) -> None:
+    reply = mockserver.call("GET", f"/v1/campaigns?{query}", headers={"X-Trace": trace})
+
+    assert reply.headers["x-mock-reason"].startswith(f"base.input at {place}: got a ")

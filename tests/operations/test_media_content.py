@@ -242,6 +242,32 @@ def test_a_sound_is_known_by_the_header_of_its_first_frame(content: bytes, kind:
     assert (() if kind is None else (kind,)) == media_types(content)
 
 
+def ogg_page(packet: bytes, *, is_first: bool = True, mark: bytes = b"OggS") -> bytes:
+    """A page of Ogg with one packet (RFC 3533, 6)."""
+    return mark + bytes([0, 2 * is_first]) + bytes(20) + bytes([1, len(packet)]) + packet
+
+
+OPUS, THEORA = ogg_page(b"OpusHead"), b"\x80theora"
+
+
+@each_row(
+    ("content", "kind"),
+    [
+        (OPUS, "audio/ogg"),
+        (OPUS + ogg_page(THEORA), "video/ogg"),
+        (ogg_page(THEORA) + OPUS, "video/ogg"),
+        (OPUS + ogg_page(THEORA, is_first=False), "audio/ogg"),
+        (OPUS + ogg_page(THEORA, mark=b"Ogg\0"), "audio/ogg"),
+        (OPUS + ogg_page(b"text"), "audio/ogg"),
+        (OPUS + ogg_page(b"")[:26], "audio/ogg"),
+        (ogg_page(b"OpusHead")[:26], "application/ogg"),
+        (ogg_page(b""), "application/ogg"),
+    ],
+)
+def test_an_ogg_file_is_known_by_the_first_page_of_each_stream(content: bytes, kind: str) -> None:
+    assert (kind,) == media_types(content)
+
+
 def box(kind: bytes, body: bytes) -> bytes:
     return struct.pack(">I", 8 + len(body)) + kind + body
 

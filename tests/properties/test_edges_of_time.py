@@ -25,6 +25,15 @@ def test_no_sandbox_is_moved_beyond_the_representable_instants(mockserver: Sandb
     assert 200 == mockserver.call("GET", "/v1/message-templates").status
 
 
+@pytest.mark.mockserver(now="2026-03-01T12:00:00Z", given={"templates": [{}], "chats": {"count": 50}})
+def test_a_clock_goes_back_only_before_anything_is_called_or_under_way(mockserver: Sandbox) -> None:
+    mockserver.freeze("2026-03-01T11:00:00Z")
+    mockserver.apply({"given": {"campaigns": [{"status": "processing"}]}})
+
+    with pytest.raises(ValueError, match="time only moves forward"):
+        mockserver.freeze("2026-03-01T10:00:00Z")
+
+
 @pytest.mark.mockserver(clock="follow")
 def test_a_following_clock_can_be_advanced_by_nothing(mockserver: Sandbox) -> None:
     assert [] == mockserver.advance(0)
