@@ -99,6 +99,15 @@ def test_known_keys_and_the_names_of_variables_are_never_unknown(mockserver: San
     assert 202 == mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start", json=values).status
 
 
+@pytest.mark.parametrize(("option", "fits"), [("ignore", True), ("reject", False)])
+def test_the_served_document_has_unknown_keys_of_filters_where_they_are_ignored(option: str, fits: bool) -> None:
+    document = public(**{"unknown-body-keys": option})
+    documented = validator(document, document["components"]["schemas"]["CreateCampaignRequest"])
+    statement = GROUP["statements"][0] | {"colour": "red"}
+
+    assert fits == documented.is_valid({**DRAFT, "filters": [GROUP | {"statements": [statement]}]})
+
+
 @pytest.mark.clause("base.input", "session.no-extra")
 @pytest.mark.parametrize("option", ["ignore", "reject"])
 def test_a_session_never_takes_an_unknown_key(mockserver: Sandbox, option: str) -> None:
