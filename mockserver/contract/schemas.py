@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from enum import Enum
 from functools import cache
@@ -268,17 +268,7 @@ def _places(schema: Any, place: _Place) -> Iterator[_Place]:
         yield place
     for key, below in schema.get("properties", {}).items():
         yield from _places(below, (*place, key))
-    for keyword in ("items", "additionalProperties"):
-        yield from _places(schema.get(keyword), (*place, _ANY_ELEMENT))
-    for alternative in schema.get("anyOf", ()):
-        yield from _places(alternative, place)
-
-
-def _elements(value: Any) -> Iterable[Any]:
-    """Return the values of an object or the elements of an array; none of another value."""
-    if isinstance(value, dict):
-        return value.values()
-    return value if isinstance(value, list | tuple) else ()
+    yield from _places(schema.get("items"), (*place, _ANY_ELEMENT))
 
 
 def _is_decimal_at(value: Any, place: _Place) -> bool:
@@ -286,7 +276,7 @@ def _is_decimal_at(value: Any, place: _Place) -> bool:
     for number, key in enumerate(place):
         if key is _ANY_ELEMENT:
             rest = place[number + 1 :]
-            return any(_is_decimal_at(element, rest) for element in _elements(value))
+            return isinstance(value, list | tuple) and any(_is_decimal_at(element, rest) for element in value)
         if not isinstance(value, dict) or key not in value:
             return False
         value = value[key]

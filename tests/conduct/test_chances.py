@@ -1,4 +1,4 @@
-"""Rules of conduct that had a chance to fail: in the situation of each rule, whichever client is in it, and in no other."""
+"""Conduct: a careless client is found with its exchanges, a careful one at the same task is not; each gives the rule a chance."""
 
 from __future__ import annotations
 
@@ -34,22 +34,30 @@ def of(sandbox: Sandbox) -> set[str]:
 
 
 @EACH
-def test_the_situation_of_a_rule_that_a_careless_client_broke_is_met(
-    mockserver: Sandbox, provocation: Provocation
-) -> None:
-    provocation.careless(Watched(mockserver))
+@pytest.mark.clause(
+    "advice.poll-execution", "advice.read-before-restart", "advice.back-off", "advice.secret-server-side"
+)
+@pytest.mark.clause("advice.poll-session", "advice.top-level", "advice.store-session")
+def test_a_careless_client_has_a_finding_with_its_exchanges(mockserver: Sandbox, provocation: Provocation) -> None:
+    client = Watched(mockserver)
+    provocation.careless(client)
 
+    assert [(provocation.rule, tuple(provocation.exchanges))] == [
+        (each.rule, each.exchanges) for each in client.judged().findings
+    ]
     judge = RULES[provocation.rule].judge
     assert judge is not None and MET in judge(trace(mockserver))
     assert provocation.rule in of(mockserver)
 
 
 @EACH
-def test_a_rule_that_a_careful_client_did_not_break_at_the_same_task_had_a_chance_too(
+def test_a_careful_client_at_the_same_task_has_none_though_the_rule_had_a_chance(
     mockserver: Sandbox, provocation: Provocation
 ) -> None:
-    provocation.careful(Watched(mockserver))
+    client = Watched(mockserver)
+    provocation.careful(client)
 
+    assert () == client.judged().findings
     assert provocation.rule in of(mockserver)
 
 

@@ -195,15 +195,6 @@ class TestWhatATransportRepeats:
 
         assert [("duplicate-start", (3, 4))] == found(mockserver)
 
-    def test_in_process_nothing_is_excused(self, mockserver: Sandbox) -> None:
-        mockserver.on("startCampaign").nth(1).drop("after")
-        client = Client(mockserver)
-        campaign = client.create()
-        client.ask("POST", f"{CREATE}/{campaign}/start")
-        client.ask("POST", f"{CREATE}/{campaign}/start")
-
-        assert [("duplicate-start", (2, 3))] == found(mockserver)
-
     @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
     @pytest.mark.parametrize("ends", ["drop", "reset"])
     def test_curl_repeats_so_and_is_not_blamed(

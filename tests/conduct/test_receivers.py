@@ -5,33 +5,12 @@ from __future__ import annotations
 import pytest
 
 from mockserver.testing.sandbox import Sandbox
-from tests.conduct.provocation import GIVEN, NOON, Provocation
-from tests.conduct.provocations_of_receivers import PAGE, RECEIVERS
+from tests.conduct.provocation import GIVEN, NOON
 from tests.conduct.records import Watched
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
-EACH = pytest.mark.parametrize("provocation", (*RECEIVERS, *PAGE), ids=lambda each: each.id)
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
-
-
-@EACH
-@pytest.mark.clause("advice.top-level", "advice.store-session")
-def test_a_careless_client_has_a_finding_with_its_exchanges(mockserver: Sandbox, provocation: Provocation) -> None:
-    client = Watched(mockserver)
-    provocation.careless(client)
-
-    assert [(provocation.rule, tuple(provocation.exchanges))] == [
-        (each.rule, each.exchanges) for each in client.judged().findings
-    ]
-
-
-@EACH
-def test_a_careful_client_at_the_same_task_is_not(mockserver: Sandbox, provocation: Provocation) -> None:
-    client = Watched(mockserver)
-    provocation.careful(client)
-
-    assert () == client.judged().findings
 
 
 def test_a_receiver_may_not_know_the_id_of_an_event_that_precedes_the_response(mockserver: Sandbox) -> None:

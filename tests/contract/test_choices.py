@@ -217,11 +217,11 @@ def test_what_has_no_keys_is_replaced_whole(id: str, old: str | int, new: str | 
 
 
 # A source without either word has no claim: it needs no closer reading.
-NAMES_OF_CLAIMS = re.compile(r"\b(option|option_case)\b")
+NAMES_OF_CLAIMS = re.compile(r"\b(option|option_case|in_force)\b")
 
 
 def claims(source: str) -> Iterator[tuple[str, str]]:
-    """Yield each (choice, option) that a test module claims with an option mark or an option_case, in words."""
+    """Yield each (choice, option) that a test module claims with an option mark, option_case or in_force, in words."""
     for node in ast.walk(ast.parse(source)) if NAMES_OF_CLAIMS.search(source) else ():
         if isinstance(node, ast.Call) and _is_claim(node.func):
             words = [
@@ -233,7 +233,7 @@ def claims(source: str) -> Iterator[tuple[str, str]]:
 
 def _is_claim(called: ast.expr) -> bool:
     name = ast.unparse(called)
-    return name.endswith("mark.option") or name.rpartition(".")[2] == "option_case"
+    return name.endswith("mark.option") or name.rpartition(".")[2] in ("option_case", "in_force")
 
 
 @cache

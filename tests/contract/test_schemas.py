@@ -28,9 +28,6 @@ FORMS: dict[str, dict[str, list[str]]] = json.loads((HERE / "documented_forms.js
 Path_ = tuple[str | int, ...]
 
 
-OUTWARDS = (-1, 1)  # from the low bound, and from the high one
-WRONG = {"string": "text", "integer": 7, "number": 7.5, "boolean": True, "null": None, "array": [], "object": {}}
-NEARLY_INTEGER = [Decimal(410), 410.5, "410", True]
 SILENT = {"$schema", "$comment", "title", "description", "type", "format", "properties", "required", "items", "enum", "pattern",
           "anyOf", "allOf", "if", "then", "else", "additionalProperties", "uniqueItems", "dependentRequired",
           "minimum", "maximum", "minLength", "maxLength", "minItems"}  # fmt: skip
@@ -100,63 +97,15 @@ def keys_of(value: Any) -> list[str] | range:
     return list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
 
 
-def changed(value: Any, path: Path_, *new: Any) -> Any:
-    """A copy of `value` with something else at `path`, or without it when nothing new is given."""
+def changed(value: Any, path: Path_, new: Any) -> Any:
+    """A copy of `value` with something else at `path`."""
     whole = [deepcopy(value)]
     *way, last = (0, *path)
     holder: Any = whole
     for key in way:
         holder = holder[key]
-    if new:
-        holder[last] = new[0]
-    else:
-        del holder[last]
+    holder[last] = new
     return whole[0]
-
-
-def bounds(field: Field) -> tuple[list[Any], list[Any]]:
-    """Values at the field's bounds and values beyond them."""
-    form = FORMS[field.form] if field.form else {"good": [], "bad": []}
-    inside: list[Any] = [*form["good"]]
-    beyond: list[Any] = [*form["bad"]]
-    beyond += ["never-seen"] if field.enum else []
-    for bound, step in zip(field.range, OUTWARDS, strict=True):
-        inside += [] if bound is None else [bound]
-        beyond += [] if bound is None else [bound + step]
-    for bound, step in zip(field.length, OUTWARDS, strict=True):
-        inside += [] if bound is None else ["😀" * bound]
-        beyond += [] if bound is None else ["😀" * (bound + step)]
-    beyond += [["and"] * (bound + step) for bound, step in zip(field.items, OUTWARDS, strict=True) if bound is not None]
-    return inside, beyond
-
-
-def refused(example: Any, place: str, field: Field) -> Iterator[tuple[Any, Path_]]:
-    """Mutations of an example that its schema must refuse, each with the place of the problem."""
-    path, there = spots(example, place)[0]
-    wrong = [value for kind, value in WRONG.items() if not {kind, "any"} & field.kinds]
-    if "number" in field.kinds:
-        wrong.remove(WRONG["integer"])
-    if "integer" in field.kinds:
-        wrong += NEARLY_INTEGER
-    for value in wrong + bounds(field)[1]:
-        yield changed(example, path, value), path
-    if field.presence == "required":
-        yield changed(example, path), path
-    if field.keys == "closed" and there is not None:
-        yield changed(example, (*path, "unheardOf"), 1), (*path, "unheardOf")
-
-
-def accepted(example: Any, place: str, field: Field) -> Iterator[tuple[str, Any]]:
-    """Mutations that some example must bear: the bounds themselves, absence, null, an unknown key where keys are open."""
-    for path, there in spots(example, place):
-        for value in bounds(field)[0]:
-            yield f"bound {value!r:.20}", changed(example, path, value)
-        if field.presence == "optional":
-            yield "absent", changed(example, path)
-        if "null" in field.kinds:
-            yield "null", changed(example, path, None)
-        if field.keys == "open" and there is not None:
-            yield "unknown key", changed(example, (*path, "unheardOf"), 1)
 
 
 def test_every_schema_file_is_a_titled_schema_of_the_declared_draft() -> None:
@@ -200,30 +149,17 @@ def test_a_schema_accepts_its_documented_examples() -> None:
     ]
 
 
-def test_a_schema_refuses_a_deviation_from_a_documented_field_with_its_place() -> None:
-    taken, misplaced = [], []
-    for name, place, field in FIELDS:
-        example = next(example for example in EXAMPLES[name] if spots(example, place))
-        for mutant, path in refused(example, place, field):
-            pointers = [problem.pointer for problem in schemas.problems(name, mutant)]
-            if schemas.is_valid(name, mutant):
-                taken.append((name, place, mutant))
-            elif "".join(f"/{step}" for step in path) not in pointers:
-                misplaced.append((name, place, mutant, pointers))
+def test_a_whole_decimal_is_no_integer_at_any_documented_place() -> None:
+    whole = [
+        (name, path, changed(example, path, Decimal(410)))
+        for name, place, field in FIELDS
+        if "integer" in field.kinds
+        for example in EXAMPLES[name]
+        for path, _ in spots(example, place)
+    ]
 
-    assert [] == taken
-    assert [] == misplaced
-
-
-def test_a_schema_accepts_what_the_document_leaves_free() -> None:
-    cases: dict[tuple[str, str, str], bool] = {}
-    for name, place, field in FIELDS:
-        for example in EXAMPLES[name]:
-            for what, mutant in accepted(example, place, field):
-                case = (name, place, what)
-                cases[case] = cases.get(case, False) or schemas.is_valid(name, mutant)
-
-    assert [] == [case for case, is_accepted in cases.items() if not is_accepted]
+    assert [] == [(name, path) for name, path, value in whole if schemas.is_valid(name, value)]
+    assert {"createCampaign.request", "readCampaign.response", "readTemplate.response"} <= {name for name, *_ in whole}
 
 
 def test_the_bounds_of_the_schemas_are_those_of_the_limits() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -16,9 +15,9 @@ from mockserver.judge.coverage.dimensions import DIMENSIONS, universe
 from mockserver.report import coverage_page as page
 from mockserver.report import coverage_text as render
 from mockserver.report.coverage_remedies import remedy
+from tests.runs.faults.test_explore_page import Reader
 
 TOTAL = sum(map(len, universe().values()))
-VOID = ("meta", "br", "link", "input", "img", "hr")
 
 
 @pytest.fixture
@@ -81,17 +80,6 @@ def test_a_report_has_the_items_of_the_operations_that_were_called_or_are_named(
     }
 
 
-def test_an_operation_that_does_not_exist_is_refused_with_the_nearest(
-    capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
-    assert 2 == main(["coverage", "report", str(file), "--operations", "readCampain"])
-    assert capsys.readouterr().err.endswith("; did you mean 'readCampaign'?\n")
-
-
-def test_a_report_as_json_is_the_file(capsys: pytest.CaptureFixture[str], file: Path) -> None:
-    assert json.loads(file.read_text(encoding="utf-8")) == json.loads(printed(capsys, "report", "--json", file))
-
-
 def test_a_threshold_of_a_report_decides_its_status(capsys: pytest.CaptureFixture[str], file: Path) -> None:
     assert 1 == main(["coverage", "report", str(file), "--fail-under", "operations=50"])
     assert "coverage of operations: got 12 % (2 of 16); expected at least 50 %" in capsys.readouterr().out
@@ -136,56 +124,9 @@ def test_a_bad_file_is_refused_in_one_line_and_nothing_is_written(
     assert not (tmp_path / "all.json").exists()
 
 
-class Reader(HTMLParser):
-    """The elements of a page: balanced, with their attributes."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.attributes: list[tuple[str, str, str | None]] = []
-        self.texts: list[str] = []
-        self.style = ""
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.attributes += [(tag, name, value) for name, value in attrs] or [(tag, "", None)]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert tag == self.open.pop()
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] == "style":
-            self.style += data
-        self.texts.append(data.strip())
-
-
-def parsed(html: str) -> Reader:
-    reader = Reader()
-    reader.feed(html)
-    reader.close()
-    assert [] == reader.open
-    return reader
-
-
-def test_the_policy_of_the_page_allows_its_own_style_alone(file: Path) -> None:
-    from base64 import b64encode
-    from hashlib import sha256
-
-    reader = parsed(page.render(Coverage.load(file)))
-    (policy,) = [
-        value
-        for tag, name, value in reader.attributes
-        if (tag, name) == ("meta", "content") and "default-src" in str(value)
-    ]
-
-    digest = b64encode(sha256(reader.style.encode()).digest()).decode()
-    assert f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'" == policy
-
-
 def test_the_page_shows_every_item_once_and_the_sentence_of_each_missing_clause(file: Path) -> None:
     coverage = Coverage.load(file)
-    texts = parsed(page.render(coverage)).texts
+    texts = Reader(page.render(coverage)).texts
 
     for dimension in DIMENSIONS[1:]:
         assert [] == [item for item in universe()[dimension] if item not in texts]

@@ -48,8 +48,3 @@ def _values(row: Any) -> Any:
     if not isinstance(row, param):
         return row
     return row.values if len(row.values) > 1 else row.values[0]
-
-
-def option_case(choice: str, option: str, *values: Any) -> Any:
-    """Return the case of a test by an option of a choice, which the case claims to show; `values` follow the option."""
-    return pytest.param(option, *values, marks=pytest.mark.option(choice, option))

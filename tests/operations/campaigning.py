@@ -40,6 +40,17 @@ def cancel(sandbox: Sandbox, campaign_id: str) -> Any:
     return sandbox.call("POST", f"/v1/campaigns/{campaign_id}/cancel")
 
 
+def end(sandbox: Sandbox, campaign_id: str, how: str) -> None:
+    """Bring a running campaign to this status; one that completes stands at the instant of its last send."""
+    if how == "canceled":
+        cancel(sandbox, campaign_id)
+    elif how == "failed":
+        sandbox.admin.fail_campaign(campaign_id)
+    else:
+        sandbox.advance(until="idle")
+    assert how == read(sandbox, campaign_id)["status"]
+
+
 def read(sandbox: Sandbox, campaign_id: str) -> dict[str, Any]:
     """The campaign's detail."""
     reply = sandbox.call("GET", f"/v1/campaigns/{campaign_id}")

@@ -225,6 +225,17 @@ def estimated(sandbox: Any, filters: Any) -> int:
     return int(body["estimatedCount"])
 
 
+def answers(sandbox: Any, filters: Any) -> list[Any]:
+    """What preview and creation answer to these filters."""
+    bodies = {PREVIEW: {"filters": filters}, CREATE: campaign(filters=filters)}
+    return [sandbox.call("POST", path, json=body) for path, body in bodies.items()]
+
+
+def outcomes(sandbox: Any, filters: Any) -> list[tuple[int, Any]]:
+    """The status and the code of both answers."""
+    return [(reply.status, reply.json().get("code")) for reply in answers(sandbox, filters)]
+
+
 def campaign(name: str = "Março", **fields: Any) -> dict[str, Any]:
     """A creation that succeeds if the sandbox has the plain template."""
     return {"name": name, "platform": "chatapp", "templateId": TEMPLATE["id"], "cadence": 60} | fields

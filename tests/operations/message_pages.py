@@ -24,7 +24,6 @@ OPTIONAL = {
     "templateComponents",
     "ad",
 }
-FOREIGN = {"id": "tenant_other", "secretKey": "sk_other", "chats": [{"id": "chat_theirs"}]}
 
 
 def page_of(sandbox: Sandbox, chat_id: str = CHAT, *, key: str | None = None, **query: Any) -> Response:

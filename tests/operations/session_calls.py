@@ -1,5 +1,7 @@
 """The calls of the tests of connection sessions, and their seed data."""
 
+from collections.abc import Callable
+
 from mockserver import Sandbox
 from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
@@ -44,6 +46,19 @@ def read(sandbox: Sandbox, session_id: str, *, key: str | None = None) -> JSON:
     assert 200 == reply.status, reply.body
     body: JSON = reply.json()
     return body
+
+
+def end(sandbox: Sandbox, session_id: str, status: str) -> str:
+    """The session, brought to this status; `canceled` by its end user."""
+    moves: dict[str, Callable[[str], object]] = {
+        "pending": str,
+        "completed": sandbox.complete_session,
+        "failed": sandbox.fail_session,
+        "expired": sandbox.expire_session,
+        "canceled": sandbox.cancel_session,
+    }
+    moves[status](session_id)
+    return session_id
 
 
 def entrypoints(sandbox: Sandbox, tenant_id: str = "tenant_default") -> list[JSON]:

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from mockserver import MockServer, Sandbox
+from mockserver import Sandbox
 from mockserver._json import JSON
+from tests.harness.options import in_force, option_case
+from tests.harness.rows import each_row
 from tests.operations.filter_world import (
     CREATE,
     NOW,
@@ -16,6 +18,7 @@ from tests.operations.filter_world import (
     alone,
     campaign,
     estimated,
+    outcomes,
     statement,
     targets,
 )
@@ -36,9 +39,8 @@ pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOW)
 EVERYONE = [chat["id"] for chat in CHATS]
 OPEN = statement("chat.status", "equals", "open")
 VIP = statement("chat.tagIds", "has-any", ["tag_vip"])
+INVALID = (422, "CAMPAIGN_INVALID_FILTERS")
 TEN = statement("chat.monetization", "equals", 10)
-REASON = "chat.attentionReason"
-CONTACT = "chat.virtual.dm-participant.contact"
 
 
 def group(combinator: str, *made: dict[str, Any]) -> dict[str, Any]:
@@ -75,83 +77,6 @@ def test_groups_are_joined_by_and_and_statements_by_their_groups_word(
     assert wanted == names(mockserver, filters)
 
 
-@pytest.mark.clause("filters.semantics", "filters.fields")
-@pytest.mark.parametrize(
-    ("made", "wanted"),
-    [
-        pytest.param(statement("chat.tagIds", "has-all", ["tag_vip", "tag_new"]), ["bia"], id="both tags"),
-        pytest.param(statement("chat.tagIds", "has-none", ["tag_vip"]), ["caio", "davi", "eva", "grupo"], id="untagged too"),
-        pytest.param(statement("chat.tagIds", "exists"), ["ana", "bia", "davi"], id="has tags",
-                     marks=pytest.mark.option("exists-meaning", "not-empty")),
-        pytest.param(statement(REASON, "exists"), ["caio", "eva"], id="an empty text is none",
-                     marks=pytest.mark.option("exists-meaning", "not-empty")),
-        pytest.param(statement(REASON, "equals", ""), ["bia"], id="the empty text is found all the same"),
-        pytest.param(statement(REASON, "contains", "preç"), ["eva"], id="letter case counts",
-                     marks=pytest.mark.option("case-sensitivity", "sensitive")),
-        pytest.param(statement(REASON, "contains", "pre%"), [], id="no wildcards"),
-        pytest.param(statement(REASON, "contains", "preco"), [], id="accents count"),
-        pytest.param(statement("chat.monetization", "not-equals", 10), ["bia", "caio", "davi", "grupo"], id="missing is not 10",
-                     marks=pytest.mark.option("missing-value-negative-ops", "match")),
-        pytest.param(statement("chat.monetization", "less-than", 30), ["ana", "caio", "eva"], id="missing is not less"),
-        pytest.param(statement("chat.monetization", "between", 10, 20), ["ana", "caio", "eva"], id="both bounds",
-                     marks=pytest.mark.option("between-bounds", "inclusive")),
-        pytest.param(statement("chat.monetization", "between", 20, 10), [], id="reversed bounds"),
-        pytest.param(statement("chat.monetization", "not-between", 20, 10), [each.removeprefix("chat_") for each in EVERYONE], id="not in reversed bounds"),
-        pytest.param(statement(CONTACT, "exists"), [], id="a group has no direct participant"),
-        pytest.param(statement("chat.virtual.dm-participant.birthDate", "exists"), [], id="nor a birth date"),
-        pytest.param(statement("chat.virtual.participants-count", "greater-than", 1), ["grupo"], id="participants"),
-        pytest.param(statement("chat.isAnswered", "not-equals", True), ["bia", "caio", "davi", "eva", "grupo"], id="not answered"),
-        pytest.param(statement("chat.status", "equals", "archived"), [], id="unknown status"),
-        pytest.param(statement("chat.entrypointId", "equals", "no id at all"), [], id="unknown id"),
-        pytest.param(statement("chat.platform", "in", ["botapp", "photoapp"]), ["davi", "eva"], id="platforms"),
-        pytest.param(statement("chat.platform", "starts-with", "chatapp"), ["ana", "bia", "caio", "grupo"], id="both chat-apps"),
-    ],
-)  # fmt: skip
-def test_a_statement_selects_the_chats_it_describes(mockserver: Sandbox, made: JSON, wanted: list[str]) -> None:
-    assert wanted == names(mockserver, alone(made))
-
-
-@pytest.mark.clause("filters.semantics", "filters.dates")
-@pytest.mark.parametrize(
-    ("made", "wanted"),
-    [
-        pytest.param(statement("chat.monetization", "not-equals", 10), ["caio", "davi"], id="missing", marks=[
-            pytest.mark.mockserver(choices={"missing-value-negative-ops": "no-match"}), pytest.mark.option("missing-value-negative-ops", "no-match")]),
-        pytest.param(statement("chat.tagIds", "has-none", ["tag_vip"]), ["caio", "davi", "eva", "grupo"], id="untagged", marks=[
-            pytest.mark.mockserver(choices={"missing-value-negative-ops": "no-match"}), pytest.mark.option("missing-value-negative-ops", "no-match")]),
-        pytest.param(statement(REASON, "contains", "PREÇ"), ["caio", "eva"], id="case", marks=[
-            pytest.mark.mockserver(choices={"case-sensitivity": "insensitive"}), pytest.mark.option("case-sensitivity", "insensitive")]),
-        pytest.param(statement("chat.monetization", "between", 10, 20), ["ana", "eva"], id="upper bound", marks=[
-            pytest.mark.mockserver(choices={"between-bounds": "upper-exclusive"}), pytest.mark.option("between-bounds", "upper-exclusive")]),
-        pytest.param(statement(REASON, "exists"), ["bia", "caio", "eva"], id="empty text", marks=[
-            pytest.mark.mockserver(choices={"exists-meaning": "not-null"}), pytest.mark.option("exists-meaning", "not-null")]),
-    ],
-)  # fmt: skip
-def test_an_option_selects_the_chats_it_describes(mockserver: Sandbox, made: JSON, wanted: list[str]) -> None:
-    assert wanted == names(mockserver, alone(made))
-
-
-@pytest.mark.clause("filters.dates")
-@pytest.mark.parametrize(
-    ("zone", "wanted"),
-    [
-        pytest.param("utc", ["1990-05-17T00:00:00Z", "1990-05-16T21:00:00-03:00"], marks=pytest.mark.option("birthdate-zone", "utc")),
-        pytest.param("brazil", ["1990-05-17T03:00:00Z", "1990-05-17T00:00:00-03:00"], marks=pytest.mark.option("birthdate-zone", "brazil")),
-    ],
-)  # fmt: skip
-def test_a_birth_date_begins_at_the_chosen_midnight(
-    mockserver_server: MockServer, zone: str, wanted: list[str]
-) -> None:
-    asked = ["1990-05-17T00:00:00Z", "1990-05-16T21:00:00-03:00", "1990-05-17T03:00:00Z", "1990-05-17T00:00:00-03:00"]
-    given = {"chats": [{"birthDate": "1990-05-17"}]}
-
-    with mockserver_server.sandbox(given=given, choices={"birthdate-zone": zone}) as sandbox:
-        birth = "chat.virtual.dm-participant.birthDate"
-        found = [each for each in asked if estimated(sandbox, alone(statement(birth, "equals", each)))]
-
-    assert wanted == found
-
-
 @pytest.mark.clause("audience.all", "audience.preview", "base.tenant-scope")
 def test_without_filters_every_chat_of_the_organisation_is_counted_and_no_other(mockserver: Sandbox) -> None:
     their_key, _ = mockserver.admin.keys("tenant_other")
@@ -175,23 +100,17 @@ def test_an_empty_list_of_filters_is_everyone(mockserver: Sandbox) -> None:
 
 
 @pytest.mark.clause("filters.groups-and", "audience.same-filters")
-@pytest.mark.option("filters-empty-list", "reject")
+@in_force("filters-empty-list", "reject")
 @pytest.mark.parametrize(
-    ("split", "wanted"),
-    [("split", (400, "VALIDATION_ERROR")), ("all-invalid-filters", (422, "CAMPAIGN_INVALID_FILTERS"))],
+    "wanted",
+    [
+        option_case("filter-error-split", "split", (400, "VALIDATION_ERROR")),
+        option_case("filter-error-split", "all-invalid-filters", INVALID),
+    ],
 )
-def test_an_empty_list_of_filters_may_be_refused(mockserver: Sandbox, split: str, wanted: tuple[int, str]) -> None:
-    mockserver.choose({"filters-empty-list": "reject", "filter-error-split": split})
-
+def test_an_empty_list_of_filters_may_be_refused(mockserver: Sandbox, wanted: tuple[int, str]) -> None:
     assert [wanted] * 2 == outcomes(mockserver, [])
     assert {"estimatedCount": 6} == mockserver.call("POST", PREVIEW, json={}).json()
-
-
-def outcomes(sandbox: Any, filters: Any) -> list[tuple[int, Any]]:
-    """Status and code of preview and creation."""
-    bodies = {PREVIEW: {"filters": filters}, CREATE: campaign(filters=filters)}
-    answers = [sandbox.call("POST", path, json=body) for path, body in bodies.items()]
-    return [(reply.status, reply.json().get("code")) for reply in answers]
 
 
 @pytest.mark.clause("filters.groups-and", "filters.invalid", "audience.same-filters")
@@ -206,40 +125,34 @@ def test_a_group_without_statements_is_refused(mockserver: Sandbox, combinator: 
 
 @pytest.mark.clause("filters.groups-and", "filters.combinator")
 @pytest.mark.parametrize(
-    ("option", "combinator", "without", "beside_open"),
+    ("combinator", "without", "beside_open"),
     [
-        pytest.param("vacuous", "and", 6, 4, marks=pytest.mark.option("group-no-statements", "vacuous")),
-        pytest.param("vacuous", "or", 0, 0, marks=pytest.mark.option("group-no-statements", "vacuous")),
-        pytest.param("ignore", "and", 6, 4, marks=pytest.mark.option("group-no-statements", "ignore")),
-        pytest.param("ignore", "or", 6, 4, marks=pytest.mark.option("group-no-statements", "ignore")),
+        option_case("group-no-statements", "vacuous", "and", 6, 4),
+        option_case("group-no-statements", "vacuous", "or", 0, 0),
+        option_case("group-no-statements", "ignore", "and", 6, 4),
+        option_case("group-no-statements", "ignore", "or", 6, 4),
     ],
 )
 def test_a_group_without_statements_may_mean_something(
-    mockserver: Sandbox, option: str, combinator: str, without: int, beside_open: int
+    mockserver: Sandbox, combinator: str, without: int, beside_open: int
 ) -> None:
-    mockserver.choose({"group-no-statements": option})
-
     assert without == len(names(mockserver, [group(combinator)]))
     assert beside_open == estimated(mockserver, [group("and", OPEN), group(combinator)])
     assert [(400, "VALIDATION_ERROR")] * 2 == outcomes(mockserver, [{"statements": []}])
 
 
 @pytest.mark.clause("filters.platform-values", "filters.invalid", "audience.same-filters")
-@pytest.mark.mockserver(choices={"platform-value-unknown": "platform-unsupported"})
-@pytest.mark.option("platform-value-unknown", "platform-unsupported")
+@in_force("platform-value-unknown", "platform-unsupported")
 @pytest.mark.parametrize(("operator", "value"), [("equals", "telegram"), ("not-in", ["chatapp", "telegram"])])
 def test_an_unknown_platform_may_have_a_code_of_its_own(mockserver: Sandbox, operator: str, value: Any) -> None:
     assert [(400, "PLATFORM_UNSUPPORTED")] * 2 == outcomes(
         mockserver, alone(statement("chat.platform", operator, value))
     )
-    assert [(422, "CAMPAIGN_INVALID_FILTERS")] * 2 == outcomes(
-        mockserver, alone(statement("chat.platform", "equals", 1))
-    )
+    assert [INVALID] * 2 == outcomes(mockserver, alone(statement("chat.platform", "equals", 1)))
 
 
 @pytest.mark.clause("filters.platform-values")
-@pytest.mark.mockserver(choices={"platform-value-unknown": "match-none"})
-@pytest.mark.option("platform-value-unknown", "match-none")
+@in_force("platform-value-unknown", "match-none")
 @pytest.mark.parametrize(
     ("operator", "value", "count"),
     [
@@ -267,19 +180,17 @@ PARTS = [
 
 @pytest.mark.clause("filters.platform-values", "filters.operators")
 @pytest.mark.option("platform-text-operators", "whole-values")
-@pytest.mark.parametrize(("operator", "part", "count"), PARTS)
-def test_a_part_of_a_platform_is_not_a_platform(mockserver: Sandbox, operator: str, part: str, count: int) -> None:
-    refused = outcomes(mockserver, alone(statement("chat.platform", operator, part)))
-
-    assert [(422, "CAMPAIGN_INVALID_FILTERS")] * 2 == refused
-
-
-@pytest.mark.clause("filters.platform-values", "filters.operators")
-@pytest.mark.mockserver(choices={"platform-text-operators": "text"})
 @pytest.mark.option("platform-text-operators", "text")
-@pytest.mark.parametrize(("operator", "part", "count"), PARTS)
-def test_a_platform_may_be_compared_as_a_text(mockserver: Sandbox, operator: str, part: str, count: int) -> None:
-    assert count == len(names(mockserver, alone(statement("chat.platform", operator, part))))
+@each_row(("operator", "part", "count"), PARTS)
+def test_a_part_of_a_platform_is_no_platform_unless_platforms_are_compared_as_texts(
+    mockserver: Sandbox, operator: str, part: str, count: int
+) -> None:
+    filters = alone(statement("chat.platform", operator, part))
+    with mockserver.checkpoint():
+        assert [INVALID] * 2 == outcomes(mockserver, filters)
+    with mockserver.checkpoint():
+        mockserver.choose({"platform-text-operators": "text"})
+        assert count == len(names(mockserver, filters))
 
 
 @pytest.mark.clause("filters.platform-values", "filters.semantics")
@@ -293,16 +204,14 @@ def test_a_platform_that_is_compared_as_a_text_has_its_letter_case(
 
 
 @pytest.mark.clause("filters.platform-values", "filters.semantics")
-@pytest.mark.mockserver(choices={"case-sensitivity": "insensitive"})
-@pytest.mark.option("case-sensitivity", "insensitive")
+@in_force("case-sensitivity", "insensitive")
 def test_platforms_and_tags_have_their_letter_case_where_that_of_texts_does_not_count(mockserver: Sandbox) -> None:
     tagged = names(mockserver, alone(statement("chat.tagIds", "has-any", ["tag_vip"])))
     shouted = alone(statement("chat.tagIds", "has-any", ["TAG_VIP"]))
-    refused = outcomes(mockserver, alone(statement("chat.platform", "equals", "CHATAPP")))
 
-    assert [(422, "CAMPAIGN_INVALID_FILTERS")] * 2 == refused
+    assert [INVALID] * 2 == outcomes(mockserver, alone(statement("chat.platform", "equals", "CHATAPP")))
     assert [] != tagged
-    assert {"estimatedCount": 0} == mockserver.call("POST", PREVIEW, json={"filters": shouted}).json()
+    assert 0 == estimated(mockserver, shouted)
 
 
 @pytest.mark.clause("audience.platform-free", "campaigns.platform")

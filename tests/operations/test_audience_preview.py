@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from mockserver import Sandbox
+from tests.harness.options import in_force
 from tests.operations.filter_world import CREATE, NOW, PREVIEW, TEMPLATE, alone, estimated, statement, targets
 
 OPEN = alone(statement("chat.status", "equals", "open"))
+THREE = {"templates": [TEMPLATE], "chats": {"count": 3}}
 MANY = {"templates": [TEMPLATE], "chats": {"count": 400, "vary": {"monetization": list(range(100))}}}
 
 
@@ -19,7 +21,7 @@ def below(amount: int) -> list[dict[str, Any]]:
 
 
 @pytest.mark.clause("audience.preview")
-@pytest.mark.mockserver(given={"templates": [TEMPLATE], "chats": {"count": 3}}, now=NOW)
+@pytest.mark.mockserver(given=THREE, now=NOW)
 def test_a_preview_makes_no_campaign_and_sends_nothing(mockserver: Sandbox) -> None:
     before = mockserver.state()
 
@@ -41,7 +43,7 @@ def test_an_organisation_without_chats_has_an_audience_of_none(mockserver: Sandb
 
 @pytest.mark.clause("audience.preview", "audience.same-filters")
 @pytest.mark.option("estimated-count-exactness", "exact")
-@pytest.mark.mockserver(given={"templates": [TEMPLATE], "chats": {"count": 3}}, now=NOW)
+@pytest.mark.mockserver(given=THREE, now=NOW)
 def test_the_target_is_the_estimate_unless_chats_change_between(mockserver: Sandbox) -> None:
     assert 3 == estimated(mockserver, OPEN)
     with mockserver.checkpoint():
@@ -54,15 +56,8 @@ def test_the_target_is_the_estimate_unless_chats_change_between(mockserver: Sand
 
 
 @pytest.mark.clause("audience.preview")
-@pytest.mark.option("estimated-count-exactness", "exact")
+@in_force("estimated-count-exactness", "rough")
 @pytest.mark.mockserver(given=MANY, now=NOW)
-def test_an_exact_estimate_is_the_number_itself(mockserver: Sandbox) -> None:
-    assert [4 * amount for amount in range(101)] == [estimated(mockserver, below(amount)) for amount in range(101)]
-
-
-@pytest.mark.clause("audience.preview")
-@pytest.mark.option("estimated-count-exactness", "rough")
-@pytest.mark.mockserver(given=MANY, now=NOW, choices={"estimated-count-exactness": "rough"})
 def test_a_rough_estimate_is_at_most_five_per_cent_off_and_sometimes_is(mockserver: Sandbox) -> None:
     counted = {amount: estimated(mockserver, below(amount)) for amount in range(101)}
 
@@ -73,10 +68,8 @@ def test_a_rough_estimate_is_at_most_five_per_cent_off_and_sometimes_is(mockserv
 
 
 @pytest.mark.clause("audience.preview")
-@pytest.mark.option("estimated-count-exactness", "cached")
-@pytest.mark.mockserver(
-    given={"templates": [TEMPLATE], "chats": {"count": 3}}, now=NOW, choices={"estimated-count-exactness": "cached"}
-)
+@in_force("estimated-count-exactness", "cached")
+@pytest.mark.mockserver(given=THREE, now=NOW)
 def test_a_cached_estimate_lags_behind_the_chats_and_a_start_does_not(mockserver: Sandbox) -> None:
     assert 3 == estimated(mockserver, OPEN)
     mockserver.apply({"given": {"chats": [{"id": "chat_late"}]}})
@@ -90,9 +83,8 @@ def test_a_cached_estimate_lags_behind_the_chats_and_a_start_does_not(mockserver
     assert 4 == estimated(mockserver, OPEN)
 
 
-@pytest.mark.mockserver(
-    given={"templates": [TEMPLATE], "chats": {"count": 3}}, now=NOW, choices={"estimated-count-exactness": "cached"}
-)
+@in_force("estimated-count-exactness", "cached")
+@pytest.mark.mockserver(given=THREE, now=NOW)
 def test_a_cached_estimate_is_forgotten_after_a_minute_to_the_microsecond(mockserver: Sandbox) -> None:
     estimated(mockserver, OPEN)
     mockserver.apply({"given": {"chats": [{"id": "chat_late"}]}})
@@ -101,13 +93,6 @@ def test_a_cached_estimate_is_forgotten_after_a_minute_to_the_microsecond(mockse
     mockserver.advance(timedelta(microseconds=1))
 
     assert (3, 4) == (before, estimated(mockserver, OPEN))
-
-
-def chats_with_message_since(sandbox: Sandbox, instant: str) -> int:
-    statement = {"field": "chat.virtual.lastMessageAt", "operator": "greater-than-or-equal", "value": instant}
-    body = {"filters": [{"combinator": "and", "statements": [statement]}]}
-    count: int = sandbox.call("POST", "/v1/campaigns/audience-preview", json=body).json()["estimatedCount"]
-    return count
 
 
 @pytest.mark.clause("filters.semantics")
@@ -129,12 +114,14 @@ def chats_with_message_since(sandbox: Sandbox, instant: str) -> int:
 )
 def test_the_last_message_of_a_chat_is_no_older_than_its_messages(mockserver: Sandbox) -> None:
     day = "2026-02-{:02}T10:00:00Z".format
-    counts = [chats_with_message_since(mockserver, day(number)) for number in (9, 10, 11, 20, 21)]
-    more = {"chatId": "chat_d", "createdAt": day(25)}
-    with mockserver.checkpoint():
-        mockserver.apply({"given": {"messages": [more]}})
-        moved = chats_with_message_since(mockserver, day(21))
 
-    assert [3, 3, 1, 1, 0] == counts
-    assert 1 == moved
-    assert 0 == chats_with_message_since(mockserver, day(21))
+    def since(number: int) -> int:
+        made = statement("chat.virtual.lastMessageAt", "greater-than-or-equal", day(number))
+        return estimated(mockserver, alone(made))
+
+    counts = [since(number) for number in (9, 10, 11, 20, 21)]
+    with mockserver.checkpoint():
+        mockserver.apply({"given": {"messages": [{"chatId": "chat_d", "createdAt": day(25)}]}})
+        moved = since(21)
+
+    assert ([3, 3, 1, 1, 0], 1, 0) == (counts, moved, since(21))

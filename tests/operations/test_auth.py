@@ -7,6 +7,7 @@ import pytest
 from mockserver import Sandbox
 from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
+from tests.harness.options import in_force
 from tests.harness.rows import each_row
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS, OTHER_KEY, every_success, refused, running, session
 
@@ -161,9 +162,8 @@ def test_a_subscription_can_lapse_between_two_polls(mockserver: Sandbox) -> None
 
 
 @pytest.mark.clause("auth.subscription")
-@pytest.mark.option("subscription-scope", "writes-only")
+@in_force("subscription-scope", "writes-only")
 def test_a_lapsed_subscription_may_leave_reading_open(mockserver: Sandbox) -> None:
-    mockserver.choose({"subscription-scope": "writes-only"})
     mockserver.admin.set_tenant(subscription="canceled")
     codes = {
         operation: mockserver.call(method, path).json().get("code") for operation, (method, path) in OPERATIONS.items()
@@ -205,7 +205,15 @@ def neighbours_ids(sandbox: Sandbox) -> JSON:
     return made | {kind: f"{kind}_other" for kind in ("template", "entrypoint", "chat", "form")}
 
 
-@pytest.mark.clause("auth.denied", "base.tenant-scope")
+@pytest.mark.clause(
+    "auth.denied",
+    "base.tenant-scope",
+    "start.unknown",
+    "cancel.unknown",
+    "campaigns.detail",
+    "execution.read",
+    "entrypoints.read",
+)
 @pytest.mark.option("cross-tenant-code", "not-found")
 @pytest.mark.parametrize("what", ACROSS)
 def test_another_tenants_record_is_not_there(mockserver: Sandbox, what: str) -> None:
@@ -216,10 +224,9 @@ def test_another_tenants_record_is_not_there(mockserver: Sandbox, what: str) -> 
 
 
 @pytest.mark.clause("auth.denied", "base.tenant-scope")
-@pytest.mark.option("cross-tenant-code", "access-denied")
+@in_force("cross-tenant-code", "access-denied")
 @pytest.mark.parametrize("what", [what for what in ACROSS if what != OF_NEW_CAMPAIGN])
 def test_another_tenants_record_may_be_denied_instead(mockserver: Sandbox, what: str) -> None:
-    mockserver.choose({"cross-tenant-code": "access-denied"})
     theirs = neighbours_ids(mockserver)
 
     assert (403, "RESOURCE_ACCESS_DENIED") == reach(mockserver, what, theirs)

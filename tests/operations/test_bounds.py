@@ -12,6 +12,7 @@ from mockserver import Sandbox
 from mockserver.contract.limits import FILTER_ENTRIES_MAX, JSON_BODY_MAX_BYTES, JSON_DEPTH_MAX, JSON_VALUES_MAX
 from tests.clients.operations import SESSIONS
 from tests.depth import at_depth
+from tests.harness.options import in_force
 from tests.harness.steps import python_calls
 from tests.operations.world import DRAFT, GIVEN, draft, refused
 
@@ -114,9 +115,8 @@ def test_the_maximum_number_of_statements_is_accepted_and_one_more_is_refused(mo
         )
 
 
-@pytest.mark.option("filter-error-split", "all-invalid-filters")
+@in_force("filter-error-split", "all-invalid-filters")
 def test_too_many_statements_are_a_wrong_structure(mockserver: Sandbox) -> None:
-    mockserver.choose({"filter-error-split": "all-invalid-filters"})
     reply = mockserver.call("POST", PREVIEW, json={"filters": [{}] * (FILTER_ENTRIES_MAX + 1)})
 
     assert (422, "CAMPAIGN_INVALID_FILTERS") == refused(reply)

@@ -8,12 +8,12 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
+from tests.harness.options import in_force, option_case
 from tests.harness.rows import each_row
-from tests.operations.filter_world import alone, campaign, statement
+from tests.operations.filter_world import alone, answers, campaign, statement
 from tests.operations.world import DRAFT, GIVEN, draft, refused
 
 CAMPAIGNS = "/v1/campaigns"
-PREVIEW = "/v1/campaigns/audience-preview"
 INVALID = (400, "VALIDATION_ERROR")
 OPEN = statement("chat.status", "equals", "open")
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
@@ -26,49 +26,24 @@ def created(sandbox: Any, **fields: Any) -> dict[str, Any]:
     return campaigns
 
 
-def answers(sandbox: Any, filters: Any) -> list[Any]:
-    """What preview and creation answer to these filters."""
-    bodies = {PREVIEW: {"filters": filters}, CAMPAIGNS: campaign(filters=filters)}
-    return [sandbox.call("POST", path, json=body) for path, body in bodies.items()]
-
-
 @pytest.mark.clause("campaigns.template")
 @pytest.mark.parametrize("template_id", ["template_none", "template_other"])
 @pytest.mark.parametrize(
-    ("option", "code"),
+    "code",
     [
-        pytest.param(
-            "message-template", "MESSAGE_TEMPLATE_NOT_FOUND",
-            marks=pytest.mark.option("template-not-found-code", "message-template"),
-        ),
-        pytest.param(
-            "campaign-template", "CAMPAIGN_TEMPLATE_NOT_FOUND",
-            marks=pytest.mark.option("template-not-found-code", "campaign-template"),
-        ),
+        option_case("template-not-found-code", "message-template", "MESSAGE_TEMPLATE_NOT_FOUND"),
+        option_case("template-not-found-code", "campaign-template", "CAMPAIGN_TEMPLATE_NOT_FOUND"),
     ],
-)  # fmt: skip
-def test_an_unknown_template_has_one_of_two_codes(
-    mockserver: Sandbox, option: str, code: str, template_id: str
-) -> None:
-    mockserver.choose({"template-not-found-code": option})
-
+)
+def test_an_unknown_template_has_one_of_two_codes(mockserver: Sandbox, code: str, template_id: str) -> None:
     assert (404, code) == refused(mockserver.call("POST", CAMPAIGNS, json=campaign(templateId=template_id)))
     # Reading a template has one code under either option.
     read = mockserver.call("GET", f"/v1/message-templates/{template_id}")
     assert (404, "MESSAGE_TEMPLATE_NOT_FOUND") == refused(read)
 
 
-@pytest.mark.clause("campaigns.platform")
-@pytest.mark.option("platform-required", "required")
-def test_a_creation_without_a_platform_is_refused(mockserver: Sandbox) -> None:
-    body = {key: value for key, value in DRAFT.items() if key != "platform"}
-
-    assert INVALID == refused(mockserver.call("POST", CAMPAIGNS, json=body))
-
-
 @pytest.mark.clause("campaigns.platform", "campaigns.template-mismatch")
-@pytest.mark.mockserver(choices={"platform-required": "default-chatapp"})
-@pytest.mark.option("platform-required", "default-chatapp")
+@in_force("platform-required", "default-chatapp")
 def test_a_creation_without_a_platform_may_be_for_chatapp(mockserver: Sandbox) -> None:
     body = {key: value for key, value in DRAFT.items() if key != "platform"} | {"templateId": "template_official"}
 
@@ -84,8 +59,7 @@ FULL = {"id", "name", "description", "status", "platform", "templateId", "cadenc
 
 
 @pytest.mark.clause("campaigns.detail")
-@pytest.mark.mockserver(choices={"detail-fields": "full"})
-@pytest.mark.option("detail-fields", "full")
+@in_force("detail-fields", "full")
 def test_the_detail_may_show_description_and_filters_as_they_were_sent(mockserver: Sandbox) -> None:
     filters = [
         {"combinator": "or", "statements": [OPEN, statement("chat.monetization", "between", 1, 2.5)]},
@@ -101,8 +75,7 @@ def test_the_detail_may_show_description_and_filters_as_they_were_sent(mockserve
 
 
 @pytest.mark.clause("campaigns.detail", "campaigns.description")
-@pytest.mark.mockserver(choices={"detail-fields": "full"})
-@pytest.mark.option("detail-fields", "full")
+@in_force("detail-fields", "full")
 def test_a_full_detail_has_null_for_no_description_and_an_empty_list_for_no_filters(mockserver: Sandbox) -> None:
     detail = mockserver.call("GET", f"{CAMPAIGNS}/{draft(mockserver)}").json()
 
@@ -110,28 +83,8 @@ def test_a_full_detail_has_null_for_no_description_and_an_empty_list_for_no_filt
     assert (None, []) == (detail["description"], detail["filters"])
 
 
-@pytest.mark.clause("campaigns.detail")
-@pytest.mark.option("detail-fields", "literal")
-def test_the_literal_detail_shows_neither(mockserver: Sandbox) -> None:
-    detail = mockserver.call("GET", f"{CAMPAIGNS}/{draft(mockserver, filters=alone(OPEN))}").json()
-
-    assert FULL - {"description", "filters"} == set(detail)
-
-
-@pytest.mark.clause("base.input", "campaigns.description", "audience.all", "audience.same-filters")
-@pytest.mark.mockserver(choices={"null-for-optional": "omit"})
-@pytest.mark.option("null-for-optional", "omit")
-def test_null_may_mean_no_description_and_no_filters(mockserver: Sandbox) -> None:
-    preview, creation = answers(mockserver, None)
-
-    assert (200, {"estimatedCount": 3}) == (preview.status, preview.json())
-    assert 201 == creation.status
-    assert created(mockserver, name="Abril", description=None)["description"] is None
-
-
 @pytest.mark.clause("base.input", "filters.types", "audience.same-filters")
-@pytest.mark.mockserver(choices={"null-for-optional": "omit"})
-@pytest.mark.option("null-for-optional", "omit")
+@in_force("null-for-optional", "omit")
 @pytest.mark.parametrize(
     ("made", "count"),
     [

@@ -18,6 +18,7 @@ from mockserver import Sandbox
 from mockserver.core.operations.campaigns import _SAME_NAME
 from mockserver.core.state.records import Campaign
 from mockserver.core.state.tenant import Campaigns
+from tests.harness.options import in_force, option_case
 from tests.operations.filter_world import campaign
 from tests.operations.world import GIVEN, OTHER_KEY, campaigns_in_each_status, draft, refused
 
@@ -98,8 +99,7 @@ def test_names_are_equal_if_every_character_is_equal(mockserver: Sandbox) -> Non
 
 
 @pytest.mark.clause("campaigns.name")
-@pytest.mark.mockserver(choices={"name-uniqueness-scope": "case-insensitive"})
-@pytest.mark.option("name-uniqueness-scope", "case-insensitive")
+@in_force("name-uniqueness-scope", "case-insensitive")
 def test_names_may_be_the_same_without_regard_to_case(mockserver: Sandbox) -> None:
     asked = ["Março", "março", "MARÇO", " Março", "Marco", "Abril", "ABRIL"]
 
@@ -107,8 +107,7 @@ def test_names_may_be_the_same_without_regard_to_case(mockserver: Sandbox) -> No
 
 
 @pytest.mark.clause("campaigns.name")
-@pytest.mark.mockserver(choices={"name-uniqueness-scope": "trimmed"})
-@pytest.mark.option("name-uniqueness-scope", "trimmed")
+@in_force("name-uniqueness-scope", "trimmed")
 def test_names_may_be_the_same_but_for_blanks_at_their_ends(mockserver: Sandbox) -> None:
     asked = [" Março", "Março", "Março \t", "março", "Mar ço", "  ", " "]
 
@@ -118,22 +117,15 @@ def test_names_may_be_the_same_but_for_blanks_at_their_ends(mockserver: Sandbox)
 
 @pytest.mark.clause("campaigns.name")
 @pytest.mark.parametrize(
-    ("option", "free"),
+    "free",
     [
-        pytest.param("exact", set(), marks=pytest.mark.option("name-uniqueness-scope", "exact")),
-        pytest.param("case-insensitive", set(), marks=pytest.mark.option("name-uniqueness-scope", "case-insensitive")),
-        pytest.param("trimmed", set(), marks=pytest.mark.option("name-uniqueness-scope", "trimmed")),
-        pytest.param(
-            "free-when-ended",
-            {"canceled", "failed"},
-            marks=pytest.mark.option("name-uniqueness-scope", "free-when-ended"),
-        ),
+        option_case("name-uniqueness-scope", "exact", set()),
+        option_case("name-uniqueness-scope", "case-insensitive", set()),
+        option_case("name-uniqueness-scope", "trimmed", set()),
+        option_case("name-uniqueness-scope", "free-when-ended", {"canceled", "failed"}),
     ],
 )
-def test_whether_the_names_of_canceled_and_failed_campaigns_are_free_again(
-    mockserver: Sandbox, option: str, free: set[str]
-) -> None:
-    mockserver.choose({"name-uniqueness-scope": option})
+def test_whether_the_names_of_canceled_and_failed_campaigns_are_free_again(mockserver: Sandbox, free: set[str]) -> None:
     ids = campaigns_in_each_status(mockserver)
 
     assert free == set(accepted(mockserver, *ids))

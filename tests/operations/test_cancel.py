@@ -1,15 +1,18 @@
 """Cancelling a campaign: what is interrupted, what may still be sent, and what has ended already."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 
 from mockserver import Sandbox
+from tests.harness.options import in_force, option_case
 from tests.operations.campaigning import (
     NOON,
     cancel,
     counts,
     create,
+    end,
     entry,
     messages,
     progress,
@@ -46,18 +49,6 @@ def test_cancelling_needs_no_body_whatever_the_content_type(mockserver: Sandbox,
     assert 204 == mockserver.call("POST", f"/v1/campaigns/{campaign_id}/cancel", headers=headers).status
 
 
-@pytest.mark.clause("cancel.unknown", "base.tenant-scope")
-def test_an_unknown_campaign_and_another_tenants_cannot_be_canceled(mockserver: Sandbox) -> None:
-    key = mockserver.apply({"given": {"tenants": [{"id": "tenant_other"}]}})["tenants"][0]["secretKey"]
-    campaign_id, _ = run(mockserver)
-    before = mockserver.state()
-
-    foreign = mockserver.call("POST", f"/v1/campaigns/{campaign_id}/cancel", key=key)
-    assert (404, "CAMPAIGN_NOT_FOUND") == refused(foreign)
-    assert (404, "CAMPAIGN_NOT_FOUND") == refused(cancel(mockserver, "campaign_nowhere"))
-    assert before == mockserver.state()
-
-
 @pytest.mark.clause("cancel.draft", "campaigns.status-values")
 @pytest.mark.option("cancel-draft", "canceled")
 def test_a_draft_is_canceled_and_has_no_execution(mockserver: Sandbox) -> None:
@@ -68,9 +59,8 @@ def test_a_draft_is_canceled_and_has_no_execution(mockserver: Sandbox) -> None:
 
 
 @pytest.mark.clause("cancel.draft")
-@pytest.mark.option("cancel-draft", "unprocessable")
+@in_force("cancel-draft", "unprocessable")
 def test_a_draft_may_be_out_of_reach_of_cancel(mockserver: Sandbox) -> None:
-    mockserver.choose({"cancel-draft": "unprocessable"})
     campaign_id = create(mockserver)
 
     assert (422, "UNPROCESSABLE_REQUEST") == refused(cancel(mockserver, campaign_id))
@@ -79,30 +69,7 @@ def test_a_draft_may_be_out_of_reach_of_cancel(mockserver: Sandbox) -> None:
     assert 204 == cancel(mockserver, ids[0]).status
 
 
-def _end(mockserver: Sandbox, how: str) -> str:
-    ids = run(mockserver, cadence=4800)
-    if how == "canceled":
-        cancel(mockserver, ids[0])
-    elif how == "failed":
-        mockserver.admin.fail_campaign(ids[0])
-    else:
-        mockserver.advance(until="idle")
-    assert (how, how) == statuses(mockserver, ids)
-    mockserver.advance(seconds=1)
-    return ids[0]
-
-
 REFUSED = (422, "UNPROCESSABLE_REQUEST")
-NO_DRAFT = (422, "CAMPAIGN_NOT_DRAFT")
-ENDED = [
-    pytest.param("cancel-final", "unprocessable", REFUSED, marks=pytest.mark.option("cancel-final", "unprocessable")),
-    pytest.param("cancel-final", "no-op", None, marks=pytest.mark.option("cancel-final", "no-op")),
-    pytest.param("cancel-final", "not-draft", NO_DRAFT, marks=pytest.mark.option("cancel-final", "not-draft")),
-]
-REPEATED = [
-    pytest.param("repeat-cancel", "unprocessable", REFUSED, marks=pytest.mark.option("repeat-cancel", "unprocessable")),
-    pytest.param("repeat-cancel", "no-op", None, marks=pytest.mark.option("repeat-cancel", "no-op")),
-]
 
 
 def _cancel_and_expect(mockserver: Sandbox, campaign_id: str, expected: tuple[int, str] | None) -> None:
@@ -115,28 +82,35 @@ def _cancel_and_expect(mockserver: Sandbox, campaign_id: str, expected: tuple[in
 
 
 @pytest.mark.clause("cancel.final")
+@pytest.mark.parametrize(
+    "expected",
+    [
+        option_case("cancel-final", "unprocessable", REFUSED),
+        option_case("cancel-final", "no-op", None),
+        option_case("cancel-final", "not-draft", (422, "CAMPAIGN_NOT_DRAFT")),
+    ],
+)
 @pytest.mark.parametrize("how", ["completed", "failed"])
-@pytest.mark.parametrize(("choice", "option", "expected"), ENDED)
 def test_cancelling_what_completed_or_failed_changes_nothing(
-    mockserver: Sandbox, choice: str, option: str, expected: tuple[int, str] | None, how: str
+    mockserver: Sandbox, expected: tuple[int, str] | None, how: str
 ) -> None:
-    mockserver.choose({choice: option})
+    campaign_id, _ = run(mockserver, cadence=4800)
+    end(mockserver, campaign_id, how)
 
-    _cancel_and_expect(mockserver, _end(mockserver, how), expected)
+    _cancel_and_expect(mockserver, campaign_id, expected)
 
 
 @pytest.mark.clause("cancel.final")
-@pytest.mark.parametrize("draft", [True, False])
-@pytest.mark.parametrize(("choice", "option", "expected"), REPEATED)
+@pytest.mark.parametrize(
+    "expected",
+    [option_case("repeat-cancel", "unprocessable", REFUSED), option_case("repeat-cancel", "no-op", None)],
+)
+@pytest.mark.parametrize("make", [create, lambda sandbox: run(sandbox)[0]], ids=["draft", "running"])
 def test_cancelling_again_changes_nothing(
-    mockserver: Sandbox, choice: str, option: str, expected: tuple[int, str] | None, draft: bool
+    mockserver: Sandbox, expected: tuple[int, str] | None, make: Callable[[Sandbox], str]
 ) -> None:
-    mockserver.choose({choice: option})
-    if draft:
-        campaign_id = create(mockserver)
-        cancel(mockserver, campaign_id)
-    else:
-        campaign_id = _end(mockserver, "canceled")
+    campaign_id = make(mockserver)
+    cancel(mockserver, campaign_id)
 
     _cancel_and_expect(mockserver, campaign_id, expected)
 
@@ -144,26 +118,23 @@ def test_cancelling_again_changes_nothing(
 START = "2026-03-01T12:00:30.000000Z"  # half past a minute of the clock, so that the execution's minutes are other ones
 LATE = [
     # option, seconds from the start to the cancel, seconds from the start to the last send
-    pytest.param("none", 10, 10, marks=pytest.mark.option("late-sends-after-cancel", "none")),
-    pytest.param("none", 9.999999, 9, marks=pytest.mark.option("late-sends-after-cancel", "none")),
-    pytest.param("five-seconds", 10, 15, marks=pytest.mark.option("late-sends-after-cancel", "five-seconds")),
-    pytest.param("five-seconds", 9.999999, 14, marks=pytest.mark.option("late-sends-after-cancel", "five-seconds")),
-    pytest.param("current-minute", 10, 59, marks=pytest.mark.option("late-sends-after-cancel", "current-minute")),
-    pytest.param("current-minute", 0, 59, marks=pytest.mark.option("late-sends-after-cancel", "current-minute")),
-    pytest.param(
-        "current-minute", 59.999999, 59, marks=pytest.mark.option("late-sends-after-cancel", "current-minute")
-    ),
-    pytest.param("current-minute", 60, 119, marks=pytest.mark.option("late-sends-after-cancel", "current-minute")),
+    option_case("late-sends-after-cancel", "none", 10, 10),
+    option_case("late-sends-after-cancel", "none", 9.999999, 9),
+    option_case("late-sends-after-cancel", "five-seconds", 10, 15),
+    option_case("late-sends-after-cancel", "five-seconds", 9.999999, 14),
+    option_case("late-sends-after-cancel", "current-minute", 10, 59),
+    option_case("late-sends-after-cancel", "current-minute", 0, 59),
+    option_case("late-sends-after-cancel", "current-minute", 59.999999, 59),
+    option_case("late-sends-after-cancel", "current-minute", 60, 119),
 ]
 
 
 @pytest.mark.clause("cancel.queued", "cancel.processing")
 @pytest.mark.mockserver(now=START)
-@pytest.mark.parametrize(("option", "canceled_after", "last"), LATE)
+@pytest.mark.parametrize(("canceled_after", "last"), LATE)
 def test_after_a_cancel_the_chosen_number_of_queued_messages_is_still_sent(
-    mockserver: Sandbox, option: str, canceled_after: float, last: int
+    mockserver: Sandbox, canceled_after: float, last: int
 ) -> None:
-    mockserver.choose({"late-sends-after-cancel": option})
     ids = run(mockserver, cadence=60)
     mockserver.advance(seconds=canceled_after)
     at_once = int(canceled_after) + 1

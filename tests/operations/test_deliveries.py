@@ -12,7 +12,7 @@ from mockserver import Sandbox
 from mockserver.core import scheduler
 from mockserver.core.instants import MINUTE
 from mockserver.server.webhooks.local_receivers import ReceivedWebhook
-from tests.harness.rows import option_case
+from tests.harness.options import in_force, option_case
 from tests.operations.inbox import Inbox, attempts
 from tests.operations.session_calls import FUNNELS, NOON, PHONE, begin, read
 
@@ -44,21 +44,6 @@ def test_a_completed_session_is_delivered_with_its_channel(mockserver: Sandbox) 
     assert [[("12:00:00", 200)]] == attempts(receiver)
 
 
-@pytest.mark.clause("events.failed", "events.session-id")
-def test_a_session_that_fails_or_expires_is_delivered_with_its_reason(mockserver: Sandbox) -> None:
-    inbox = Inbox()
-    mockserver.receive_webhooks(inbox)
-    failed, expired = begin(mockserver), begin(mockserver)
-
-    mockserver.fail_session(failed, reason="phone_in_use")
-    mockserver.advance("20m")
-
-    assert [
-        {"event": FAILED, "data": {"status": "failed", "reason": "phone_in_use", "sessionId": failed}},
-        {"event": FAILED, "data": {"status": "expired", "reason": "expired", "sessionId": expired}},
-    ] == [received.json() for received in inbox.webhooks]
-
-
 @pytest.mark.mockserver(given=FUNNELS)
 @pytest.mark.clause("events.subscribed")
 def test_only_the_endpoints_that_are_registered_for_an_event_get_it(mockserver: Sandbox) -> None:
@@ -76,7 +61,7 @@ def test_only_the_endpoints_that_are_registered_for_an_event_get_it(mockserver: 
 
 
 @pytest.mark.parametrize(
-    ("option", "at", "end"),
+    ("at", "end"),
     [
         option_case(
             "wh-retry",
@@ -96,9 +81,8 @@ def test_only_the_endpoints_that_are_registered_for_an_event_get_it(mockserver: 
 )
 @pytest.mark.clause("events.nothing-lost")
 def test_a_refused_delivery_is_retried_after_growing_waits_and_then_abandoned(
-    mockserver: Sandbox, option: str, at: list[str], end: str
+    mockserver: Sandbox, at: list[str], end: str
 ) -> None:
-    mockserver.choose({"wh-retry": option})
     receiver = mockserver.receive_webhooks(lambda _: 503)
     mockserver.complete_session(begin(mockserver))
 
@@ -186,16 +170,15 @@ def test_an_endpoint_that_answered_410_gets_no_delivery_until_it_is_recovered(mo
 @pytest.mark.parametrize(
     ("option", "ids"),
     [
-        option_case("wh-idempotency", "same-per-event", 1),
-        option_case("wh-idempotency", "new-per-try", 3),
-        option_case("wh-idempotency", "none", 0),
+        option_case("wh-idempotency", "same-per-event", "same-per-event", 1),
+        option_case("wh-idempotency", "new-per-try", "new-per-try", 3),
+        option_case("wh-idempotency", "none", "none", 0),
     ],
 )
 @pytest.mark.clause("events.subscribed")
 def test_the_attempts_of_an_event_carry_its_id_or_ids_of_their_own_or_none(
     mockserver: Sandbox, option: str, ids: int
 ) -> None:
-    mockserver.choose({"wh-idempotency": option})
     one, two = Inbox(500), Inbox()
     receivers = [mockserver.receive_webhooks(one), mockserver.receive_webhooks(two)]
     mockserver.complete_session(begin(mockserver))
@@ -221,8 +204,7 @@ def test_an_event_without_a_registered_endpoint_is_recorded_and_never_sent(mocks
     assert [[]] == [each["deliveries"] for each in mockserver.events]
 
 
-@pytest.mark.mockserver(choices={"wh-no-endpoint": "stored"})
-@pytest.mark.option("wh-no-endpoint", "stored")
+@in_force("wh-no-endpoint", "stored")
 @pytest.mark.clause("events.subscribed")
 def test_an_event_without_a_registered_endpoint_may_wait_for_one(mockserver: Sandbox) -> None:
     failures, inbox, late = Inbox(), Inbox(), Inbox()
@@ -238,17 +220,14 @@ def test_an_event_without_a_registered_endpoint_may_wait_for_one(mockserver: San
 
 
 @pytest.mark.parametrize(
-    ("option", "status"),
+    "status",
     [
         option_case("state-vs-event-order", "state-first", "completed"),
         option_case("state-vs-event-order", "event-first", "pending"),
     ],
 )
 @pytest.mark.clause("events.connected")
-def test_an_event_is_sent_after_or_before_the_end_of_its_session_can_be_read(
-    mockserver: Sandbox, option: str, status: str
-) -> None:
-    mockserver.choose({"state-vs-event-order": option})
+def test_an_event_is_sent_after_or_before_the_end_of_its_session_can_be_read(mockserver: Sandbox, status: str) -> None:
     seen, session_id = [], begin(mockserver)
     mockserver.receive_webhooks(lambda _: seen.append(read(mockserver, session_id)) or 500)
 

@@ -7,8 +7,9 @@ import pytest
 from mockserver import Sandbox
 from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
+from tests.harness.options import in_force, option_case
 from tests.operations import world
-from tests.operations.world import refused, session
+from tests.operations.world import session
 
 GIVEN = {
     "funnels": world.GIVEN["funnels"],
@@ -81,26 +82,6 @@ def test_an_entrypoint_of_another_platform_has_the_same_shape(mockserver: Sandbo
     } == read(mockserver, id)
 
 
-@pytest.mark.clause("entrypoints.read")
-@pytest.mark.parametrize("id", ["nobodys", "entrypoint_des", "chatapp", "ENTRYPOINT_DESK", "%00", "a%2Fb", "0"])
-def test_an_unknown_entrypoint_is_not_found(mockserver: Sandbox, id: str) -> None:
-    assert (404, "ENTRYPOINT_NOT_FOUND") == refused(mockserver.call("GET", f"/v1/entrypoints/{id}"))
-
-
-@pytest.mark.clause("entrypoints.read", "session.completed")
-def test_a_completed_session_leaves_an_entrypoint_that_can_be_read(mockserver: Sandbox) -> None:
-    in_session, _, by_id = connected(mockserver, funnelStepId="funnel_step_first", coexistence=True)
-
-    assert {
-        "id": in_session["id"],
-        "name": "Vendas",
-        "platform": "chatapp",
-        "funnelStepId": "funnel_step_first",
-        "displayName": "Vendas",
-        "isCoexistence": True,
-    } == by_id
-
-
 @pytest.mark.clause("entrypoints.read", "session.completed")
 @pytest.mark.option("entrypoint-two-shapes", "literal")
 def test_the_session_and_the_read_return_different_fields(mockserver: Sandbox) -> None:
@@ -112,9 +93,8 @@ def test_the_session_and_the_read_return_different_fields(mockserver: Sandbox) -
 
 
 @pytest.mark.clause("entrypoints.read", "session.completed")
-@pytest.mark.option("entrypoint-two-shapes", "union")
+@in_force("entrypoint-two-shapes", "union")
 def test_session_and_read_may_show_all_the_fields_of_both(mockserver: Sandbox) -> None:
-    mockserver.choose({"entrypoint-two-shapes": "union"})
     in_session, in_event, by_id = connected(mockserver, funnelId="funnel_sales", funnelStepId="funnel_step_first")
 
     assert READ | CONNECTED == set(in_session)
@@ -127,16 +107,16 @@ def test_session_and_read_may_show_all_the_fields_of_both(mockserver: Sandbox) -
 @pytest.mark.clause("entrypoints.read", "session.completed")
 @pytest.mark.parametrize("shapes", ["literal", "union"])
 @pytest.mark.parametrize(
-    ("option", "shown"),
+    "shown",
     [
-        pytest.param("null", None, marks=pytest.mark.option("funnel-null", "null")),
-        pytest.param("absent", "nothing", marks=pytest.mark.option("funnel-null", "absent")),
+        option_case("funnel-null", "null", None),
+        option_case("funnel-null", "absent", "nothing"),
     ],
 )
 def test_an_entrypoint_without_a_funnel_shows_it_in_one_way_everywhere(
-    mockserver: Sandbox, option: str, shown: str | None, shapes: str
+    mockserver: Sandbox, shown: str | None, shapes: str
 ) -> None:
-    mockserver.choose({"funnel-null": option, "entrypoint-two-shapes": shapes})
+    mockserver.choose({"entrypoint-two-shapes": shapes})
 
     in_session, in_event, by_id = connected(mockserver)
 

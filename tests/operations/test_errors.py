@@ -9,6 +9,7 @@ from mockserver.core.operations.dispatch import READERS
 from mockserver.core.state.calls import Success
 from mockserver.testing.transports.in_process import Response
 from tests.clients.operations import SESSIONS
+from tests.harness.options import in_force, option_case
 from tests.operations.refusals import REFUSALS, Refusal
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS, refused, session
 
@@ -33,19 +34,6 @@ GUIDE_422 = {
     "VALIDATION_ERROR",
 }
 
-# What no rule of a documented endpoint leads to, with the status of the catalogue.
-UNPROVOKED = {
-    "LEAD_LIMIT_EXCEEDED": 403,
-    "FORM_INACTIVE": 403,
-    "FORM_ALREADY_SUBMITTED": 409,
-    "INVALID_PHONE": 400,
-    "ENTRYPOINT_PLATFORM_UNSUPPORTED": 400,
-    "FORM_MISSING_ENTRYPOINTS": 400,
-    "FORM_INVALID_ANSWERS": 400,
-    "FORM_INVALID_DESTINATION": 400,
-    "MESSAGE_CAMPAIGN_NOT_ALLOWED": 422,
-    "INTERNAL_ERROR": 500,
-}
 
 # session `message` -> what brings it about.
 SESSION_TEXTS = {
@@ -71,18 +59,8 @@ def test_every_code_of_the_catalogue_is_provoked_here_or_only_injected() -> None
     provoked = [refusal.code for refusal in REFUSALS]
 
     assert 39 == len(ERRORS)
-    assert set(ERRORS) == {*provoked, *UNPROVOKED}
-    assert set(UNPROVOKED) == INJECTED_ONLY
+    assert set(ERRORS) == {*provoked, *INJECTED_ONLY}
     assert len(provoked) == len(set(provoked))
-
-
-@pytest.mark.clause("base.error-catalog")
-def test_an_injected_code_has_the_status_of_the_catalogue() -> None:
-    rows = {code: ERRORS[code] for code in UNPROVOKED}
-
-    assert {code: (code, status, status) for code, status in UNPROVOKED.items()} == {
-        code: (row.code, row.status, row.guide_status) for code, row in rows.items()
-    }
 
 
 @pytest.mark.clause("base.error-catalog", "base.error-body", "base.error-portuguese")
@@ -163,7 +141,7 @@ def test_an_error_may_have_more_than_its_three_keys(mockserver_server: MockServe
 
 
 @pytest.mark.clause("base.error-guide")
-@pytest.mark.option("dual-status", "guide")
+@in_force("dual-status", "guide")
 def test_the_guide_answers_four_codes_with_422(mockserver_server: MockServer) -> None:
     replies = provoked(mockserver_server, {"dual-status": "guide"})
 
@@ -185,30 +163,26 @@ CAMPAIGN_VALIDATION = {
 
 
 @pytest.mark.clause("base.error-guide")
-@pytest.mark.option("dual-status", "guide")
+@in_force("dual-status", "guide")
 @pytest.mark.parametrize(("method", "path", "body"), OTHER_VALIDATION.values(), ids=OTHER_VALIDATION)
 def test_the_guide_is_about_campaigns_and_no_other_endpoint(
     mockserver: Sandbox, method: str, path: str, body: JSON | None
 ) -> None:
-    mockserver.choose({"dual-status": "guide"})
-
     assert (400, "VALIDATION_ERROR") == refused(mockserver.call(method, path, json=body))
 
 
 @pytest.mark.clause("base.error-guide", "campaigns.validation")
 @pytest.mark.parametrize(
-    ("option", "status"),
+    "status",
     [
-        pytest.param("catalog", 400, marks=pytest.mark.option("dual-status", "catalog")),
-        pytest.param("guide", 422, marks=pytest.mark.option("dual-status", "guide")),
+        option_case("dual-status", "catalog", 400),
+        option_case("dual-status", "guide", 422),
     ],
 )
 @pytest.mark.parametrize(("method", "path", "body"), CAMPAIGN_VALIDATION.values(), ids=CAMPAIGN_VALIDATION)
 def test_every_campaign_endpoint_follows_the_chosen_status(
-    mockserver: Sandbox, option: str, status: int, method: str, path: str, body: JSON
+    mockserver: Sandbox, status: int, method: str, path: str, body: JSON
 ) -> None:
-    mockserver.choose({"dual-status": option})
-
     assert (status, "VALIDATION_ERROR") == refused(mockserver.call(method, path, json=body))
 
 

@@ -1,12 +1,8 @@
 """The events of connection sessions, as they are recorded: bodies, one a final session, in the order of happening."""
 
-from collections.abc import Callable
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from mockserver import MockServer, Sandbox
+from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.contract import schemas
 from mockserver.contract.lifecycles import CAMPAIGN, LIFECYCLES
@@ -59,21 +55,6 @@ def test_a_failed_session_emits_only_its_status_reason_and_id(mockserver: Sandbo
     ]
 
 
-@pytest.mark.mockserver(given=FUNNELS)
-@pytest.mark.clause("events.failed")
-def test_a_failed_completion_emits_its_reason(mockserver: Sandbox) -> None:
-    mockserver.complete_session(begin(mockserver), phone=PHONE)
-    in_use, no_funnel = begin(mockserver), begin(mockserver, {"funnelStepId": "funnel_step_care", "funnelId": "f"})
-
-    mockserver.complete_session(in_use, phone="55 11 99999-0000")
-    mockserver.complete_session(no_funnel)
-
-    assert [
-        {"event": FAILED, "data": {"status": "failed", "reason": "phone_in_use", "sessionId": in_use}},
-        {"event": FAILED, "data": {"status": "failed", "reason": "funnel_not_found", "sessionId": no_funnel}},
-    ] == [body(each) for each in mockserver.events[1:]]
-
-
 @pytest.mark.mockserver(now=NOON)
 @pytest.mark.clause("events.failed", "session.expired")
 @pytest.mark.option("wh-data-asymmetry", "literal")
@@ -122,44 +103,6 @@ def test_an_event_contains_the_tenant_of_its_session(mockserver: Sandbox) -> Non
         mockserver.complete_session(begin(mockserver, key=key))
 
     assert [mockserver.tenant_id, "tenant_other"] == [each["data"]["tenantId"] for each in mockserver.events]
-
-
-@pytest.mark.mockserver(now=NOON, choices={"datetime-spelling": "seconds"})
-@pytest.mark.clause("events.connected", "base.output")
-def test_an_event_spells_its_instant_as_answers_do(mockserver: Sandbox) -> None:
-    mockserver.complete_session(begin(mockserver))
-
-    assert "2026-03-01T12:00:00Z" == mockserver.events[0]["data"]["occurredAt"]
-
-
-@given(ends=st.lists(st.sampled_from(["complete", "fail", "expire", "wait"]), max_size=8), minutes=st.integers(0, 25))
-@pytest.mark.clause("events.once", "events.session-id", "session.final")
-def test_every_final_session_emits_one_event_in_the_order_of_happening(
-    mockserver_server: MockServer, ends: list[str], minutes: int
-) -> None:
-    with mockserver_server.sandbox(now=NOON) as sandbox:
-        session_ids = [begin(sandbox) for _ in ends]
-        moves: dict[str, Callable[[str], object]] = {
-            "complete": sandbox.complete_session,
-            "fail": sandbox.fail_session,
-            "expire": sandbox.expire_session,
-            "wait": lambda _: None,
-        }
-        for session_id, end in zip(session_ids, ends, strict=True):
-            moves[end](session_id)
-        sandbox.advance(minutes=minutes)
-
-        statuses = {session_id: read(sandbox, session_id)["status"] for session_id in session_ids}
-        moved = [session_id for session_id, end in zip(session_ids, ends, strict=True) if end != "wait"]
-        timed_out = [session_id for session_id in session_ids if session_id not in moved and minutes >= 20]
-        events = sandbox.events
-
-        assert moved + timed_out == [each["data"]["sessionId"] for each in events]
-        assert len(events) == len({each["id"] for each in events})
-        for each in events:
-            status = each["data"].get("status", "completed")
-            assert status == statuses[each["data"]["sessionId"]]
-            assert (CONNECTED if status == "completed" else FAILED) == each["event"]
 
 
 @pytest.mark.mockserver(given={"templates": [campaigning.TEMPLATE], "chats": {"count": 1}})

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import UTC, timedelta, timezone
 from typing import Any
 
 import pytest
 
 from mockserver import MockServer, Sandbox
-from tests.depth import at_depth
+from tests.documents.reading import public
 from tests.harness.filter_oracle import DATES, Rules, selected
+from tests.harness.options import in_force, option_case
 from tests.harness.rows import each_row
 from tests.operations.filter_world import (
     LEGAL,
@@ -63,21 +66,6 @@ def test_an_operator_of_the_type_of_the_field_selects_its_chats(mockserver: Sand
     assert [] == disagreements(mockserver, Rules(), made)
 
 
-@pytest.mark.clause("filters.fields", "filters.operators", "audience.same-filters", "audience.platform-free")
-@pytest.mark.mockserver(given=WORLD, now=NOW)
-@pytest.mark.law
-@pytest.mark.parametrize("field", OPERATORS)
-def test_a_started_campaign_targets_the_very_chats_that_match(mockserver: Sandbox, field: str) -> None:
-    made = [each for operator in OPERATORS[field] for each in statements(field, operator)[: at_depth(1, 3)]]
-
-    found = {}
-    for each in made:
-        with mockserver.checkpoint():
-            found[str(each)] = targets(mockserver, alone(each))
-
-    assert {str(each): expected(alone(each), Rules()) for each in made} == found
-
-
 @pytest.mark.clause("filters.fields", "campaigns.create", "start.audience-fixed")
 @pytest.mark.mockserver(given=WORLD, now=NOW)
 def test_the_chats_that_match_are_the_ones_in_which_the_message_appears(mockserver: Sandbox) -> None:
@@ -97,72 +85,18 @@ def test_the_chats_that_match_are_the_ones_in_which_the_message_appears(mockserv
 @pytest.mark.parametrize(
     "rules",
     [
-        pytest.param(
-            Rules(),
-            marks=[
-                pytest.mark.option("missing-value-negative-ops", "match"),
-                pytest.mark.option("case-sensitivity", "sensitive"),
-                pytest.mark.option("between-bounds", "inclusive"),
-                pytest.mark.option("exists-meaning", "not-empty"),
-                pytest.mark.option("birthdate-zone", "utc"),
-                pytest.mark.option("date-offset", "any"),
-            ],
-            id="by default",
-        ),
-        pytest.param(
-            Rules(missing_matches_negatives=False),
-            marks=[
-                pytest.mark.mockserver(choices={"missing-value-negative-ops": "no-match"}),
-                pytest.mark.option("missing-value-negative-ops", "no-match"),
-            ],
-            id="missing values match no negative",
-        ),
-        pytest.param(
-            Rules(case_counts=False),
-            marks=[
-                pytest.mark.mockserver(choices={"case-sensitivity": "insensitive"}),
-                pytest.mark.option("case-sensitivity", "insensitive"),
-            ],
-            id="letter case does not count",
-        ),
-        pytest.param(
-            Rules(upper_bound_included=False),
-            marks=[
-                pytest.mark.mockserver(choices={"between-bounds": "upper-exclusive"}),
-                pytest.mark.option("between-bounds", "upper-exclusive"),
-            ],
-            id="upper bound left out",
-        ),
-        pytest.param(
-            Rules(empty_exists=True),
-            marks=[
-                pytest.mark.mockserver(choices={"exists-meaning": "not-null"}),
-                pytest.mark.option("exists-meaning", "not-null"),
-            ],
-            id="empty is there",
-        ),
-        pytest.param(
-            Rules(birth_zone=BRAZIL),
-            marks=[
-                pytest.mark.mockserver(choices={"birthdate-zone": "brazil"}),
-                pytest.mark.option("birthdate-zone", "brazil"),
-            ],
-            id="birthdays begin in Brazil",
-        ),
-        pytest.param(
-            Rules(missing_matches_negatives=False, case_counts=False, upper_bound_included=False, empty_exists=True),
-            marks=pytest.mark.mockserver(
-                choices={
-                    "missing-value-negative-ops": "no-match",
-                    "case-sensitivity": "insensitive",
-                    "between-bounds": "upper-exclusive",
-                    "exists-meaning": "not-null",
-                }
-            ),
-            id="four at once",
-        ),
+        option_case("missing-value-negative-ops", "match", Rules()),
+        option_case("missing-value-negative-ops", "no-match", Rules(missing_matches_negatives=False)),
+        option_case("case-sensitivity", "insensitive", Rules(case_counts=False)),
+        option_case("between-bounds", "upper-exclusive", Rules(upper_bound_included=False)),
+        option_case("exists-meaning", "not-null", Rules(empty_exists=True)),
+        option_case("birthdate-zone", "brazil", Rules(birth_zone=BRAZIL)),
     ],
 )
+@pytest.mark.option("case-sensitivity", "sensitive")
+@pytest.mark.option("between-bounds", "inclusive")
+@pytest.mark.option("exists-meaning", "not-empty")
+@pytest.mark.option("birthdate-zone", "utc")
 def test_an_option_of_meaning_changes_every_operator_as_described(mockserver: Sandbox, rules: Rules) -> None:
     assert [] == disagreements(mockserver, rules, every_statement())
 
@@ -196,8 +130,8 @@ def test_a_date_may_have_any_form_of_iso_8601_with_an_offset(
 
 
 @pytest.mark.clause("filters.dates")
-@pytest.mark.mockserver(given=WORLD, now=NOW, choices={"date-offset": "z-only"})
-@pytest.mark.option("date-offset", "z-only")
+@pytest.mark.mockserver(given=WORLD, now=NOW)
+@in_force("date-offset", "z-only")
 @pytest.mark.parametrize("field", DATES)
 def test_dates_in_utc_mean_the_same_where_only_z_is_taken(mockserver: Sandbox, field: str) -> None:
     in_utc = [each for each in OPERANDS[field] if each.endswith("Z")]
@@ -206,32 +140,21 @@ def test_dates_in_utc_mean_the_same_where_only_z_is_taken(mockserver: Sandbox, f
     assert [] == disagreements(mockserver, Rules(), made)
 
 
+@pytest.mark.parametrize(("option", "words"), [("z-only", "with Z;"), ("any", "with Z or an offset;")])
+def test_the_served_document_describes_a_date_as_it_is_taken(option: str, words: str) -> None:
+    assert {words} == set(
+        re.findall("An ISO 8601 date-time (with .*?;)", json.dumps(public(**{"date-offset": option})))
+    )
+
+
 @pytest.mark.clause("filters.dates")
 @pytest.mark.mockserver(given=WORLD, now=NOW)
 @pytest.mark.parametrize("field", DATES)
 @pytest.mark.parametrize(
     "rules",
     [
-        pytest.param(
-            Rules(naive_zone=UTC),
-            marks=[
-                pytest.mark.mockserver(choices={"date-only-and-naive": "midnight-utc"}),
-                pytest.mark.option("date-only-and-naive", "midnight-utc"),
-            ],
-        ),
-        pytest.param(
-            Rules(naive_zone=BRAZIL),
-            marks=[
-                pytest.mark.mockserver(choices={"date-only-and-naive": "midnight-brazil"}),
-                pytest.mark.option("date-only-and-naive", "midnight-brazil"),
-            ],
-        ),
-        pytest.param(
-            Rules(naive_zone=BRAZIL, birth_zone=BRAZIL),
-            marks=pytest.mark.mockserver(
-                choices={"date-only-and-naive": "midnight-brazil", "birthdate-zone": "brazil"}
-            ),
-        ),
+        option_case("date-only-and-naive", "midnight-utc", Rules(naive_zone=UTC)),
+        option_case("date-only-and-naive", "midnight-brazil", Rules(naive_zone=BRAZIL)),
     ],
 )
 def test_dates_without_a_time_or_an_offset_begin_at_the_chosen_midnight(

@@ -121,7 +121,18 @@ def test_a_body_that_is_only_odd_is_taken(mockserver: Sandbox, access: Opener, b
 @pytest.mark.clause("base.json")
 @in_both_ways
 @each_row(
-    "content_type", [None, "text/plain", "application/x-www-form-urlencoded", "application/xml", "json", ";", MULTIPART]
+    "content_type",
+    [
+        None,
+        "text/plain",
+        "text/json",
+        "application/jsonp",
+        "application/x-www-form-urlencoded",
+        "application/xml",
+        "json",
+        ";",
+        MULTIPART,
+    ],
 )
 def test_json_under_another_type_is_a_validation_error(
     mockserver: Sandbox, access: Opener, content_type: str | None
@@ -188,7 +199,15 @@ STRANGE_IDS = [
 STRANGE_IDS += ["..", ".", "~", "a+b", "%20", "%0d%0aX:%20y", "'%22%3E%3Cscript%3E", "{id}", "\xff", "a" * 4000]
 
 
-@pytest.mark.clause("campaigns.detail", "messages.list", "session.read", "entrypoints.read", "forms.policy")
+@pytest.mark.clause(
+    "campaigns.detail",
+    "messages.list",
+    "session.read",
+    "entrypoints.read",
+    "forms.policy",
+    "templates.unknown",
+    "execution.read",
+)
 @in_both_ways
 @each_row(
     ("path", "code"),
@@ -238,3 +257,12 @@ def test_over_a_socket_a_target_without_end_is_refused_as_an_error_body(mockserv
     assert 400 <= got.status < 500
     assert {"statusCode", "code", "message"} == set(body)
     assert got.status == body["statusCode"]
+
+
+@pytest.mark.parametrize(("query", "trace", "place"), [("a" * 9000, "", "path"), ("", "a" * 9000, "headers")])
+def test_the_reason_of_a_head_beyond_its_bound_names_its_part(
+    mockserver: Sandbox, query: str, trace: str, place: str
+) -> None:
+    reply = mockserver.call("GET", f"/v1/campaigns?{query}", headers={"X-Trace": trace})
+
+    assert reply.headers["x-mock-reason"].startswith(f"base.input at {place}: got a ")

@@ -9,6 +9,7 @@ import pytest
 from mockserver import Sandbox
 from tests.clients.operations import SESSIONS
 from tests.documents.reading import public, validator
+from tests.harness.options import in_force
 from tests.harness.rows import each_row
 from tests.operations.world import DRAFT, GIVEN, draft, refused
 
@@ -36,10 +37,8 @@ def test_an_empty_body_with_a_json_type_is_a_missing_body(mockserver: Sandbox) -
 
 
 @pytest.mark.clause("base.input")
-@pytest.mark.option("empty-json-body", "reject")
+@in_force("empty-json-body", "reject")
 def test_an_empty_body_under_a_json_type_may_be_refused(mockserver: Sandbox) -> None:
-    mockserver.choose({"empty-json-body": "reject"})
-
     for path, _ in optional_bodies(mockserver):
         assert invalid == refused(mockserver.call("POST", path, headers=JSON))
 
@@ -81,10 +80,9 @@ def test_unknown_keys_are_ignored(mockserver: Sandbox) -> None:
 
 
 @pytest.mark.clause("base.input")
-@pytest.mark.option("unknown-body-keys", "reject")
+@in_force("unknown-body-keys", "reject")
 def test_unknown_keys_may_be_refused_at_every_depth(mockserver: Sandbox) -> None:
     bodies = with_unknown_keys(mockserver)
-    mockserver.choose({"unknown-body-keys": "reject"})
 
     assert dict.fromkeys(bodies, invalid) == {
         where: refused(mockserver.call("POST", path, json=body)) for where, (path, body, _) in bodies.items()
@@ -92,14 +90,22 @@ def test_unknown_keys_may_be_refused_at_every_depth(mockserver: Sandbox) -> None
 
 
 @pytest.mark.clause("base.input")
-@pytest.mark.option("unknown-body-keys", "reject")
+@in_force("unknown-body-keys", "reject")
 def test_known_keys_and_the_names_of_variables_are_never_unknown(mockserver: Sandbox) -> None:
-    mockserver.choose({"unknown-body-keys": "reject"})
     whole = DRAFT | {"description": "d", "filters": [GROUP], "templateId": "template_coupon"}
     campaign_id = mockserver.call("POST", "/v1/campaigns", json=whole).json()["campaignId"]
     values = {"commonVariables": {"var1": "OLA10"}}
 
     assert 202 == mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start", json=values).status
+
+
+@pytest.mark.parametrize(("option", "fits"), [("ignore", True), ("reject", False)])
+def test_the_served_document_has_unknown_keys_of_filters_where_they_are_ignored(option: str, fits: bool) -> None:
+    document = public(**{"unknown-body-keys": option})
+    documented = validator(document, document["components"]["schemas"]["CreateCampaignRequest"])
+    statement = GROUP["statements"][0] | {"colour": "red"}
+
+    assert fits == documented.is_valid({**DRAFT, "filters": [GROUP | {"statements": [statement]}]})
 
 
 @pytest.mark.clause("base.input", "session.no-extra")
@@ -136,10 +142,8 @@ def test_null_is_not_a_missing_optional_field(mockserver: Sandbox) -> None:
 
 
 @pytest.mark.clause("base.input")
-@pytest.mark.option("null-for-optional", "omit")
+@in_force("null-for-optional", "omit")
 def test_null_may_be_a_missing_optional_field(mockserver: Sandbox) -> None:
-    mockserver.choose({"null-for-optional": "omit"})
-
     for field, (path, body, status) in with_nulls(mockserver).items():
         assert status == mockserver.call("POST", path, json=body).status, field
 

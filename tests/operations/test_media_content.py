@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from mockserver import Sandbox
 from mockserver.contract.media_types import KINDS, SIGNATURES, is_text, types_of
 from mockserver.contract.samples import FOLDER as SAMPLES
+from tests.harness.options import in_force
 from tests.harness.rows import each_row
 from tests.operations.media_files import DOCX, PPTX, XLSX, File, stored, upload
 from tests.operations.world import refused
@@ -128,8 +129,7 @@ def test_a_file_without_a_type_is_a_text(mockserver: Sandbox) -> None:
     assert (400, "MEDIA_INVALID_FORMAT") == refused(upload(mockserver, File(content_of("rgb.png"), None)))
 
 
-@pytest.mark.mockserver(choices={"media-missing-type": "sniff"})
-@pytest.mark.option("media-missing-type", "sniff")
+@in_force("media-missing-type", "sniff")
 @pytest.mark.clause("media.format")
 def test_a_file_without_a_type_may_have_the_one_that_its_content_has(mockserver: Sandbox) -> None:
     for name in ("rgb.png", "writer.doc", "h264.mp4", "aac.m4a"):
@@ -151,8 +151,7 @@ def test_the_reason_of_a_refused_file_without_a_type_names_what_its_content_look
     assert "got no Content-Type" in reason
 
 
-@pytest.mark.mockserver(choices={"media-missing-type": "refuse"})
-@pytest.mark.option("media-missing-type", "refuse")
+@in_force("media-missing-type", "refuse")
 @pytest.mark.clause("media.format")
 def test_a_file_without_a_type_may_be_refused(mockserver: Sandbox) -> None:
     for content in (b"texto", content_of("rgb.png")):

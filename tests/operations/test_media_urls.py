@@ -69,15 +69,6 @@ def test_a_line_break_in_a_name_breaks_no_header(mockserver: Sandbox, raw: str) 
     assert "x-evil" not in served.headers
 
 
-@pytest.mark.clause("media.upload")
-def test_a_plain_name_is_answered_as_it_was_sent(mockserver: Sandbox) -> None:
-    names = ["foto da clínica.png", "牙医 🦷.png", "a;b=c.png", "100%.png"]
-
-    reply = upload(mockserver, *[File(PNG, "image/png", name) for name in names])
-
-    assert names == [each["name"] for each in reply.json()]
-
-
 @pytest.mark.clause("media.upload", "base.tenant-scope")
 def test_a_file_of_another_sandbox_is_not_served(mockserver: Sandbox, mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox(seed=5) as other:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
+from tests.harness.options import in_force, option_case
 from tests.operations.message_pages import ALWAYS, CHAT, GIVEN, NOON, OPTIONAL, add, ids, page, read_all_pages
 
 SEVEN = {**GIVEN, "messages": [{"chatId": CHAT} for _ in range(7)]}
@@ -24,9 +25,8 @@ class TestFields:
         assert ALWAYS == set(without)
         assert ALWAYS | {"text"} == set(with_text)
 
-    @pytest.mark.option("message-required-fields", "text-always")
+    @in_force("message-required-fields", "text-always")
     def test_a_message_without_a_text_may_have_an_empty_one(self, mockserver: Sandbox) -> None:
-        mockserver.choose({"message-required-fields": "text-always"})
         add(mockserver, {"type": "sticker"}, {"text": "oi"})
 
         with_text, without = page(mockserver)["records"]
@@ -34,9 +34,8 @@ class TestFields:
         assert ("oi", "") == (with_text["text"], without["text"])
         assert ALWAYS | {"text"} == set(without) == set(with_text)
 
-    @pytest.mark.option("message-absent-vs-null", "null")
+    @in_force("message-absent-vs-null", "null")
     def test_what_a_message_does_not_have_may_be_null(self, mockserver: Sandbox) -> None:
-        mockserver.choose({"message-absent-vs-null": "null"})
         add(mockserver, {"type": "sticker"}, {"text": "oi", "isOfficialTemplate": True})
 
         with_text, without = page(mockserver)["records"]
@@ -57,19 +56,17 @@ class TestFields:
 
 
 @pytest.mark.parametrize(
-    ("option", "end"),
+    "end",
     [
-        pytest.param("null", {"nextCursor": None}, marks=pytest.mark.option("next-cursor-end", "null")),
-        pytest.param("absent", {}, marks=pytest.mark.option("next-cursor-end", "absent")),
-        pytest.param("empty", {"nextCursor": ""}, marks=pytest.mark.option("next-cursor-end", "empty")),
+        option_case("next-cursor-end", "null", {"nextCursor": None}),
+        option_case("next-cursor-end", "absent", {}),
+        option_case("next-cursor-end", "empty", {"nextCursor": ""}),
     ],
 )
 @pytest.mark.mockserver(given=SEVEN)
 @pytest.mark.clause("messages.list")
 class TestEnd:
-    def test_the_last_page_is_marked_by_the_chosen_option(self, mockserver: Sandbox, option: str, end: JSON) -> None:
-        mockserver.choose({"next-cursor-end": option})
-
+    def test_the_last_page_is_marked_by_the_chosen_option(self, mockserver: Sandbox, end: JSON) -> None:
         first = page(mockserver, limit=4)
         last = page(mockserver, limit=4, cursor=first["nextCursor"])
 
@@ -108,16 +105,6 @@ class TestOffset:
         second = page(mockserver, limit=3, cursor=first["nextCursor"])
 
         assert ids(first)[1:] == ids(second)[:2]
-
-
-@pytest.mark.mockserver(given=SEVEN, now=NOON)
-@pytest.mark.option("page-stability", "keyset")
-@pytest.mark.clause("messages.list")
-def test_new_messages_move_nothing_behind_a_keyset_cursor(mockserver: Sandbox) -> None:
-    everything, first = ids(page(mockserver)), page(mockserver, limit=3)
-    add(mockserver, {}, {})
-
-    assert everything[3:6] == ids(page(mockserver, limit=3, cursor=first["nextCursor"]))
 
 
 @given(

@@ -12,7 +12,6 @@ from tests.harness.rows import each_row
 from tests.operations.message_pages import (
     ALWAYS,
     CHAT,
-    FOREIGN,
     GIVEN,
     NOON,
     OPTIONAL,
@@ -81,30 +80,6 @@ def test_of_one_instant_what_was_made_later_is_the_newer(mockserver: Sandbox) ->
 
     assert made[::-1] == ids(page(mockserver))
     assert [[each] for each in made[::-1]] == read_all_pages(mockserver, 1)
-
-
-@pytest.mark.mockserver(given=GIVEN)
-@pytest.mark.clause("messages.list", "base.tenant-scope")
-def test_each_chat_has_its_own_messages(mockserver: Sandbox) -> None:
-    mine, theirs = add(mockserver, {}), add(mockserver, {}, {}, chat_id="chat_bruno")
-
-    assert mine == ids(page(mockserver))
-    assert theirs[::-1] == ids(page(mockserver, "chat_bruno"))
-
-
-@pytest.mark.parametrize("chat_id", ["chat_unknown", "x", " ", "../campaigns", "chat_theirs"])
-@pytest.mark.mockserver(given={**GIVEN, "tenants": [FOREIGN]})
-@pytest.mark.clause("messages.list", "base.tenant-scope")
-def test_a_chat_of_no_or_another_tenant_is_not_found(mockserver: Sandbox, chat_id: str) -> None:
-    assert (404, "CHAT_NOT_FOUND") == refused(page_of(mockserver, chat_id))
-
-
-@pytest.mark.mockserver(given={**GIVEN, "tenants": [FOREIGN]}, choices={"cross-tenant-code": "access-denied"})
-@pytest.mark.clause("auth.denied", "messages.list")
-def test_another_tenant_s_chat_may_be_denied(mockserver: Sandbox) -> None:
-    assert (403, "RESOURCE_ACCESS_DENIED") == refused(page_of(mockserver, "chat_theirs"))
-    assert (404, "CHAT_NOT_FOUND") == refused(page_of(mockserver, "chat_unknown"))
-    assert 200 == page_of(mockserver, "chat_theirs", key="sk_other").status
 
 
 @pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 101})

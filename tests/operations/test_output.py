@@ -10,6 +10,7 @@ import pytest
 from mockserver import Sandbox
 from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
+from tests.harness.options import in_force, option_case
 from tests.operations.world import GIVEN, draft, every_success, refused, running, session
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
@@ -36,20 +37,16 @@ def date_times(sandbox: Sandbox) -> JSON:
 
 
 SPELLINGS = [
-    pytest.param("milliseconds", r"\.\d{3}Z", marks=pytest.mark.option("datetime-spelling", "milliseconds")),
-    pytest.param("seconds", "Z", marks=pytest.mark.option("datetime-spelling", "seconds")),
-    pytest.param("microseconds", r"\.\d{6}Z", marks=pytest.mark.option("datetime-spelling", "microseconds")),
-    pytest.param("offset", r"(\.\d+)?\+00:00", marks=pytest.mark.option("datetime-spelling", "offset")),
+    option_case("datetime-spelling", "milliseconds", r"\.\d{3}Z"),
+    option_case("datetime-spelling", "seconds", "Z"),
+    option_case("datetime-spelling", "microseconds", r"\.\d{6}Z"),
+    option_case("datetime-spelling", "offset", r"(\.\d+)?\+00:00"),
 ]
 
 
 @pytest.mark.clause("base.output")
-@pytest.mark.parametrize(("option", "ending"), SPELLINGS)
-def test_every_date_time_is_the_same_instant_in_the_chosen_format(
-    mockserver: Sandbox, option: str, ending: str
-) -> None:
-    mockserver.choose({"datetime-spelling": option})
-
+@pytest.mark.parametrize("ending", SPELLINGS)
+def test_every_date_time_is_the_same_instant_in_the_chosen_format(mockserver: Sandbox, ending: str) -> None:
     shown = date_times(mockserver)
 
     for place, text in shown.items():
@@ -60,9 +57,8 @@ def test_every_date_time_is_the_same_instant_in_the_chosen_format(
 
 
 @pytest.mark.clause("base.output")
-@pytest.mark.option("datetime-spelling", "microseconds")
+@in_force("datetime-spelling", "microseconds")
 def test_microseconds_end_in_zeros_since_every_format_is_cut_to_the_millisecond(mockserver: Sandbox) -> None:
-    mockserver.choose({"datetime-spelling": "microseconds"})
     mockserver.advance(0.001234)
 
     campaign_id, _ = running(mockserver)
@@ -72,12 +68,8 @@ def test_microseconds_end_in_zeros_since_every_format_is_cut_to_the_millisecond(
 
 
 @pytest.mark.clause("base.output", "session.expires-at")
-@pytest.mark.parametrize(("option", "ending"), SPELLINGS)
-def test_the_deadline_of_a_session_is_in_utc_with_z_in_every_format(
-    mockserver: Sandbox, option: str, ending: str
-) -> None:
-    mockserver.choose({"datetime-spelling": option})
-
+@pytest.mark.parametrize("ending", SPELLINGS)
+def test_the_deadline_of_a_session_is_in_utc_with_z_in_every_format(mockserver: Sandbox, ending: str) -> None:
     expires_at = mockserver.call("POST", SESSIONS, json={}).json()["expiresAt"]
 
     assert expires_at.endswith("Z")
@@ -92,6 +84,7 @@ def objects(value: Any) -> Iterator[JSON]:
         yield from objects(each)
 
 
+@pytest.mark.option("additive-fields", "none")
 @pytest.mark.clause("base.output")
 @pytest.mark.option("additive-fields", "unknown-fields")
 def test_every_object_of_an_answer_may_have_a_field_more(mockserver: Sandbox) -> None:
@@ -107,23 +100,6 @@ def test_every_object_of_an_answer_may_have_a_field_more(mockserver: Sandbox) ->
         for small, large in zip(before, after, strict=True):
             assert set(small) < set(large), operation
         assert plain[operation].status == reply.status
-
-
-@pytest.mark.clause("base.output")
-@pytest.mark.option("additive-fields", "none")
-def test_by_default_nothing_has_a_field_that_the_document_does_not_list(mockserver: Sandbox) -> None:
-    replies = every_success(mockserver)
-
-    assert {"campaignId", "status"} == set(replies["createCampaign"].json())
-    assert {"executionId", "status"} == set(replies["startCampaign"].json())
-    assert {"estimatedCount"} == set(replies["previewAudience"].json())
-    assert {"sessionId", "status", "url", "expiresAt"} == set(replies["createConnectionSession"].json())
-    assert {"success", "name", "id", "url"} == set(replies["uploadMedia"].json()[0])
-    assert {"records", "nextCursor"} == set(replies["listMessages"].json())
-    assert {"iframeEmbedAllowedOrigins"} == set(replies["readFormPolicy"].json())
-    assert {"id", "status", "targetCount", "sentCount", "failedCount", "progress"} == set(
-        replies["readExecution"].json()
-    )
 
 
 def open_values(sandbox: Sandbox, template: str = "template_official") -> list[str]:
@@ -148,12 +124,11 @@ def test_by_default_only_listed_values_occur(mockserver: Sandbox) -> None:
 
 
 @pytest.mark.clause("base.output")
-@pytest.mark.option("new-enum-values", "unseen")
+@in_force("new-enum-values", "unseen")
 def test_an_open_enum_may_have_an_undocumented_value(mockserver: Sandbox) -> None:
     listed = {"APPROVED", "PENDING", "REJECTED", "PAUSED", "DISABLED", "chatapp", "chatapp_lite", "photoapp", "botapp"}
     listed |= {"text", "image", "audio", "video", "document", "sticker", "location", "contact", "template", "comment"}
     listed |= {"system", "unsupported", "pending", "sent", "delivered", "read", "failed"}
-    mockserver.choose({"new-enum-values": "unseen"})
     mockserver.apply({"given": {"templates": [{"id": "template_waiting", "providerTemplateStatus": "PENDING"}]}})
 
     shown = open_values(mockserver, "template_waiting")
@@ -162,23 +137,9 @@ def test_an_open_enum_may_have_an_undocumented_value(mockserver: Sandbox) -> Non
     assert set() == listed & set(shown)
 
 
-@pytest.mark.clause("templates.list")
-@pytest.mark.option("new-enum-values", "unseen")
-def test_an_official_template_is_approved_where_values_are_not_listed(mockserver: Sandbox) -> None:
-    mockserver.choose({"new-enum-values": "unseen"})
-    mockserver.apply({"given": {"templates": [{"id": "template_waiting", "providerTemplateStatus": "PENDING"}]}})
-    listed = mockserver.call("GET", "/v1/message-templates").json()["templates"]
-
-    official = {each["id"] for each in listed if each["isOfficial"]}
-    approved = {each["id"] for each in listed if each.get("providerTemplateStatus") == "APPROVED"}
-    assert {"template_official"} == approved & {"template_official", "template_waiting"}
-    assert official == approved
-
-
 @pytest.mark.clause("base.output")
-@pytest.mark.option("new-enum-values", "unseen")
+@in_force("new-enum-values", "unseen")
 def test_closed_enums_have_only_documented_values(mockserver: Sandbox) -> None:
-    mockserver.choose({"new-enum-values": "unseen"})
     campaign_id, _ = running(mockserver)
     campaign = mockserver.call("GET", f"/v1/campaigns/{campaign_id}").json()
 
@@ -219,9 +180,8 @@ def test_lists_have_the_newest_first_and_of_one_instant_the_later_call_or_the_fi
 
 @pytest.mark.mockserver(given={}, now="2026-03-01T12:00:00Z")
 @pytest.mark.clause("templates.list", "campaigns.list")
-@pytest.mark.option("list-order", "oldest-first")
+@in_force("list-order", "oldest-first")
 def test_lists_may_have_the_oldest_first(mockserver: Sandbox) -> None:
-    mockserver.choose({"list-order": "oldest-first"})
     fill(mockserver)
 
     campaigns, templates = (names[::-1] for names in NEWEST_FIRST)

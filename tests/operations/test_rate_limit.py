@@ -93,16 +93,6 @@ def test_the_limit_applies_to_every_operation(mockserver: Sandbox) -> None:
     assert {limited} == {refused(mockserver.call(*call)) for call in OPERATIONS.values()}
 
 
-def test_a_limited_start_or_creation_changes_nothing(mockserver: Sandbox) -> None:
-    mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": 60}})
-    mockserver.call(*LIST)
-    before = mockserver.state()
-
-    for operation in ("createCampaign", "createConnectionSession", "uploadMedia"):
-        assert limited == refused(mockserver.call(*OPERATIONS[operation], json={}))
-    assert before == mockserver.state()
-
-
 def over_budget(sandbox: Sandbox, option: str, *, requests: int = 1, per: int = 60) -> Response:
     """The 429 in this format, half a second after the only request of the budget."""
     sandbox.choose({"rate-limit-numbers": {"requests": requests, "per": per}, "rate-limit-headers": option})

@@ -27,12 +27,6 @@ def get_sample(server: MockServer, **query: str) -> requests.Response:
 OTHER_NAMES = {"audio/aac": "audio/x-hx-aac-adts", "audio/mp4": "audio/x-m4a"}
 
 
-@pytest.mark.clause("media.format", "media.upload")
-@each_row("media_type", KINDS)
-def test_an_upload_of_the_sample_is_accepted(mockserver: Sandbox, media_type: str) -> None:
-    assert 201 == upload(mockserver, File(package.sample_file(media_type), media_type)).status
-
-
 @pytest.mark.skipif(shutil.which("file") is None, reason="the program `file` is not installed")
 @each_row("media_type", KINDS)
 def test_another_program_reads_the_sample_as_its_type(media_type: str, tmp_path: Path) -> None:

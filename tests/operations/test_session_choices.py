@@ -1,161 +1,119 @@
 """What the document leaves open about connection sessions: each option, seen from outside."""
 
-from collections.abc import Callable
-
 import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
-from tests.operations.session_calls import FUNNELS, begin, create, entrypoints, read
+from tests.harness.options import option_case
+from tests.operations.session_calls import FUNNELS, begin, create, end, read
 from tests.operations.world import refused
 
-OTHER = {"tenants": [{"id": "tenant_other", "secretKey": "sk_other"}]}
-
 
 @pytest.mark.parametrize(
-    ("option", "code"),
+    "code",
     [
-        pytest.param(
-            "resource-not-found",
-            "RESOURCE_NOT_FOUND",
-            marks=pytest.mark.option("session-unknown-code", "resource-not-found"),
-        ),
-        pytest.param(
-            "entrypoint-not-found",
-            "ENTRYPOINT_NOT_FOUND",
-            marks=pytest.mark.option("session-unknown-code", "entrypoint-not-found"),
-        ),
+        option_case("session-unknown-code", "resource-not-found", "RESOURCE_NOT_FOUND"),
+        option_case("session-unknown-code", "entrypoint-not-found", "ENTRYPOINT_NOT_FOUND"),
     ],
 )
-@pytest.mark.clause("session.read")
-def test_an_unknown_session_gets_the_chosen_code(mockserver: Sandbox, option: str, code: str) -> None:
-    mockserver.choose({"session-unknown-code": option})
-
-    assert (404, code) == refused(mockserver.call("GET", f"{SESSIONS}/unknown"))
-
-
-@pytest.mark.parametrize(
-    ("choices", "refusal"),
-    [
-        pytest.param({}, (404, "RESOURCE_NOT_FOUND"), marks=pytest.mark.option("cross-tenant-code", "not-found")),
-        pytest.param({"session-unknown-code": "entrypoint-not-found"}, (404, "ENTRYPOINT_NOT_FOUND")),
-        pytest.param(
-            {"cross-tenant-code": "access-denied"},
-            (403, "RESOURCE_ACCESS_DENIED"),
-            marks=pytest.mark.option("cross-tenant-code", "access-denied"),
-        ),
-        pytest.param(
-            {"cross-tenant-code": "access-denied", "session-unknown-code": "entrypoint-not-found"},
-            (403, "RESOURCE_ACCESS_DENIED"),
-        ),
-    ],
-)
-@pytest.mark.mockserver(given=OTHER)
+@pytest.mark.mockserver(given={"tenants": [{"id": "tenant_other", "secretKey": "sk_other"}]})
 @pytest.mark.clause("session.read", "auth.denied", "base.tenant-scope")
-def test_a_session_of_another_tenant_is_hidden_or_denied(
-    mockserver: Sandbox, choices: JSON, refusal: tuple[int, str]
-) -> None:
+def test_a_session_that_is_unknown_or_another_tenants_gets_the_chosen_code(mockserver: Sandbox, code: str) -> None:
     theirs = begin(mockserver, key="sk_other")
-    mockserver.choose(choices)
 
-    assert refusal == refused(mockserver.call("GET", f"{SESSIONS}/{theirs}"))
-    assert "pending" == read(mockserver, theirs, key="sk_other")["status"]
+    for session_id in ("unknown", theirs):
+        assert (404, code) == refused(mockserver.call("GET", f"{SESSIONS}/{session_id}"))
 
 
-@pytest.mark.mockserver(choices={"cross-tenant-code": "access-denied"})
+@pytest.mark.parametrize("status", ["pending", "completed", "failed", "expired"])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        option_case("session-read-fields", "literal", set()),
+        option_case("session-read-fields", "all", {"url", "expiresAt"}),
+    ],
+)
 @pytest.mark.clause("session.read")
-def test_an_unknown_session_is_not_forbidden(mockserver: Sandbox) -> None:
-    assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("GET", f"{SESSIONS}/unknown"))
+def test_a_read_session_shows_link_and_deadline_as_its_creation_did_or_neither(
+    mockserver: Sandbox, shown: set[str], status: str
+) -> None:
+    made = create(mockserver)
+
+    found = read(mockserver, end(mockserver, made["sessionId"], status))
+
+    assert {key: made[key] for key in shown} == {key: found[key] for key in ("url", "expiresAt") if key in found}
 
 
-@pytest.mark.parametrize("end", ["pending", "completed", "failed", "expired"])
+@pytest.mark.parametrize("status", ["pending", "completed"])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        option_case("reason-when-none", "absent", {}),
+        option_case("reason-when-none", "null", {"reason": None, "message": None}),
+    ],
+)
 @pytest.mark.clause("session.read")
-class TestReadFields:
-    @pytest.mark.option("session-read-fields", "literal")
-    def test_a_read_session_shows_neither_link_nor_deadline(self, mockserver: Sandbox, end: str) -> None:
-        session_id = ended(mockserver, begin(mockserver), end)
+def test_without_a_reason_both_keys_are_absent_or_null(mockserver: Sandbox, shown: JSON, status: str) -> None:
+    found = read(mockserver, end(mockserver, begin(mockserver), status))
 
-        assert set() == {"url", "expiresAt"} & set(read(mockserver, session_id))
-
-    @pytest.mark.option("session-read-fields", "all")
-    def test_a_read_session_shows_both_as_its_creation_did(self, mockserver: Sandbox, end: str) -> None:
-        mockserver.choose({"session-read-fields": "all"})
-        made = create(mockserver)
-
-        ended(mockserver, made["sessionId"], end)
-
-        shown = read(mockserver, made["sessionId"])
-        assert (end, made["url"], made["expiresAt"]) == (shown["status"], shown["url"], shown["expiresAt"])
+    assert shown == {key: value for key, value in found.items() if key not in ("sessionId", "status", "entrypoint")}
 
 
-def ended(sandbox: Sandbox, session_id: str, end: str) -> str:
-    """The session, brought to this status."""
-    moves: dict[str, Callable[[str], object]] = {
-        "pending": lambda _: None,
-        "completed": sandbox.complete_session,
-        "failed": sandbox.fail_session,
-        "expired": sandbox.expire_session,
-    }
-    moves[end](session_id)
-    return session_id
-
-
-@pytest.mark.parametrize("end", ["pending", "completed"])
-@pytest.mark.clause("session.read")
-class TestReasonWhenNone:
-    @pytest.mark.option("reason-when-none", "absent")
-    def test_without_a_reason_there_is_no_such_key(self, mockserver: Sandbox, end: str) -> None:
-        shown = read(mockserver, ended(mockserver, begin(mockserver), end))
-
-        assert {"sessionId", "status", "entrypoint"} == set(shown)
-
-    @pytest.mark.option("reason-when-none", "null")
-    def test_without_a_reason_both_keys_are_null(self, mockserver: Sandbox, end: str) -> None:
-        mockserver.choose({"reason-when-none": "null"})
-
-        shown = read(mockserver, ended(mockserver, begin(mockserver), end))
-
-        assert {"sessionId", "status", "entrypoint", "reason", "message"} == set(shown)
-        assert (None, None) == (shown["reason"], shown["message"])
-
-
-@pytest.mark.parametrize("end", ["failed", "expired"])
+@pytest.mark.parametrize("status", ["failed", "expired"])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        option_case("entrypoint-when-failed", "null", {"entrypoint": None}),
+        option_case("entrypoint-when-failed", "absent", {}),
+    ],
+)
 @pytest.mark.clause("session.read", "session.failed", "session.expired")
-class TestEntrypointWhenFailed:
-    @pytest.mark.option("entrypoint-when-failed", "null")
-    def test_a_session_that_did_not_complete_has_a_null_entrypoint(self, mockserver: Sandbox, end: str) -> None:
-        shown = read(mockserver, ended(mockserver, begin(mockserver), end))
+def test_a_session_that_did_not_complete_has_a_null_entrypoint_or_none(
+    mockserver: Sandbox, shown: JSON, status: str
+) -> None:
+    session_id = begin(mockserver)
+    assert read(mockserver, session_id)["entrypoint"] is None
 
-        assert {"sessionId", "status", "entrypoint", "reason", "message"} == set(shown)
-        assert shown["entrypoint"] is None
+    found = read(mockserver, end(mockserver, session_id, status))
 
-    @pytest.mark.option("entrypoint-when-failed", "absent")
-    def test_a_session_that_did_not_complete_has_no_entrypoint_key(self, mockserver: Sandbox, end: str) -> None:
-        mockserver.choose({"entrypoint-when-failed": "absent"})
-        session_id = begin(mockserver)
-        assert read(mockserver, session_id)["entrypoint"] is None
+    assert {"sessionId", "status", "reason", "message"} == set(found) - {"entrypoint"}
+    assert shown == {key: value for key, value in found.items() if key == "entrypoint"}
 
-        shown = read(mockserver, ended(mockserver, session_id, end))
 
-        assert {"sessionId", "status", "reason", "message"} == set(shown)
+@pytest.mark.clause("session.user-cancels", "session.failed")
+@pytest.mark.parametrize(
+    ("at_once", "later"),
+    [
+        option_case("user-cancels", "failed", ("failed", "token_exchange_failed"), ("failed", "token_exchange_failed")),
+        option_case("user-cancels", "pending", ("pending", None), ("expired", "expired")),
+    ],
+)
+def test_a_cancellation_is_a_failed_token_exchange_or_noticed_only_at_the_deadline(
+    mockserver: Sandbox, at_once: tuple[str, str | None], later: tuple[str, str]
+) -> None:
+    session_id = begin(mockserver)
+    ended = mockserver.cancel_session(session_id)
+
+    def shown() -> tuple[str, str | None]:
+        found = read(mockserver, session_id)
+        return found["status"], found.get("reason")
+
+    assert at_once == (ended["status"], ended.get("reason")) == shown()
+    mockserver.advance("20m")
+    assert later == shown()
+    assert ["entrypoints.chatapp.connection_failed"] == [event["event"] for event in mockserver.events]
 
 
 @pytest.mark.parametrize(
-    ("option", "code"),
+    "code",
     [
-        pytest.param(
-            "validation-error", "VALIDATION_ERROR", marks=pytest.mark.option("funnelId-alone", "validation-error")
-        ),
-        pytest.param(
-            "invalid-request", "INVALID_REQUEST", marks=pytest.mark.option("funnelId-alone", "invalid-request")
-        ),
+        option_case("funnelId-alone", "validation-error", "VALIDATION_ERROR"),
+        option_case("funnelId-alone", "invalid-request", "INVALID_REQUEST"),
     ],
 )
 @pytest.mark.clause("session.funnel-pair", "base.invalid-request")
-def test_a_funnel_without_its_step_gets_the_chosen_code(mockserver: Sandbox, option: str, code: str) -> None:
-    mockserver.choose({"funnelId-alone": option})
-
+def test_a_funnel_without_its_step_gets_the_chosen_code(mockserver: Sandbox, code: str) -> None:
     reply = mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"})
     assert (400, code) == refused(reply)
     assert "expected a value, as funnelId is given" == reply.headers["x-mock-reason"].partition("; ")[2]
@@ -241,28 +199,15 @@ class TestSweeper:
         assert ["2026-03-01T12:21:00.000Z"] == [each["at"] for each in mockserver.events]
         assert [{"at": "2026-03-01T12:21:00.000Z", "what": "session.expire", "id": session_id}] == fired
 
-    def test_no_session_completes_between_the_deadline_and_the_sweep(self, mockserver: Sandbox) -> None:
-        session_id = begin(mockserver)
-        mockserver.advance(1201)
-
-        assert "expired" == mockserver.complete_session(session_id)["status"]
-        assert [] == entrypoints(mockserver)
-
 
 @pytest.mark.mockserver(now="2026-03-01T12:00:00.000000Z", choices={"expiry-driver": "on-read"})
 @pytest.mark.option("expiry-driver", "on-read")
 @pytest.mark.clause("session.expired", "events.failed")
 class TestExpiryOnRead:
-    def test_nothing_happens_until_the_session_is_read(self, mockserver: Sandbox) -> None:
-        begin(mockserver)
-
-        fired = mockserver.advance("1h")
-
-        assert ([], []) == (mockserver.events, fired)
-
     def test_the_read_itself_expires_it_and_the_event_has_the_instant_of_the_read(self, mockserver: Sandbox) -> None:
         session_id = begin(mockserver)
-        mockserver.advance("1h")
+        fired = mockserver.advance("1h")
+        assert ([], []) == (mockserver.events, fired)
 
         shown = read(mockserver, session_id)
 
@@ -270,45 +215,6 @@ class TestExpiryOnRead:
         assert ["2026-03-01T13:00:00.000Z"] == [each["at"] for each in mockserver.events]
         read(mockserver, session_id)
         assert 1 == len(mockserver.events)
-
-    def test_no_session_completes_after_the_deadline(self, mockserver: Sandbox) -> None:
-        session_id = begin(mockserver)
-        mockserver.advance("20m")
-
-        assert "expired" == mockserver.complete_session(session_id)["status"]
-
-
-@pytest.mark.clause("session.completed")
-class TestShapeOfTheChannel:
-    @pytest.mark.option("funnel-null", "null")
-    def test_no_funnel_is_null(self, mockserver: Sandbox) -> None:
-        entrypoint = mockserver.complete_session(begin(mockserver))["entrypoint"]
-
-        assert (None, None) == (entrypoint["funnelId"], entrypoint["funnelStepId"])
-
-    @pytest.mark.option("funnel-null", "absent")
-    def test_without_a_funnel_the_key_is_absent(self, mockserver: Sandbox) -> None:
-        mockserver.choose({"funnel-null": "absent"})
-
-        entrypoint = mockserver.complete_session(begin(mockserver))["entrypoint"]
-
-        assert set() == {"funnelId", "funnelStepId"} & set(entrypoint)
-
-    @pytest.mark.option("entrypoint-two-shapes", "literal")
-    def test_a_session_s_channel_has_neither_platform_nor_display_name(self, mockserver: Sandbox) -> None:
-        entrypoint = mockserver.complete_session(begin(mockserver))["entrypoint"]
-
-        assert set() == {"platform", "displayName"} & set(entrypoint)
-
-    @pytest.mark.option("entrypoint-two-shapes", "union")
-    def test_a_session_s_channel_has_the_fields_of_both_places(self, mockserver: Sandbox) -> None:
-        mockserver.choose({"entrypoint-two-shapes": "union"})
-
-        entrypoint = mockserver.complete_session(begin(mockserver), name="Recepção")["entrypoint"]
-        alone = mockserver.call("GET", f"/v1/entrypoints/{entrypoint['id']}").json()["entrypoint"]
-
-        assert ("chatapp", "Recepção") == (entrypoint["platform"], entrypoint["displayName"])
-        assert entrypoint == alone
 
 
 @pytest.mark.clause("session.return-url")
@@ -355,8 +261,8 @@ def test_an_http_return_url_of_another_machine_is_refused(mockserver: Sandbox, u
 @pytest.mark.parametrize(
     ("driver", "instant"),
     [
-        pytest.param("timer", "2026-03-01T12:20:40.000", marks=pytest.mark.option("expiry-driver", "timer")),
-        pytest.param("sweeper", "2026-03-01T12:21:00.000", marks=pytest.mark.option("expiry-driver", "sweeper")),
+        ("timer", "2026-03-01T12:20:40.000"),
+        ("sweeper", "2026-03-01T12:21:00.000"),
     ],
 )
 @pytest.mark.parametrize("by_rule", [False, True])

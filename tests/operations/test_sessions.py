@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mockserver import MockServer, Sandbox
+from mockserver import Sandbox
 from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
 from tests.harness.rows import each_row
@@ -109,23 +109,6 @@ def test_a_session_begins_pending_with_a_link_and_a_deadline_of_twenty_minutes(m
     assert "2026-03-01T12:20:00.000Z" == body["expiresAt"]
 
 
-@pytest.mark.parametrize("spelling", ["milliseconds", "seconds", "microseconds", "offset"])
-@pytest.mark.clause("session.expires-at")
-def test_the_deadline_is_in_utc_with_z_whatever_the_format_of_other_dates(
-    mockserver_server: MockServer, spelling: str
-) -> None:
-    with mockserver_server.sandbox(now=NOON, choices={"datetime-spelling": spelling}) as sandbox:
-        expires_at = create(sandbox)["expiresAt"]
-
-    assert re.fullmatch(r"2026-03-01T12:20:00(\.0+)?Z", expires_at)
-
-
-@pytest.mark.clause("session.create")
-def test_no_body_at_all_is_an_empty_one(mockserver: Sandbox) -> None:
-    assert 202 == mockserver.call("POST", SESSIONS).status
-    assert 202 == mockserver.call("POST", SESSIONS, headers={"content-type": "application/json"}).status
-
-
 @pytest.mark.clause("session.create")
 def test_every_creation_makes_a_session_of_its_own(mockserver: Sandbox) -> None:
     made = [create(mockserver, {"coexistence": False}) for _ in range(30)]
@@ -175,23 +158,6 @@ def test_a_field_of_another_type_or_length_is_refused(mockserver: Sandbox, body:
     assert [] == sessions(mockserver)
 
 
-@pytest.mark.parametrize("raw", [b"{", b"\xff", b'{"coexistence": tru}', b"null"])
-@pytest.mark.clause("session.create")
-def test_a_body_that_cannot_be_read_is_refused(mockserver: Sandbox, raw: bytes) -> None:
-    reply = mockserver.call("POST", SESSIONS, body=raw, headers={"content-type": "application/json"})
-
-    assert (400, "VALIDATION_ERROR") == refused(reply)
-
-
-@pytest.mark.option("funnelId-alone", "validation-error")
-@pytest.mark.clause("session.funnel-pair")
-def test_a_funnel_without_its_step_is_refused(mockserver: Sandbox) -> None:
-    reply = mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"})
-
-    assert (400, "VALIDATION_ERROR") == refused(reply)
-    assert [] == sessions(mockserver)
-
-
 @pytest.mark.clause("session.funnel-pair")
 def test_a_step_needs_no_funnel_and_one_character_is_enough(mockserver: Sandbox) -> None:
     assert 202 == mockserver.call("POST", SESSIONS, json={"funnelStepId": "s"}).status
@@ -236,37 +202,6 @@ def test_the_truncated_refusal_of_a_url_contains_no_part_of_a_key(mockserver: Sa
     reply = mockserver.call("POST", SESSIONS, json={"returnUrl": url})
 
     assert key[:4] not in reply.headers["x-mock-reason"].replace("sk_...", "")
-
-
-@pytest.mark.parametrize(("method", "path"), [("POST", SESSIONS), ("GET", f"{SESSIONS}/any")])
-@pytest.mark.clause("auth.secret-only")
-def test_a_public_key_neither_makes_nor_reads_sessions(mockserver: Sandbox, method: str, path: str) -> None:
-    reply = mockserver.call(method, path, key=mockserver.public_key)
-
-    assert (401, "API_KEY_WRONG_TYPE") == refused(reply)
-
-
-@pytest.mark.clause("auth.any-secret-key", "session.read")
-def test_a_later_secret_key_reads_the_sessions_of_an_earlier_one(mockserver: Sandbox) -> None:
-    session_id = begin(mockserver)
-
-    mockserver.apply({"given": {"tenants": [{"id": "tenant_default", "secretKey": "sk_rotated"}]}})
-
-    assert "pending" == read(mockserver, session_id, key="sk_rotated")["status"]
-
-
-@pytest.mark.option("session-unknown-code", "resource-not-found")
-@pytest.mark.clause("session.read")
-def test_an_unknown_session_is_not_found(mockserver: Sandbox) -> None:
-    assert (404, "RESOURCE_NOT_FOUND") == refused(mockserver.call("GET", f"{SESSIONS}/connection_session_x"))
-
-
-@pytest.mark.clause("session.create")
-def test_a_lapsed_tenant_makes_no_session(mockserver: Sandbox) -> None:
-    mockserver.admin.set_tenant(subscription="suspended")
-
-    assert (403, "SUBSCRIPTION_INACTIVE") == refused(mockserver.call("POST", SESSIONS, json={}))
-    assert [] == sessions(mockserver)
 
 
 @pytest.mark.clause("session.create", "session.url")

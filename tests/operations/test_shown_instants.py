@@ -1,10 +1,11 @@
 """The instants that the API returns are exact, also if the clock is between two milliseconds."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
 from mockserver import MockServer, Sandbox
+from tests.harness.options import in_force
 from tests.operations import campaigning, session_calls
 
 START = "2026-03-01T12:00:00.999654Z"
@@ -17,10 +18,7 @@ def _shown(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
-def _started(sandbox: Sandbox, ids: tuple[str, str]) -> datetime:
-    return _shown(campaigning.entry(sandbox, ids[0])["startedAt"])
-
-
+@pytest.mark.option("expiry-driver", "timer")
 @pytest.mark.clause("session.expires-at", "session.expired")
 @pytest.mark.parametrize("driver", ["timer", "on-read"])
 @pytest.mark.parametrize("format", ["milliseconds", "seconds", "microseconds", "offset"])
@@ -58,19 +56,6 @@ def test_the_link_is_valid_until_the_returned_expires_at(mockserver: Sandbox) ->
     assert 410 == user.open().status
 
 
-@pytest.mark.clause("send.cadence")
-def test_the_sends_count_from_the_returned_started_at(mockserver: Sandbox) -> None:
-    ids = campaigning.run(mockserver, cadence=60)
-    started = _started(mockserver, ids)
-
-    for second in range(1, 9):
-        mockserver.advance(to=started + timedelta(seconds=second) - timedelta(microseconds=1))
-        assert (9, second, 0) == campaigning.counts(mockserver, ids)
-        mockserver.advance(to=started + timedelta(seconds=second))
-        assert (9, second + 1, 0) == campaigning.counts(mockserver, ids)
-    assert "2026-03-01T12:00:08.999Z" == campaigning.entry(mockserver, ids[0])["completedAt"]
-
-
 @pytest.mark.clause("send.message", "send.completed")
 def test_a_run_of_one_message_starts_sends_and_completes_at_one_returned_instant(mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox(now=START, given=GIVEN | {"chats": [{"id": "chat_only"}]}) as sandbox:
@@ -97,9 +82,8 @@ def test_a_message_is_never_listed_below_one_that_was_there_before_its_campaign_
 
 
 @pytest.mark.clause("cancel.queued")
-@pytest.mark.option("late-sends-after-cancel", "five-seconds")
+@in_force("late-sends-after-cancel", "five-seconds")
 def test_the_five_seconds_after_a_cancel_count_from_the_returned_end(mockserver: Sandbox) -> None:
-    mockserver.choose({"late-sends-after-cancel": "five-seconds"})
     ids = campaigning.run(mockserver, cadence=60)
     campaigning.cancel(mockserver, ids[0])
     ended = _shown(campaigning.entry(mockserver, ids[0])["completedAt"])
@@ -127,35 +111,6 @@ def test_a_message_returned_as_sent_a_day_ago_no_longer_counts(mockserver: Sandb
     mockserver.advance(to=ended + DAY)
 
     assert 202 == campaigning.start(mockserver, again).status
-
-
-@pytest.mark.clause("filters.dates")
-def test_a_date_is_compared_as_it_is_returned(mockserver: Sandbox) -> None:
-    mockserver.apply({"given": {"chats": [{"id": "chat_dated", "lastMessageAt": "2026-03-01T11:00:00.123999Z"}]}})
-    statement = {"field": "chat.virtual.lastMessageAt", "operator": "equals", "value": "2026-03-01T11:00:00.123Z"}
-    body = {"filters": [{"combinator": "and", "statements": [statement]}]}
-
-    reply = mockserver.call("POST", "/v1/campaigns/audience-preview", json=body)
-
-    assert {"estimatedCount": 1} == reply.json()
-
-
-@pytest.mark.clause("base.rate-limit")
-@pytest.mark.parametrize("headers", ["seconds", "http-date"])
-def test_the_next_request_passes_at_the_returned_retry_after(mockserver: Sandbox, headers: str) -> None:
-    mockserver.choose({"rate-limit-numbers": {"requests": 1, "per": "7s"}, "rate-limit-headers": headers})
-    asked_at = mockserver.now
-    mockserver.call("GET", "/v1/campaigns")
-    waits = mockserver.call("GET", "/v1/campaigns").headers["retry-after"]
-    free_at = (
-        asked_at + timedelta(seconds=int(waits))
-        if headers == "seconds"
-        else datetime.strptime(waits, "%a, %d %b %Y %H:%M:%S GMT").replace(tzinfo=UTC)
-    )
-
-    mockserver.advance(to=free_at)
-
-    assert 200 == mockserver.call("GET", "/v1/campaigns").status
 
 
 @pytest.mark.clause("templates.list")

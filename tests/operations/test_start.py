@@ -11,7 +11,9 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.testing.transports.in_process import Response
-from tests.operations.campaigning import NOON, cancel, counts, create, messages, read, run, start
+from tests.harness.options import option_case
+from tests.harness.rows import each_row
+from tests.operations.campaigning import NOON, cancel, counts, create, end, messages, read, run, start
 from tests.operations.world import refused
 
 CHATS = [{"id": "chat_ana", "name": "Ana"}, {"id": "chat_bia", "name": "Bia"}]
@@ -90,81 +92,37 @@ def test_an_optional_variable_may_be_left_out(mockserver: Sandbox) -> None:
     assert "Ana, DEZ, " == messages(mockserver, "chat_ana")[0]["text"]
 
 
-def _canceled(mockserver: Sandbox, campaign_id: str) -> None:
-    cancel(mockserver, campaign_id)
-
-
-def _completed(mockserver: Sandbox, campaign_id: str) -> None:
-    start(mockserver, campaign_id)
-    mockserver.advance(until="idle")
-
-
-def _failed(mockserver: Sandbox, campaign_id: str) -> None:
-    start(mockserver, campaign_id)
-    mockserver.admin.fail_campaign(campaign_id)
-
-
 @pytest.mark.clause("start.not-draft")
-@pytest.mark.parametrize("end", [_canceled, _completed, _failed])
-def test_a_campaign_that_has_ended_is_not_a_draft(mockserver: Sandbox, end: Callable[..., Any]) -> None:
-    campaign_id = create(mockserver)
-    end(mockserver, campaign_id)
+@pytest.mark.parametrize("how", ["canceled", "completed", "failed"])
+def test_a_campaign_that_has_ended_is_not_a_draft(mockserver: Sandbox, how: str) -> None:
+    campaign_id, _ = run(mockserver)
+    end(mockserver, campaign_id, how)
 
-    assert end.__name__[1:] == read(mockserver, campaign_id)["status"]
     assert (422, "CAMPAIGN_NOT_DRAFT") == refused(start(mockserver, campaign_id))
 
 
 @pytest.mark.clause("start.already", "start.not-draft")
 @pytest.mark.parametrize(
-    ("option", "code"),
+    "code",
     [
-        pytest.param(
-            "already-processing",
-            "CAMPAIGN_ALREADY_PROCESSING",
-            marks=pytest.mark.option("not-draft-vs-already-processing", "already-processing"),
-        ),
-        pytest.param(
-            "not-draft",
-            "CAMPAIGN_NOT_DRAFT",
-            marks=pytest.mark.option("not-draft-vs-already-processing", "not-draft"),
-        ),
+        option_case("not-draft-vs-already-processing", "already-processing", "CAMPAIGN_ALREADY_PROCESSING"),
+        option_case("not-draft-vs-already-processing", "not-draft", "CAMPAIGN_NOT_DRAFT"),
     ],
 )
-def test_the_start_of_a_processing_campaign_gets_the_chosen_code(mockserver: Sandbox, option: str, code: str) -> None:
-    mockserver.choose({"not-draft-vs-already-processing": option})
+def test_the_start_of_a_processing_campaign_gets_the_chosen_code(mockserver: Sandbox, code: str) -> None:
     campaign_id, execution_id = run(mockserver)
 
     assert (422, code) == refused(start(mockserver, campaign_id))
     assert [execution_id] == [each["id"] for each in read(mockserver, campaign_id)["executions"]]
 
 
-@pytest.mark.clause("start.unknown", "base.tenant-scope")
-def test_an_unknown_campaign_and_another_tenants_cannot_be_started(mockserver: Sandbox) -> None:
-    made = mockserver.apply({"given": {"tenants": [{"id": "tenant_other"}]}})
-    campaign_id = create(mockserver)
-    before = mockserver.state()
-
-    foreign = mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start", key=made["tenants"][0]["secretKey"])
-    assert (404, "CAMPAIGN_NOT_FOUND") == refused(foreign)
-    assert (404, "CAMPAIGN_NOT_FOUND") == refused(start(mockserver, "campaign_nowhere"))
-    assert before == mockserver.state()
-
-
 @pytest.mark.clause("start.common-variables")
-@pytest.mark.parametrize("value", [1, True, None, ["DEZ"], {"text": "DEZ"}])
-def test_a_value_that_is_not_text_is_refused(mockserver: Sandbox, value: Any) -> None:
-    campaign_id = create(mockserver, templateId="template_asking")
-
-    assert (400, "VALIDATION_ERROR") == refused(start(mockserver, campaign_id, {"var2": value}))
-    assert "draft" == read(mockserver, campaign_id)["status"]
-
-
-@pytest.mark.clause("start.common-variables")
-@pytest.mark.parametrize("variables", [[], "var2", 3])
-def test_common_variables_are_a_map(mockserver: Sandbox, variables: Any) -> None:
-    campaign_id = create(mockserver, templateId="template_asking")
+@each_row("variables", [[], "var2", 3, *({"var2": value} for value in (1, True, None, ["DEZ"], {"text": "DEZ"}))])
+def test_common_variables_are_a_map_of_texts(mockserver: Sandbox, variables: Any) -> None:
+    campaign_id = create(mockserver, str(variables), templateId="template_asking")
 
     assert (400, "VALIDATION_ERROR") == refused(start(mockserver, campaign_id, variables))
+    assert "draft" == read(mockserver, campaign_id)["status"]
 
 
 @pytest.mark.clause("start.missing-variables")
@@ -243,11 +201,3 @@ def test_a_refused_start_changes_nothing(mockserver: Sandbox, refuse: Callable[.
 
     assert 400 <= reply.status < 500
     assert before == json.dumps(mockserver.state())
-
-
-@pytest.mark.clause("start.refused-changes-nothing")
-def test_a_start_that_was_refused_can_be_mended(mockserver: Sandbox) -> None:
-    campaign_id = create(mockserver, templateId="template_asking")
-    start(mockserver, campaign_id, {})
-
-    assert 202 == start(mockserver, campaign_id, {"var2": "DEZ"}).status

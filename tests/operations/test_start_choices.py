@@ -4,6 +4,7 @@ import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
+from tests.harness.options import in_force, option_case
 from tests.operations.campaigning import (
     NOON,
     counts,
@@ -66,14 +67,14 @@ def test_only_the_start_checks_the_size(mockserver: Sandbox) -> None:
 
 @pytest.mark.clause("start.size")
 @pytest.mark.parametrize(
-    ("option", "second"),
+    "second",
     [
-        pytest.param("absolute", 202, marks=pytest.mark.option("size-limit-base", "absolute")),
-        pytest.param("moving-day", 422, marks=pytest.mark.option("size-limit-base", "moving-day")),
+        option_case("size-limit-base", "absolute", 202),
+        option_case("size-limit-base", "moving-day", 422),
     ],
 )
-def test_what_was_sent_in_the_last_day_counts_by_choice(mockserver: Sandbox, option: str, second: int) -> None:
-    mockserver.choose({"size-limit-values": {"chatapp": 3, "photoapp": 3}, "size-limit-base": option})
+def test_what_was_sent_in_the_last_day_counts_by_choice(mockserver: Sandbox, second: int) -> None:
+    mockserver.choose({"size-limit-values": {"chatapp": 3, "photoapp": 3}})
     run(mockserver, name="First")
     mockserver.advance(until="idle")
     campaign_id = create(mockserver, "Second")
@@ -135,9 +136,8 @@ def test_an_empty_audience_completes_with_nothing_sent(mockserver: Sandbox) -> N
 
 
 @pytest.mark.clause("start.refused-changes-nothing")
-@pytest.mark.option("start-empty-audience", "unprocessable")
+@in_force("start-empty-audience", "unprocessable")
 def test_an_empty_audience_may_be_refused(mockserver: Sandbox) -> None:
-    mockserver.choose({"start-empty-audience": "unprocessable"})
     campaign_id = create(mockserver, filters=NOBODY)
     before = mockserver.state()
 
@@ -146,9 +146,8 @@ def test_an_empty_audience_may_be_refused(mockserver: Sandbox) -> None:
 
 
 @pytest.mark.clause("send.failed")
-@pytest.mark.option("start-empty-audience", "failed")
+@in_force("start-empty-audience", "failed")
 def test_an_empty_audience_may_fail_the_campaign(mockserver: Sandbox) -> None:
-    mockserver.choose({"start-empty-audience": "failed"})
     ids = run(mockserver, filters=NOBODY)
 
     assert ("failed", "failed") == statuses(mockserver, ids)
@@ -165,10 +164,9 @@ def test_values_that_the_template_does_not_use_are_ignored(mockserver: Sandbox, 
 
 
 @pytest.mark.clause("start.common-variables")
-@pytest.mark.option("common-vars-extra-keys", "reject")
+@in_force("common-vars-extra-keys", "reject")
 @pytest.mark.parametrize("extra", [{"var1": "Somebody"}, {"var9": "x"}, {"coupon": "x"}])
 def test_values_that_the_template_does_not_use_may_be_refused(mockserver: Sandbox, extra: JSON) -> None:
-    mockserver.choose({"common-vars-extra-keys": "reject"})
     campaign_id = create(mockserver, templateId="template_asking")
     before = mockserver.state()
 
@@ -178,12 +176,11 @@ def test_values_that_the_template_does_not_use_may_be_refused(mockserver: Sandbo
 
 
 @pytest.mark.clause("start.common-variables", "send.failures")
-@pytest.mark.option("common-vars-extra-keys", "fail-sends")
+@in_force("common-vars-extra-keys", "fail-sends")
 @pytest.mark.parametrize(("extra", "expected"), [({"var9": "x"}, (2, 0, 2)), ({}, (2, 2, 0))])
 def test_values_that_the_template_does_not_use_may_fail_every_send(
     mockserver: Sandbox, extra: JSON, expected: tuple[int, int, int]
 ) -> None:
-    mockserver.choose({"common-vars-extra-keys": "fail-sends"})
     ids = run(mockserver, {"var2": "DEZ", **extra}, templateId="template_asking")
     mockserver.advance(until="idle")
 
@@ -199,9 +196,8 @@ def test_an_empty_text_is_a_value(mockserver: Sandbox) -> None:
 
 
 @pytest.mark.clause("start.missing-variables")
-@pytest.mark.option("common-vars-empty", "missing")
+@in_force("common-vars-empty", "missing")
 def test_an_empty_text_may_count_as_missing(mockserver: Sandbox) -> None:
-    mockserver.choose({"common-vars-empty": "missing"})
     campaign_id = create(mockserver, templateId="template_asking")
 
     assert (400, "CAMPAIGN_MISSING_COMMON_VARIABLES") == refused(start(mockserver, campaign_id, {"var2": ""}))
@@ -232,39 +228,18 @@ def test_an_unapproved_template_starts_and_its_sends_fail_at_their_pace(mockserv
 
 @pytest.mark.parametrize("status", UNAPPROVED)
 @pytest.mark.parametrize(
-    ("option", "expected"),
+    "expected",
     [
-        pytest.param(
-            "unprocessable",
-            (422, "UNPROCESSABLE_REQUEST"),
-            marks=pytest.mark.option("unapproved-template", "unprocessable"),
-        ),
-        pytest.param(
-            "not-found",
-            (404, "MESSAGE_TEMPLATE_NOT_FOUND"),
-            marks=pytest.mark.option("unapproved-template", "not-found"),
-        ),
+        option_case("unapproved-template", "unprocessable", (422, "UNPROCESSABLE_REQUEST")),
+        option_case("unapproved-template", "not-found", (404, "MESSAGE_TEMPLATE_NOT_FOUND")),
     ],
 )
 @pytest.mark.clause("start.refused-changes-nothing")
 def test_an_unapproved_template_may_refuse_the_start(
-    mockserver: Sandbox, option: str, expected: tuple[int, str], status: str
+    mockserver: Sandbox, expected: tuple[int, str], status: str
 ) -> None:
-    mockserver.choose({"unapproved-template": option})
     campaign_id = _with_template(mockserver, status)
     before = mockserver.state()
 
     assert expected == refused(start(mockserver, campaign_id))
     assert before == mockserver.state()
-
-
-@pytest.mark.clause("send.failures")
-@pytest.mark.parametrize("option", ["sends-fail", "unprocessable", "not-found"])
-@pytest.mark.parametrize("template", [{}, {"isOfficial": True}, {"providerTemplateStatus": "APPROVED"}])
-def test_internal_and_approved_templates_send_whatever_is_chosen_for_the_others(
-    mockserver: Sandbox, option: str, template: JSON
-) -> None:
-    mockserver.choose({"unapproved-template": option})
-    mockserver.apply({"given": {"templates": [{"id": "template_good", **template}]}})
-
-    assert (2, 1, 0) == counts(mockserver, run(mockserver, templateId="template_good"))

@@ -4,7 +4,9 @@ import pytest
 
 from mockserver import Sandbox, ScenarioError
 from mockserver._json import JSON
+from tests.harness.options import option_case
 from tests.harness.rows import each_row
+from tests.operations.campaigning import messages, run
 from tests.operations.world import DRAFT, refused
 
 pytestmark = pytest.mark.mockserver(now="2026-03-01T12:00:00Z")
@@ -81,17 +83,14 @@ def test_a_tenant_without_templates_has_an_empty_list(mockserver: Sandbox) -> No
 @pytest.mark.clause("templates.list")
 @pytest.mark.mockserver(given={"templates": [PROMO, INTERNAL]})
 @pytest.mark.parametrize(
-    ("option", "shown"),
+    "shown",
     [
-        pytest.param("absent", "nothing", marks=pytest.mark.option("provider-status-internal", "absent")),
-        pytest.param("null", None, marks=pytest.mark.option("provider-status-internal", "null")),
-        pytest.param("empty", "", marks=pytest.mark.option("provider-status-internal", "empty")),
+        option_case("provider-status-internal", "absent", "nothing"),
+        option_case("provider-status-internal", "null", None),
+        option_case("provider-status-internal", "empty", ""),
     ],
 )
-def test_an_internal_template_shows_that_no_provider_ever_saw_it(
-    mockserver: Sandbox, option: str, shown: str | None
-) -> None:
-    mockserver.choose({"provider-status-internal": option})
+def test_an_internal_template_shows_that_no_provider_ever_saw_it(mockserver: Sandbox, shown: str | None) -> None:
     official, internal = listed(mockserver)
 
     assert shown == internal.get("providerTemplateStatus", "nothing")
@@ -164,73 +163,6 @@ def test_a_template_that_is_not_approved_counts_as_internal_on_the_lite_platform
     assert 201 == mockserver.call("POST", "/v1/campaigns", json=body).status
 
 
-RECIPIENTS: list[JSON] = [
-    {
-        "id": "chat_full",
-        "name": "Ana Prado",
-        "contact": "+551155500101",
-        "birthDate": "1990-12-03",
-        "custom": {"dentista": "Dra. Lívia"},
-    },
-    {"id": "chat_bare"},
-]
-AUTOMATIC = {
-    "id": "template_automatic",
-    "items": [{"type": "text", "text": "{{1}}|{{2}}|{{3}}|{{4}}|{{5}}|{{6}}|{{1}}|{{12}}"}],
-    "variables": [
-        {"key": "var1", "source": "chat.name"},
-        {"key": "var2", "source": "chat.contact"},
-        {"key": "var3", "source": "chat.birthDate"},
-        {"key": "var4", "source": "custom.dentista"},
-        {"key": "var5", "label": "Cupom", "required": True},
-        {"key": "var6", "label": "Extra", "required": False},
-        {"key": "var12", "label": "Doze", "required": False},
-    ],
-}
-
-
-def sent_texts(sandbox: Sandbox, template_id: str, **values: str) -> list[str]:
-    """What each recipient reads once a campaign of this template has run."""
-    body = DRAFT | {"templateId": template_id}
-    campaign_id = sandbox.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
-    started = sandbox.call("POST", f"/v1/campaigns/{campaign_id}/start", json={"commonVariables": values})
-    assert 202 == started.status, started.body
-    sandbox.advance(until="idle")
-    chats = [chat["id"] for chat in RECIPIENTS]
-    return [sandbox.call("GET", f"/v1/messaging/chats/{chat}").json()["records"][0]["text"] for chat in chats]
-
-
-@pytest.mark.clause("templates.automatic", "templates.varn")
-@pytest.mark.mockserver(given={"templates": [AUTOMATIC], "chats": RECIPIENTS})
-def test_automatic_variables_are_never_listed(mockserver: Sandbox) -> None:
-    keys = [each["key"] for each in read(mockserver, "template_automatic")["commonVariables"]]
-
-    assert ["var5", "var6", "var12"] == keys
-
-
-@pytest.mark.clause("templates.automatic", "templates.varn")
-@pytest.mark.mockserver(given={"templates": [AUTOMATIC], "chats": RECIPIENTS})
-def test_each_recipient_gets_its_own_data_and_blanks_for_missing_values(mockserver: Sandbox) -> None:
-    texts = sent_texts(mockserver, "template_automatic", var5="OLA10", var12="XII")
-
-    assert [
-        "Ana Prado|+551155500101|03/12/1990|Dra. Lívia|OLA10||Ana Prado|XII",
-        "||||OLA10|||XII",
-    ] == texts
-
-
-@pytest.mark.clause("templates.automatic")
-@pytest.mark.mockserver(given={"templates": [AUTOMATIC], "chats": RECIPIENTS})
-def test_a_start_needs_no_automatic_variables(mockserver: Sandbox) -> None:
-    body = DRAFT | {"templateId": "template_automatic"}
-    campaign_id = mockserver.call("POST", "/v1/campaigns", json=body).json()["campaignId"]
-
-    reply = mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start")
-
-    assert (400, "CAMPAIGN_MISSING_COMMON_VARIABLES") == refused(reply)
-    assert "Preencha as variáveis obrigatórias do modelo: var5." == reply.json()["message"]
-
-
 @pytest.mark.clause("templates.varn")
 @pytest.mark.mockserver(
     given={
@@ -241,24 +173,15 @@ def test_a_start_needs_no_automatic_variables(mockserver: Sandbox) -> None:
                 "variables": [{"key": f"var{number}", "label": str(number), "required": True} for number in (11, 1, 2)],
             }
         ],
-        "chats": RECIPIENTS,
+        "chats": [{"id": "chat_ana"}],
     }
 )
 def test_a_variable_fills_the_placeholder_of_its_number_whatever_the_order(mockserver: Sandbox) -> None:
     keys = [each["key"] for each in read(mockserver, "template_swapped")["commonVariables"]]
-    texts = sent_texts(mockserver, "template_swapped", var1="{{2}}", var2="dois", var11="onze")
+    run(mockserver, {"var1": "{{2}}", "var2": "dois", "var11": "onze"}, templateId="template_swapped")
 
     assert ["var11", "var1", "var2"] == keys
-    assert ["dois {{2}} onze {{ 1 }} {1}"] * 2 == texts
-
-
-@pytest.mark.clause("templates.unknown")
-@pytest.mark.mockserver(given={"templates": [PROMO]})
-@pytest.mark.parametrize("id", ["nobodys", "template_prom", "TEMPLATE_PROMO", "template_promo%20", "%00", "0", "*"])
-def test_an_unknown_template_is_not_found(mockserver: Sandbox, id: str) -> None:
-    reply = mockserver.call("GET", f"{TEMPLATES}/{id}")
-
-    assert (404, "MESSAGE_TEMPLATE_NOT_FOUND") == refused(reply)
+    assert ["dois {{2}} onze {{ 1 }} {1}"] == [each["text"] for each in messages(mockserver, "chat_ana")]
 
 
 @pytest.mark.clause("templates.detail")

@@ -4,7 +4,7 @@ import pytest
 
 from mockserver import Sandbox
 from tests.clients.operations import SESSIONS
-from tests.operations.campaigning import create, run
+from tests.operations.campaigning import run
 
 # Twenty-one chats at one message a minute take the twenty minutes of a session.
 GIVEN = {"templates": [{"id": "template_plain"}], "chats": {"count": 21}}
@@ -27,12 +27,3 @@ def test_what_falls_due_at_one_instant_happens_in_the_order_of_creation(
 
     assert expected == [each["id"] for each in fired]
     assert {"2026-03-01T12:20:00.000Z"} == {each["at"] for each in fired}
-
-
-@pytest.mark.clause("campaigns.list")
-@pytest.mark.option("list-order", "newest-first")
-def test_of_campaigns_made_at_one_instant_the_later_made_is_listed_first(mockserver: Sandbox) -> None:
-    made = [create(mockserver, name) for name in ("B", "A", "C")]
-    listed = mockserver.call("GET", "/v1/campaigns").json()["campaigns"]
-
-    assert made[::-1] == [each["id"] for each in listed]

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from mockserver import MockServer
 from mockserver._json import JSON
-from tests.properties.playing import GIVEN, MOVES, NOON, TENANTS, Played, Player, last_states, whole, world
-from tests.properties.programs import WAITS, programs
+from tests.properties.playing import GIVEN, NOON, TENANTS, Played, Player, whole, world
+from tests.properties.programs import programs
 
 
 def _answers_of(played: list[Played]) -> list[tuple[int | None, Any]]:
@@ -95,48 +95,6 @@ def _without_matters_not(program: list[list[Any]], is_left_out: Callable[..., An
         assert [one.survey(each) for each in TENANTS] == [other.survey(each) for each in TENANTS]
 
 
-def _states(player: Player) -> dict[tuple[str, str], str]:
-    """(kind, id) -> the state seen from outside."""
-    seen = {}
-    for tenant in TENANTS:
-        for body in player.survey(tenant, messages=False).values():
-            if "sessionId" in body:
-                seen["session", body["sessionId"]] = body["status"]
-            elif "progress" in body:
-                seen["execution", body["id"]] = body["status"]
-            elif "executions" in body:
-                seen["campaign", body["id"]] = body["status"]
-                seen |= {("execution", each["id"]): each["status"] for each in body["executions"]}
-    return seen
-
-
-def _reachable(kind: str, state: str) -> set[str]:
-    onwards = MOVES[kind].get(state, set())
-    return {state}.union(*(_reachable(kind, each) for each in onwards)) if onwards else {state}
-
-
-@given(programs())
-def test_every_observed_state_is_in_the_table_and_every_step_is_one_or_more_transitions(
-    program: list[list[Any]],
-) -> None:
-    with world() as player:
-        before: dict[tuple[str, str], str] = {}
-        for command in program:
-            player.do(command)
-            now = _states(player)
-            for (kind, id), state in now.items():
-                assert state in _reachable(kind, before.get((kind, id), next(iter(MOVES[kind])))), (command, kind)
-            assert before.keys() <= now.keys()
-            before = now
-
-        assert before == last_states(player.sandbox)
-
-
-@given(st.integers(0, 2**53 - 1), programs())
-def test_the_same_seed_calls_and_clock_give_the_same_bytes(seed: int, program: list[list[Any]]) -> None:
-    assert json.dumps(whole(seed, program)) == json.dumps(whole(seed, program))
-
-
 EVERY_VERB: list[list[Any]] = [
     ["create", "tenant_default", "official", {"name": "A", "platform": "chatapp", "cadence": 7}],
     ["create", "tenant_other", "asking", {"name": "A", "platform": "photoapp", "cadence": 4800}],
@@ -174,49 +132,6 @@ def test_another_process_gives_the_same_bytes(hash_seed: str) -> None:
     )
 
     assert json.dumps(whole(7, EVERY_VERB)) == ran.stdout
-
-
-@given(programs())
-def test_counts_only_grow_within_the_target_and_progress_is_100_exactly_when_all_is_processed(
-    program: list[list[Any]],
-) -> None:
-    with world() as player:
-        before: JSON = {}
-        for command in program:
-            player.do(command)
-            shown = [each for tenant in TENANTS for each in player.survey(tenant, messages=False).values()]
-            for each in (each for each in shown if "progress" in each):
-                target, sent, failed = each["targetCount"], each["sentCount"], each["failedCount"]
-                was_target, was_sent, was_failed = before.get(each["id"], (target, 0, 0))
-                assert sent + failed <= target == was_target
-                assert (was_sent <= sent) and (was_failed <= failed)
-                assert 0 <= each["progress"] <= 100
-                assert target == 0 or (each["progress"] == 100) == (sent + failed == target)
-                assert each["status"] != "completed" or sent + failed == target
-                before[each["id"]] = target, sent, failed
-
-
-@given(programs(most=6), programs(most=6), programs(most=3))
-def test_after_a_checkpoint_is_restored_what_followed_it_never_happened(
-    before: list[list[Any]], inside: list[list[Any]], after: list[list[Any]]
-) -> None:
-    with world() as one, world() as other:
-        one.play(before)
-        other.play(before)
-        with one.sandbox.checkpoint():
-            Player(one.sandbox).play(inside)
-        assert _world(one) == _world(other)
-        assert one.sandbox.log.journal == other.sandbox.log.journal
-
-        assert one.play([*after, *EPILOGUE]) == other.play([*after, *EPILOGUE])
-        assert _world(one) == _world(other)
-        assert one.sandbox.log.journal == other.sandbox.log.journal
-        assert _nameless(one.sandbox.events) == _nameless(other.sandbox.events)
-
-
-def _nameless(events: list[JSON]) -> list[JSON]:
-    """Events but for their ids, into which the epoch enters."""
-    return [{key: value for key, value in each.items() if key != "id"} for each in events]
 
 
 @given(programs(), programs())
@@ -267,12 +182,3 @@ def test_two_tenants_of_one_sandbox_never_see_each_other(program: list[list[Any]
         bodies, bodies_alone = ([_body(each) for each in run if each.kind != "wait"] for run in (played, alone))
         assert _known_by_order(bodies) == _known_by_order(bodies_alone)
         assert _known_by_order(list(one.survey(mine).values())) == _known_by_order(list(other.survey(mine).values()))
-
-
-@given(st.lists(WAITS, max_size=5))
-def test_waiting_changes_only_the_clock(waits: list[int]) -> None:
-    with world() as player:
-        before = player.sandbox.state()
-        player.play([["wait", each] for each in waits])
-
-        assert before | {"clock": None} == player.sandbox.state() | {"clock": None}

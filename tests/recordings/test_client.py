@@ -50,42 +50,21 @@ def slow(answer_ms: int, call: str) -> JSON:
 
 
 @EACH
-def test_a_careless_client_has_the_finding_or_the_rule_is_not_assessed(
-    mockserver: Sandbox, provocation: Provocation, tmp_path: Path
+@pytest.mark.parametrize("is_careful", [False, True], ids=["careless", "careful"])
+def test_a_careless_client_has_the_finding_or_the_rule_is_not_assessed_and_a_careful_one_has_none_in_any_form(
+    mockserver: Sandbox, provocation: Provocation, is_careful: bool, tmp_path: Path
 ) -> None:
-    provocation.careless(Client(mockserver))
-    result = judged(mockserver, tmp_path)
-
-    rules = {finding.rule: finding.exchanges for finding in result.findings}
-    excused = {row.rule: row.why for row in result.not_assessed}
-    assert {*rules} <= {provocation.rule}
-    assert provocation.rule in {**rules, **excused}
-
-
-@EACH
-@pytest.mark.parametrize("client", ["careless", "careful"])
-def test_a_journal_shows_of_a_client_what_a_har_shows(
-    mockserver: Sandbox, provocation: Provocation, client: str, tmp_path: Path
-) -> None:
-    act = provocation.careless if client == "careless" else provocation.careful
-    act(Client(mockserver))
+    (provocation.careful if is_careful else provocation.careless)(Client(mockserver))
     if not mockserver.log.call_count:
         return
     file = tmp_path / "journal.json"
     file.write_text(json.dumps(mockserver.log.journal), encoding="utf-8")
 
     by_har, by_journal = judged(mockserver, tmp_path), judge(read_recording(file))
+    rules = {finding.rule for finding in by_har.findings}
+    assert rules <= (set() if is_careful else {provocation.rule})
+    assert is_careful or provocation.rule in rules | {row.rule for row in by_har.not_assessed}
     assert proofs(by_har) == proofs(by_journal)
-
-
-@EACH
-def test_a_careful_client_at_the_same_task_has_none(
-    mockserver: Sandbox, provocation: Provocation, tmp_path: Path
-) -> None:
-    provocation.careful(Client(mockserver))
-
-    if mockserver.log.call_count:
-        assert () == judged(mockserver, tmp_path).findings
 
 
 START = "POST /v1/campaigns/campaign_1/start"

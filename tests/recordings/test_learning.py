@@ -16,7 +16,8 @@ from mockserver.contract.choices import CHOICES
 from mockserver.judge.choices.learning import NOT_LEARNT, LearnedChoice, learn
 from mockserver.trace.reading import read_recording
 from tests.recordings.hars import entry, write
-from tests.recordings.lives import random_profile, recorded, recorded_life, tour
+from tests.recordings.random_lives import life_of_two, random_profile
+from tests.recordings.tour import toured
 
 OPTIONS = [
     pytest.param(id, option, id=f"{id}={option}")
@@ -60,21 +61,14 @@ def wrong(learnt: tuple[LearnedChoice, ...], chosen: Mapping[str, object]) -> li
     ]
 
 
-def check_life(server: MockServer, folder: Path, seed: int, calls: int) -> None:
-    chosen = random_profile(Random(seed))
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(1000, 1200), marks=pytest.mark.deep)], ids=len)
+def test_no_option_of_the_service_is_excluded(mockserver_server: MockServer, tmp_path: Path, seeds: range) -> None:
+    excluded = {
+        seed: wrong(learn(life_of_two(mockserver_server, tmp_path, seed)), random_profile(Random(seed)))
+        for seed in seeds
+    }
 
-    assert [] == wrong(learn(recorded_life(server, chosen, folder, seed, calls)), chosen)
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_no_option_of_the_service_is_excluded(mockserver_server: MockServer, tmp_path: Path, seed: int) -> None:
-    check_life(mockserver_server, tmp_path, seed, 40)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("seed", range(1000, 1200))
-def test_no_option_is_excluded_in_many_lives(mockserver_server: MockServer, tmp_path: Path, seed: int) -> None:
-    check_life(mockserver_server, tmp_path, seed, 60)
+    assert {} == {seed: choices for seed, choices in excluded.items() if choices}
 
 
 @pytest.mark.deep
@@ -82,7 +76,7 @@ def test_no_option_is_excluded_in_many_lives(mockserver_server: MockServer, tmp_
 def test_each_option_is_settled_or_in_a_set_or_not_shown(
     mockserver_server: MockServer, tmp_path: Path, id: str, option: str
 ) -> None:
-    learnt = learn(recorded(mockserver_server, {id: option}, tmp_path, tour))
+    learnt = learn(toured(mockserver_server, {id: option}, tmp_path))
     row = next(row for row in learnt if row.id == id)
 
     assert [] == wrong(learnt, {id: option})
@@ -93,7 +87,7 @@ def test_each_option_is_settled_or_in_a_set_or_not_shown(
 
 
 def test_a_tour_of_the_api_settles_54_choices(mockserver_server: MockServer, tmp_path: Path) -> None:
-    learnt = learn(recorded(mockserver_server, {}, tmp_path, tour))
+    learnt = learn(toured(mockserver_server, {}, tmp_path))
 
     assert {"settled": 54, "set": 2, "not-shown": 33} == Counter(row.state for row in learnt)
     assert [] == wrong(learnt, {})
@@ -103,7 +97,7 @@ def test_each_choice_is_shown_by_a_tour_or_by_other_traffic_or_has_a_reason(
     mockserver_server: MockServer, tmp_path: Path
 ) -> None:
     """A new choice fails this, until traffic shows it or a reason why none can is written."""
-    learnt = learn(recorded(mockserver_server, {}, tmp_path, tour))
+    learnt = learn(toured(mockserver_server, {}, tmp_path))
     shown = {row.id for row in learnt if row.state != "not-shown"}
     defaults = {(id, str(choice.default)) for id, choice in CHOICES.items()}
     others = NOT_IN_TOUR | {id for id, _ in NOT_IN_TOUR_BY_OPTION & defaults}

@@ -16,7 +16,6 @@ from mockserver.server.hosting.host import SandboxHost
 from mockserver.trace.reading import read_recording
 from tests.depth import at_depth
 from tests.recordings.hars import KEY, entry, write
-from tests.recordings.lives import life_of
 from tests.recordings.random_lives import life_of_two
 from tests.recordings.record import FILE
 
@@ -121,16 +120,15 @@ def test_each_key_is_a_tenant_with_its_own_records(tmp_path: Path) -> None:
     assert [["chat_two"]] == [[chat["id"] for chat in tenant["chats"]] for tenant in found["tenants"]]
 
 
-LIVES = at_depth(3, 40)  # of each kind
+LIVES = at_depth(6, 80)
 
 
 @pytest.mark.law
 def test_the_scenario_of_a_life_is_valid_and_has_its_settled_choices(tmp_path: Path) -> None:
     with MockServer() as server:
         for seed in range(LIVES):
-            for life in (life_of, life_of_two):
-                report = RecordingReport(life(server, tmp_path, seed))
-                document = seeded_scenario(report.recording, report.choices).document
-                hosted = SandboxHost().create(SandboxConfig(document))
-                settled = {row.id: row.options[0] for row in report.choices if row.state == "settled"}
-                assert (seed, settled) == (seed, {id: hosted.sandbox.choices[id] for id in settled})
+            report = RecordingReport(life_of_two(server, tmp_path, seed))
+            document = seeded_scenario(report.recording, report.choices).document
+            hosted = SandboxHost().create(SandboxConfig(document))
+            settled = {row.id: row.options[0] for row in report.choices if row.state == "settled"}
+            assert (seed, settled) == (seed, {id: hosted.sandbox.choices[id] for id in settled})

@@ -8,7 +8,6 @@ from mockserver import MockServer
 from tests.clients.calls import Refused
 from tests.clients.careful import Outcome
 from tests.clients.naive import Failed
-from tests.operations.world import refused
 from tests.scenario.scenario_runs import played
 
 # After ten seconds of sending: the final status, and the counts once nothing is under way.
@@ -64,25 +63,6 @@ def test_a_lost_channel_fails_the_remaining_messages(mockserver_server: MockServ
         outcome = client.follow(*client.launch(run.plan(platform="photoapp")))
 
         assert Outcome("completed", 12, 5, 7) == outcome
-
-
-@pytest.mark.parametrize(
-    ("name", "status"), [("contradicting-catalogue-catalog", 400), ("contradicting-catalogue-guide", 422)]
-)
-def test_the_four_codes_have_the_status_of_one_side(mockserver_server: MockServer, name: str, status: int) -> None:
-    with played(mockserver_server, name) as run:
-        plan, call = run.plan(), run.sandbox.call
-        draft_id = run.careful().create(plan)
-        refusals = {
-            "CAMPAIGN_NAME_ALREADY_EXISTS": call("POST", "/v1/campaigns", json=plan.body()),
-            "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH": call(
-                "POST", "/v1/campaigns", json=run.plan(name="Outra", platform="chatapp_lite").body()
-            ),
-            "CAMPAIGN_MISSING_COMMON_VARIABLES": call("POST", f"/v1/campaigns/{draft_id}/start"),
-            "VALIDATION_ERROR": call("POST", "/v1/campaigns", json={}),
-        }
-
-        assert {code: (status, code) for code in refusals} == {code: refused(each) for code, each in refusals.items()}
 
 
 @pytest.mark.parametrize("name", ["contradicting-catalogue-catalog", "contradicting-catalogue-guide"])

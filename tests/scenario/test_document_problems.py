@@ -16,7 +16,7 @@ from mockserver._json import JSON
 from mockserver.cli import main
 from mockserver.contract.limits import PROBLEMS_MAX
 from mockserver.scenario import library
-from mockserver.scenario.documents import read, to_plain, validate
+from mockserver.scenario.documents import to_plain
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
 from tests.harness.rows import each_row
@@ -125,6 +125,20 @@ WORDED = [
     ({"choices": {"a/b": "x"}}, "/choices/a~1b", '"a/b"', "the id of a choice", None),
     ({"given": {"templates": [{"variables": [{"key": "var1", "source": "chat.name", "label": "Nome"}]}]}}, "/given/templates/0/variables/0/label", 'the key "label"', "no such key next to source", None),
     ([], "", "[]", "an object", None),
+    ({"script": [{"on": "startCampaign", "do": {"when": "before", "drop": "after"}}]}, "/script/0/do/when", 'the key "when"', "when one level up, next to do", "when"),
+    ({"given": {"chats": [{"id": "chat_ana", "messages": [{"text": "Oi"}]}]}}, "/given/chats/0/messages", 'the key "messages"', "messages one level up, next to chats", "messages"),
+    ({"given": {"templates": [{"isOfficial": True, "providerTemplateStatus": "REJECTED"}]}}, "/given/templates/0/isOfficial", "true", "false, since the status is REJECTED", None),
+    ({"script": [{"on": "createCampaign", "do": {"error": 429}}]}, "/script/0/do/error", "429", "one of 39, such as ", "RATE_LIMIT_EXCEEDED"),
+    ({"script": [{"on": "createCampaign", "where": {"name": "x"}, "do": {"drop": "after"}}]}, "/script/0/where/name", '"name"', "a path that begins with path, query, header, body, such as body.name", None),
+    ({"given": {"chats": [{"id": "chat_a", "birthDate": "2026-02-30"}]}}, "/given/chats/0/birthDate", '"2026-02-30"', "a day that exists, such as 1990", None),
+    # Values that JSON has no form for.
+    *(
+        ({"script": [{"on": "*", "do": {"reply": {"status": 200, "body": {"a": [value]}}}}]}, "/script/0/do/reply/body/a/0", found, "", None)
+        for value, found in (
+            ({1, 2}, "a value of type set"), (b"x", "a value of type bytes"), (float("inf"), "inf"), (float("nan"), "nan"),
+            ("\ud800", "half of a surrogate pair"), (10**5000, "too long a number"),
+        )
+    ),
 ]  # fmt: skip
 
 
@@ -138,34 +152,6 @@ def test_a_problem_contains_the_value_and_the_expectation(
     [problem] = refusal.value.problems
     assert (path, found, nearest) == (problem.path, problem.found, problem.nearest)
     assert wanted in problem.wanted
-
-
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
-        ({1, 2}, "a value of type set"),
-        (b"x", "a value of type bytes"),
-        (float("inf"), "inf"),
-        (float("nan"), "nan"),
-        ("\ud800", "half of a surrogate pair"),
-        (10**5000, "too long a number"),
-    ],
-    ids=["set", "bytes", "inf", "nan", "surrogate", "digits"],
-)
-def test_a_value_that_json_has_no_form_for_is_refused_at_its_place(mockserver: Sandbox, value: Any, found: str) -> None:
-    rule = {"on": "*", "do": {"reply": {"status": 200, "body": {"a": [value]}}}}
-
-    with pytest.raises(ScenarioError) as refusal:
-        mockserver.apply({"script": [rule]})
-
-    assert [("/script/0/do/reply/body/a/0", found)] == [(each.path, each.found) for each in refusal.value.problems]
-
-
-def test_a_rule_for_an_instant_beyond_the_calendar_is_refused(mockserver: Sandbox) -> None:
-    with pytest.raises(
-        ScenarioError, match='/script/0/at: got "20000000d"; expected an instant that can be shown, from'
-    ):
-        mockserver.apply({"script": [{"at": "20000000d", "do": {"advance": 1}}]})
 
 
 def test_thousands_of_problems_are_counted_and_the_first_hundred_listed(mockserver: Sandbox) -> None:
@@ -218,51 +204,6 @@ def test_whatever_is_wrong_with_a_document_it_is_refused_whole(data: st.DataObje
     except ScenarioError as refusal:
         assert refusal.problems
         assert before == sandbox.state()
-
-
-def test_each_document_of_the_library_is_valid_by_its_schema() -> None:
-    assert [] == [name for name, path in library.paths().items() if validate(read(path)) is None]
-
-
-@pytest.mark.parametrize(
-    ("document", "line"),
-    [
-        (
-            {"script": [{"on": "startCampaign", "do": {"when": "before", "drop": "after"}}]},
-            "/script/0/do/when: got the key \"when\"; expected when one level up, next to do; did you mean 'when'?",
-        ),
-        (
-            {"given": {"chats": [{"id": "chat_ana", "messages": [{"text": "Oi"}]}]}},
-            '/given/chats/0/messages: got the key "messages"; expected messages one level up, next to chats',
-        ),
-        (
-            {"given": {"templates": [{"isOfficial": True, "providerTemplateStatus": "REJECTED"}]}},
-            "/given/templates/0/isOfficial: got true; expected false, since the status is REJECTED",
-        ),
-        (
-            {"script": [{"on": "createCampaign", "do": {"error": 429}}]},
-            "/script/0/do/error: got 429; expected one of 39, such as ",
-        ),
-        (
-            {"script": [{"on": "createCampaign", "do": {"error": 429}}]},
-            "; did you mean 'RATE_LIMIT_EXCEEDED'?",
-        ),
-        (
-            {"script": [{"on": "createCampaign", "where": {"name": "x"}, "do": {"drop": "after"}}]},
-            '/script/0/where/name: got "name"; expected a path that begins with path, query, header, body, such as body.name',
-        ),
-    ],
-)
-def test_a_problem_names_what_is_valid_in_the_words_of_the_document(document: dict[str, object], line: str) -> None:
-    with MockServer() as server, pytest.raises(ScenarioError) as refusal:
-        server.sandbox(document)
-
-    assert line in str(refusal.value)
-
-
-def test_a_birth_date_without_a_time_is_refused_as_a_day(mockserver_server: MockServer) -> None:
-    with pytest.raises(ScenarioError, match='birthDate: got "2026-02-30"; expected a day that exists, such as 1990'):
-        mockserver_server.sandbox(given={"chats": [{"id": "chat_a", "birthDate": "2026-02-30"}]})
 
 
 # A document has this key or value at some place; each of these characters acts on a terminal or ends a line.

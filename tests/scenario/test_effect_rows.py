@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
@@ -17,11 +15,8 @@ from mockserver.contract import schemas
 from mockserver.contract.effects import ALIASES, EFFECTS, FORGERIES, WIRE_FAULTS, of_group
 from mockserver.contract.errors import ERRORS
 from mockserver.core.faults.effects import STATE_EFFECTS
-from mockserver.scenario import library
-from mockserver.scenario.documents import ScenarioError, validate
+from mockserver.scenario.documents import ScenarioError
 from mockserver.wire.formats import BODY_FORMATS
-from tests.scenario import test_state_effects
-from tests.testing import faults
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "scenario.json").read_text(encoding="utf-8"))
 DEFINITIONS = SCHEMA["$defs"]
@@ -72,27 +67,6 @@ def test_the_schema_has_every_effect_and_every_other_name_and_no_more() -> None:
     assert KNOWN_AS == {name: own for name, (own, _) in ALIASES.items()}
 
 
-def test_every_effect_has_a_test() -> None:
-    """State effects are rows of `test_state_effects`, wire effects of the clients' parity, deliveries a list of calls."""
-    wire = {name for rule in faults.EFFECTS.values() for name in rule}
-    calls = "".join(file.read_text(encoding="utf-8") for file in Path(__file__).parents[1].rglob("test_*.py"))
-    arguments = set(re.findall(r"\.deliver\((?:\w+=[^()=]+, )*(\w+)=", calls))
-    arguments |= {name for row in library_deliveries() for name in row}
-
-    assert set(of_group("wire")) == wire
-    assert set(of_group("state")) == set(test_state_effects.SEEN)
-    assert set() == {name.replace("-", "_") for name in DO["deliver"]["properties"]} - {
-        name.replace("-", "_") for name in arguments
-    }
-
-
-def library_deliveries() -> Iterator[JSON]:
-    """What the scenarios of the library do to deliveries; each of them is played by a test."""
-    for name in library.paths():
-        for rule in library.document(name).get("script", ()):
-            yield rule["do"].get("deliver", {})
-
-
 def test_every_state_effect_has_its_function() -> None:
     assert set(of_group("state")) == set(STATE_EFFECTS)
 
@@ -120,26 +94,6 @@ def test_every_example_of_a_rule_and_of_an_effect_is_valid() -> None:
     assert len(rules) > 25
     for rule in rules:
         assert [] == schemas.check("scenario", {"script": [rule]}), rule
-
-
-def test_the_example_of_the_page_is_valid() -> None:
-    validate(
-        {
-            "scenario": "start-timeout-applied",
-            "script": [
-                {"on": "startCampaign", "nth": 1, "do": {"drop": "after"}},
-                {"at": "5m", "do": {"set-tenant": {"subscription": "suspended"}}},
-                {"after": {"sent": 40}, "do": {"fail-campaign": {}}},
-                {
-                    "on": "readConnectionSession",
-                    "nth": 3,
-                    "do": {"complete-session": {"phone": "+5511999990000"}},
-                    "where": {"path.id": "...", "body.name": "..."},
-                    "while": {"campaign": "processing", "sent": ">=20"},
-                },
-            ],
-        }
-    )
 
 
 def test_a_key_with_a_dot_is_refused_with_the_object_that_it_means(mockserver: Sandbox) -> None:

@@ -89,6 +89,27 @@ def test_effects_of_a_rule_are_applied_in_the_order_of_the_document(mockserver: 
     assert "chat_x" in [each["id"] for each in mockserver.state()["tenants"][0]["chats"]]
 
 
+def test_an_effect_at_a_read_of_an_execution_goes_on_after_the_messages_that_are_sent(mockserver: Sandbox) -> None:
+    ids = running(mockserver, cadence=1)
+    mockserver.advance("1m")
+    mockserver.on("readExecution").do({"stall-sends": {}})
+
+    assert [("processing", 2, 0)] * 2 == [_counts(mockserver, ids) for _ in range(2)]
+
+
+def test_a_deferred_call_runs_at_its_instant_though_its_rule_is_removed(mockserver: Sandbox) -> None:
+    delay = mockserver.on("createCampaign").delay("10s")
+    with pytest.raises(TimeoutError):
+        mockserver.call("POST", "/v1/campaigns", json=DRAFT, timeout=1)
+    delay.remove()
+    mockserver.advance("8s")
+    before = len(mockserver.log.journal["exchanges"])
+    mockserver.advance("1s")
+
+    [exchange] = mockserver.log.journal["exchanges"]
+    assert (0, True) == (before, exchange["applied"])
+
+
 def test_an_effect_with_invalid_seed_data_changes_nothing_and_the_call_is_answered(mockserver: Sandbox) -> None:
     rule = mockserver.on("createCampaign").do(
         {"given": {"chats": [{"id": "chat_new"}, {"id": "chat_ana"}]}, "set-tenant": {"name": "Next"}}

@@ -58,24 +58,6 @@ def test_a_late_failure_takes_no_newer_connection_back(mockserver_server: MockSe
         assert (phone, [second]) == (app.number, app.welcomed)  # and no newer failure either
 
 
-def test_an_event_received_twice_is_recorded_once(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "hook-duplicate", now=NOON) as run:
-        app, receiver = careful_app(run)
-        made = begin(run, 1, app)
-        run.sandbox.advance("1m")
-        app.work()
-
-        assert [[("12:01:00", None, 204), ("12:01:00", "duplicate", 204)]] == attempts(receiver)
-        assert ("+551155500301", made) == (app.number, app.welcomed)
-    with played(mockserver_server, "hook-duplicate", now=NOON) as run:
-        naive = NaiveReceiver()
-        run.sandbox.receive_webhooks(naive)
-        made = begin(run)
-        run.sandbox.advance("1m")
-
-        assert made * 2 == naive.welcomed
-
-
 def test_a_late_event_confirms_the_state_that_a_read_returned(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hook-late", now=NOON) as run:
         app, receiver = careful_app(run)
@@ -115,26 +97,3 @@ def test_a_lost_event_is_noticed_only_by_a_client_that_reads(mockserver_server: 
         ]
         assert ("+551155500304", 1) == (app.number, len(app.welcomed))
         assert (None, []) == (naive.status, naive.welcomed)
-
-
-def test_a_receiver_that_answers_immediately_gets_an_event_once(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "hook-slow-receiver", now=NOON) as run:
-        app, receiver = careful_app(run)
-        made = begin(run, 1, app)
-        run.sandbox.advance("1h")
-
-        assert [[("12:01:00", None, 204)]] == attempts(receiver)
-        assert [] == app.welcomed  # the work is done when there is time for it
-        app.work()
-        assert ("+551155500307", made) == (app.number, app.welcomed)
-
-
-def test_an_unknown_kind_is_accepted_and_ignored(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "hook-unknown-kind", now=NOON) as run:
-        app, receiver = careful_app(run)
-        made = begin(run, 1, app)
-        run.sandbox.advance("1m")
-        app.work()
-
-        assert [[("12:01:00", "unknown-kind", 204), ("12:01:00", None, 204)]] == attempts(receiver)
-        assert ("+551155500306", made, 0) == (app.number, app.welcomed, app.refused)

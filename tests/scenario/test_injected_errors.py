@@ -40,18 +40,24 @@ def filled(message: str, template: str) -> JSON:
 
 @each_row("wording", TEXTS)
 @each_row("operation", OPERATIONS)
-def test_no_injected_error_has_a_placeholder(mockserver: Sandbox, operation: Operation, wording: str) -> None:
+def test_any_code_can_be_the_answer_of_any_operation_which_then_does_not_run(
+    mockserver: Sandbox, operation: Operation, wording: str
+) -> None:
     mockserver.choose({"message-text": wording, "error-extra-keys": "details"})
+    before = mockserver.state()["tenants"]
     for number, code in enumerate(ERRORS):
         as_object = (number + TEXTS.index(wording)) % 2  # each code in both forms
         rule = mockserver.on(operation).do({"error": {"code": code, "retryAfter": 3} if as_object else code})
-        reply = mockserver.call(*OPERATIONS[operation]).json()
+        answer = mockserver.call(*OPERATIONS[operation])
+        reply = answer.json()
         rule.remove()
         values = filled(reply["message"], texts(code, wording))
-        assert code == reply["code"]
+        assert (ERRORS[code].status, code) == (answer.status, reply["code"])
         assert [] == [name for name, value in values.items() if value == name], reply["message"]
         assert not set("{}") & set(reply["message"])
         assert reply["details"][0]["path"] or code == "INTERNAL_ERROR"
+    assert before == mockserver.state()["tenants"]
+    assert {False} == {each["applied"] for each in mockserver.log.journal["exchanges"]}
 
 
 def test_seven_codes_have_placeholders() -> None:

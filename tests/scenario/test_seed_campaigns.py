@@ -46,28 +46,6 @@ def test_everything_has_a_default_and_a_draft_starts(mockserver: Sandbox) -> Non
     assert 202 == start(mockserver, campaign_id).status
 
 
-@pytest.mark.clause("send.cadence", "send.message")
-def test_one_that_processes_is_as_one_that_was_started_then(mockserver_server: MockServer) -> None:
-    with (
-        mockserver_server.sandbox(now="2026-03-01T11:59:56Z", given=WORLD) as played,
-        mockserver_server.sandbox(now=NOON, given=WORLD) as seeded,
-    ):
-        ids = run(played, cadence=70)
-        played.advance(4)
-        seed(seeded, name="Promo", cadence=70, status="processing", startedAt="2026-03-01T11:59:56Z")
-        for wait in (0, 1, 0.7, 3600):
-            played.advance(wait)
-            seeded.advance(wait)
-
-            assert counts(played, ids) == counts(seeded, IDS)
-            assert statuses(played, ids) == statuses(seeded, IDS)
-            mine, theirs = entry(played, ids[0]), entry(seeded, "campaign_a")
-            assert {**mine, "id": ""} == {**theirs, "id": ""}
-            assert [[each["createdAt"] for each in messages(played, chat)] for chat in CHATS] == [
-                [each["createdAt"] for each in messages(seeded, chat)] for chat in CHATS
-            ]
-
-
 @pytest.mark.clause("send.completed")
 @pytest.mark.parametrize(
     ("instants", "shown"),

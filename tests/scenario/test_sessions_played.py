@@ -107,13 +107,6 @@ def test_a_funnel_that_is_deleted_meanwhile_fails_the_connection(mockserver_serv
         assert 1 == len(sessions(run))
 
 
-def test_a_completion_in_the_last_second_is_noticed(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "connect-last-second") as run:
-        connect(run.careful())
-
-        assert ["completed"] == sessions(run)
-
-
 @pytest.mark.parametrize("name", ["connect-expires-unread", "connect-expires-sweeper-late", "connect-expires-on-read"])
 def test_a_careful_client_polls_a_little_beyond_the_deadline_and_no_more(
     mockserver_server: MockServer, name: str
@@ -187,3 +180,36 @@ def test_a_client_without_an_event_reads_the_session(mockserver_server: MockServ
         assert WITHOUT_ENDPOINT[name][-1] == ended.status
         events = [CONNECTED if status == "completed" else FAILED for status in WITHOUT_ENDPOINT[name]]
         assert events == [each["event"] for each in run.sandbox.events]
+
+
+def test_a_link_that_a_preview_has_used_up_is_replaced(mockserver_server: MockServer) -> None:
+    with played(mockserver_server, "connect-preview-bot-first") as run:
+        met: list[int] = []
+
+        def show(url: str) -> bool:
+            met.append(run.sandbox.end_user(url).connect().status)
+            return met[-1] != 410
+
+        ended = run.careful().connect(lambda made: None, show, attempts=1, returnUrl="https://loja.example/volta")
+
+        assert [410, 303] == met
+        assert ("completed", ["pending", "completed"]) == (ended.status, sessions(run))
+        bot = run.sandbox._hosted.sandbox.visits[0]
+        assert ("TelegramBot (like TwitterBot)", 303) == (bot.user_agent, bot.status)
+
+
+def test_an_end_user_who_cancels_may_be_invited_again(mockserver_server: MockServer) -> None:
+    with played(mockserver_server, "connect-user-cancels", to_the_end=False) as run:
+        pages: list[str | None] = []
+
+        def cancel_first(url: str) -> None:
+            person = run.sandbox.end_user(url)
+            person.open()
+            pages.append((person.cancel() if not pages else person.connect()).location)
+
+        ended = run.careful().connect(
+            lambda made: None, cancel_first, attempts=2, returnUrl="https://loja.example/volta"
+        )
+
+        assert ([None, "https://loja.example/volta"], "completed") == (pages, ended.status)
+        assert ["failed", "completed"] == sessions(run)

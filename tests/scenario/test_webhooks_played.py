@@ -9,6 +9,8 @@ import pytest
 from mockserver import MockServer
 from mockserver.contract.effects import FORGERIES
 from tests.clients.receiving import CarefulReceiver
+from tests.clients.trusting import NaiveReceiver
+from tests.harness.rows import each_row
 from tests.scenario.receivers import attempts, begin, careful_app, served
 from tests.scenario.scenario_runs import played
 
@@ -29,28 +31,43 @@ def test_no_forged_request_is_accepted_and_every_genuine_one_is(mockserver_serve
         assert run.tenant["entrypoints"][-1]["displayPhone"] == app.number
 
 
-def test_a_signature_is_valid_for_the_exact_bytes(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "hook-unicode-body", now=NOON) as run:
+# What a careful application that is sent a few events receives: how many, and the fault and the answer of each attempt.
+# fmt: off
+HOOKS: dict[str, tuple[int, list[tuple[str | None, int]]]] = {
+    "hook-duplicate":       (1, [(None, 204), ("duplicate", 204)]),
+    "hook-secret-rotation": (2, [(None, 204)]),
+    "hook-slow-receiver":   (1, [(None, 204)]),
+    "hook-unicode-body":    (3, [(None, 204)]),
+    "hook-unknown-kind":    (1, [("unknown-kind", 204), (None, 204)]),
+}
+# fmt: on
+
+
+@each_row("name", HOOKS)
+def test_a_careful_application_accepts_every_genuine_request_and_handles_it_once(
+    mockserver_server: MockServer, name: str
+) -> None:
+    count, received = HOOKS[name]
+    with played(mockserver_server, name, now=NOON) as run:
         app, receiver = careful_app(run)
-        made = begin(run, 3, app)
-        run.sandbox.advance("1m")
+        made = begin(run, count, app)
+        run.sandbox.advance("1h")
+
+        assert [[("12:01:00", *each) for each in received]] * count == attempts(receiver)
+        assert [] == app.welcomed  # the work is done when there is time for it
         app.work()
-
-        assert [[("12:01:00", None, 204)]] * 3 == attempts(receiver)
-        assert made == app.welcomed
-        assert app.connection is not None and app.connection.entrypoint is not None
-        assert "São João ☕/Filial" == app.connection.entrypoint["name"]
-
-
-def test_a_request_with_two_signatures_is_valid_if_one_is(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "hook-secret-rotation", now=NOON) as run:
-        app, receiver = careful_app(run)
-        made = begin(run, 2, app)
-        run.sandbox.advance("1m")
-        app.work()
-
-        assert [[("12:01:00", None, 204)]] * 2 == attempts(receiver)
         assert (made, 0) == (app.welcomed, app.refused)
+        assert run.tenant["entrypoints"][-1]["displayPhone"] == app.number
+
+
+def test_a_naive_application_welcomes_twice_whoever_is_announced_twice(mockserver_server: MockServer) -> None:
+    with played(mockserver_server, "hook-duplicate", now=NOON) as run:
+        naive = NaiveReceiver()
+        run.sandbox.receive_webhooks(naive)
+        made = begin(run)
+        run.sandbox.advance("1m")
+
+        assert made * 2 == naive.welcomed
 
 
 def test_an_application_with_the_former_secret_tolerates_a_rotation(mockserver_server: MockServer) -> None:

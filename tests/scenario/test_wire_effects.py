@@ -10,29 +10,12 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.contract.endpoints import Operation
-from mockserver.contract.errors import ERRORS
 from mockserver.testing.rules.builder import ActiveRule
-from tests.harness.rows import each_row
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS, draft, running
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
 LIST = OPERATIONS["listCampaigns"]
-
-
-@each_row("operation", OPERATIONS)
-def test_any_code_can_be_the_answer_of_any_operation_which_then_does_not_run(
-    mockserver: Sandbox, operation: Operation
-) -> None:
-    before = mockserver.state()["tenants"]
-    for code, row in ERRORS.items():
-        rule = mockserver.on(operation).error(code)
-        reply = mockserver.call(*OPERATIONS[operation])
-        assert (row.status, code) == (reply.status, reply.json()["code"])
-        assert {"statusCode", "code", "message"} == set(reply.json())
-        rule.remove()
-    assert before == mockserver.state()["tenants"]
-    assert {False} == {each["applied"] for each in mockserver.log.journal["exchanges"]}
 
 
 @pytest.mark.parametrize("code", ["RATE_LIMIT_EXCEEDED", "INTERNAL_ERROR"])
@@ -104,12 +87,10 @@ def test_a_random_delay_without_a_spread_is_its_median(mockserver_server: MockSe
     assert {0.25} == set(_waits(mockserver_server, 1, {"median": "250ms"}, 5))
 
 
-@pytest.mark.parametrize("name, path", [("garble", "/v1/campaigns"), ("RANDOM_DATA_THEN_CLOSE", "/v1/campaigns")])
-def test_a_garbled_answer_is_200_and_no_json_though_the_operation_ran(
-    mockserver: Sandbox, name: str, path: str
-) -> None:
+@pytest.mark.parametrize("name", ["garble", "RANDOM_DATA_THEN_CLOSE"])
+def test_a_garbled_answer_is_200_and_no_json_though_the_operation_ran(mockserver: Sandbox, name: str) -> None:
     mockserver.on("createCampaign").do({name: True})
-    reply = mockserver.call("POST", path, json=DRAFT)
+    reply = mockserver.call("POST", "/v1/campaigns", json=DRAFT)
 
     assert 200 == reply.status
     with pytest.raises(UnicodeDecodeError):
@@ -117,11 +98,11 @@ def test_a_garbled_answer_is_200_and_no_json_though_the_operation_ran(
     assert 1 == len(mockserver.state()["tenants"][0]["campaigns"])
 
 
-@pytest.mark.parametrize("when, campaigns", [("before", 0), ("after", 1)])
+@pytest.mark.parametrize("when, campaigns", [((), 0), (("before",), 0), (("after",), 1)])
 def test_a_bad_gateway_is_a_page_of_a_proxy_whether_or_not_the_operation_ran(
-    mockserver: Sandbox, when: Literal["before", "after"], campaigns: int
+    mockserver: Sandbox, when: tuple[Any, ...], campaigns: int
 ) -> None:
-    mockserver.on("createCampaign").bad_gateway(when)
+    mockserver.on("createCampaign").bad_gateway(*when)
 
     reply = mockserver.call("POST", "/v1/campaigns", json=DRAFT)
 
@@ -132,13 +113,6 @@ def test_a_bad_gateway_is_a_page_of_a_proxy_whether_or_not_the_operation_ran(
     assert campaigns == len(mockserver.state()["tenants"][0]["campaigns"])
     [entry] = mockserver.log.journal["exchanges"]
     assert (502, bool(campaigns)) == (entry["response"]["status"], entry["applied"])
-
-
-def test_a_bad_gateway_without_arguments_prevents_the_operation(mockserver: Sandbox) -> None:
-    mockserver.on("createCampaign").bad_gateway()
-
-    assert 502 == mockserver.call("POST", "/v1/campaigns", json=DRAFT).status
-    assert [] == mockserver.state()["tenants"][0]["campaigns"]
 
 
 @pytest.mark.parametrize(
@@ -156,13 +130,6 @@ def test_a_bad_gateway_has_its_status_and_the_name_of_its_proxy(
     assert "edge &lt;1&gt;" in reply.body.decode()
 
 
-def test_a_bad_gateway_on_a_read_may_hide_a_read_that_ran(mockserver: Sandbox) -> None:
-    mockserver.on("listCampaigns").bad_gateway("after")
-    mockserver.call(*LIST)
-
-    assert [True] == [each["applied"] for each in mockserver.log.journal["exchanges"]]
-
-
 def _stale(sandbox: Sandbox, operation: Operation) -> ActiveRule:
     return sandbox.on(operation).times(1).stale()
 
@@ -174,15 +141,6 @@ def test_after_a_create_a_stale_read_returns_not_found(mockserver: Sandbox) -> N
 
     assert [404, 200] == [mockserver.call("GET", path).status for _ in range(2)]
     assert None is rule.no_target
-
-
-def test_after_a_start_a_stale_read_shows_the_draft(mockserver: Sandbox) -> None:
-    campaign_id = draft(mockserver)
-    _stale(mockserver, "readCampaign")
-    assert 202 == mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start").status
-    read = [mockserver.call("GET", f"/v1/campaigns/{campaign_id}").json() for _ in range(2)]
-
-    assert [("draft", 0), ("processing", 1)] == [(each["status"], len(each["executions"])) for each in read]
 
 
 def test_after_a_cancel_a_stale_read_shows_it_running(mockserver: Sandbox) -> None:
@@ -227,16 +185,6 @@ def test_a_stale_read_without_a_change_returns_the_present_state_and_records_it(
 
     assert 1 == len(mockserver.call(*LIST).json()["campaigns"])
     assert "stale: nothing has changed since the rule was applied" == rule.no_target
-
-
-def test_a_stale_read_changes_nothing_but_the_journal(mockserver: Sandbox) -> None:
-    draft(mockserver)
-    _stale(mockserver, "listCampaigns")
-    draft(mockserver, name="Second")
-    before = mockserver.state()["tenants"]
-    mockserver.call(*LIST)
-
-    assert before == mockserver.state()["tenants"]
 
 
 def test_a_call_with_an_effect_on_the_wire_has_its_fault_in_the_journal(mockserver: Sandbox) -> None:

@@ -104,7 +104,6 @@ REFUSED = {
             "target without a slash": "GET a HTTP/1.1",
             "asterisk for GET": "GET * HTTP/1.1",
             "HTTP/2": "PRI * HTTP/2.0",
-            "coding in 1.0": "POST / HTTP/1.0\r\nTransfer-Encoding: chunked",
         }.items()
     },
     **{
@@ -122,10 +121,11 @@ REFUSED = {
             "signed length": "Content-Length: +1",
             "empty length": "Content-Length:",
             "length and coding": "Content-Length: 1\r\nTransfer-Encoding: chunked",
-            "unknown coding": "Transfer-Encoding: gzip, chunked",
             "unknown expectation": "Expect: miracles",
         }.items()
     },
+    "coding in 1.0": f"POST / HTTP/1.0\r\n{HOST}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "unknown coding": f"POST / HTTP/1.1\r\n{HOST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
     "TLS": "\x16\x03\x01\x02\x00",
     "bare line feed": "GET / HTTP/1.1\nHost: here\n\n",
     "no host": "GET / HTTP/1.1\r\n\r\n",

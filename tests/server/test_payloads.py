@@ -17,7 +17,8 @@ from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.core.state.outbox import DeliveryFaults
 from mockserver.server.webhooks.local_receivers import ReceivedWebhook
-from tests.harness.rows import each_row, option_case
+from tests.harness.options import option_case
+from tests.harness.rows import each_row
 from tests.operations.inbox import Inbox, script
 from tests.operations.session_calls import FUNNELS, NOON, begin
 
@@ -76,7 +77,7 @@ def is_of_hub(webhook: ReceivedWebhook) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("option", "headers", "is_signed"),
+    ("headers", "is_signed"),
     [
         option_case(
             "wh-signature", "standard-webhooks", {"webhook-id", "webhook-timestamp", "webhook-signature"}, is_standard
@@ -88,9 +89,8 @@ def is_of_hub(webhook: ReceivedWebhook) -> bool:
     ],
 )
 def test_requests_are_signed_by_the_scheme_that_is_chosen(
-    mockserver: Sandbox, option: str, headers: set[str], is_signed: Callable[[ReceivedWebhook], bool]
+    mockserver: Sandbox, headers: set[str], is_signed: Callable[[ReceivedWebhook], bool]
 ) -> None:
-    mockserver.choose({"wh-signature": option})
     [webhook] = completed_inbox(mockserver).webhooks
 
     assert headers == signature_names(webhook)
@@ -135,10 +135,14 @@ def test_a_secret_that_no_library_of_the_scheme_decodes_is_refused(
 @pytest.mark.parametrize(
     ("option", "has", "has_not"),
     [
-        option_case("wh-body-bytes", "compact", "São João ☕/".encode(), b": "),
-        option_case("wh-body-bytes", "escaped", rb"S\u00e3o Jo\u00e3o \u2615/", b"\xc3"),
-        option_case("wh-body-bytes", "spaced", b'": "', b'":"'),
-        option_case("wh-body-bytes", "reordered-keys", b'{"data":{"', b'{"event"'),
+        pytest.param("compact", "São João ☕/".encode(), b": ", marks=pytest.mark.option("wh-body-bytes", "compact")),
+        pytest.param(
+            "escaped", rb"S\u00e3o Jo\u00e3o \u2615/", b"\xc3", marks=pytest.mark.option("wh-body-bytes", "escaped")
+        ),
+        pytest.param("spaced", b'": "', b'":"', marks=pytest.mark.option("wh-body-bytes", "spaced")),
+        pytest.param(
+            "reordered-keys", b'{"data":{"', b'{"event"', marks=pytest.mark.option("wh-body-bytes", "reordered-keys")
+        ),
     ],
 )
 def test_the_bytes_of_a_body_are_a_choice_and_its_meaning_is_not(
@@ -157,11 +161,11 @@ def test_the_bytes_of_a_body_are_a_choice_and_its_meaning_is_not(
 
 
 ROTATIONS = [
-    option_case("wh-secret-rotation", "one-day", "23h59m59s", "1s"),
-    option_case("wh-secret-rotation", "1h", "59m59s", "1s"),
+    pytest.param("one-day", "23h59m59s", "1s", marks=pytest.mark.option("wh-secret-rotation", "one-day")),
+    pytest.param("1h", "59m59s", "1s", marks=pytest.mark.option("wh-secret-rotation", "1h")),
     pytest.param(1.5, "1499ms", "1ms", marks=pytest.mark.option("wh-secret-rotation", "1.5")),
-    option_case("wh-secret-rotation", "none", None, 0),
-    option_case("wh-secret-rotation", "until-next", "5000d", None),
+    pytest.param("none", None, 0, marks=pytest.mark.option("wh-secret-rotation", "none")),
+    pytest.param("until-next", "5000d", None, marks=pytest.mark.option("wh-secret-rotation", "until-next")),
 ]
 
 

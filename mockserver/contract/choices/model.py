@@ -116,7 +116,7 @@ def _option(choice: Choice, value: object) -> Mismatch:
 
 def _duration(choice: Choice, value: object) -> Mismatch | None:
     wrong = _period(value)
-    near = closest_match(value, choice.options) if isinstance(value, str) else None
+    near = closest_match(value, choice.options)
     return wrong and wrong._replace(expected=f"one of {', '.join(choice.options)}, or {wrong.expected}", nearest=near)
 
 
@@ -124,7 +124,7 @@ def _mapping(choice: Choice, value: object) -> Mismatch | None:
     keys = list(RATE_WHEN_ON if choice.value == "rate" else _base(choice, choice.default))
     if not isinstance(value, Mapping):
         words = "".join(f"{option!r} or " for option in choice.options)
-        near = closest_match(value, choice.options) if isinstance(value, str) else None
+        near = closest_match(value, choice.options)
         return Mismatch(short(value), f"{words}a mapping of {', '.join(keys)}", near)
     for key, part in value.items():
         if key not in keys:

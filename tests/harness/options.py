@@ -1,0 +1,22 @@
+"""Options of choices: in force for a test, which thereby counts as the one that shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import pytest
+
+Test = TypeVar("Test", bound=Callable[..., Any])
+
+
+def in_force(choice: str, option: str) -> Callable[[Test], Test]:
+    """Run a test under this option, which it shows."""
+    chosen, shown = pytest.mark.mockserver(choices={choice: option}), pytest.mark.option(choice, option)
+    return lambda test: chosen(shown(test))
+
+
+def option_case(choice: str, option: str, *values: Any) -> Any:
+    """Return a case of a parametrised test, with these values, that runs under this option and shows it."""
+    marks = pytest.mark.mockserver(choices={choice: option}), pytest.mark.option(choice, option)
+    return pytest.param(*values, marks=marks, id=option)
