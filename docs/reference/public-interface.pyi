@@ -286,7 +286,6 @@ class InterleaveFinding(RunFinding):
     clients: set[str]
     count: int
     document: JSON
-    fault: PlacedFault | None
     def lanes(self) -> Iterator[str]: ...
     def lines_of(self, cases: str) -> Iterator[str]: ...
     message: str
@@ -302,11 +301,9 @@ class InterleaveFinding(RunFinding):
     def write(self, folder: Path) -> None: ...
 
 class InterleaveOptions:
-    def __init__(self, bound: int = 2, tolerates: tuple[type[BaseException], ...] = (), runs: int = 2000, seconds: float | None = None, seed: int = 0, schedule: str | None = None, prune: bool = True, faults: int = 0, fault: str | None = None, blocked_seconds: float = 2.0) -> None: ...
+    def __init__(self, bound: int = 2, tolerates: tuple[type[BaseException], ...] = (), runs: int = 2000, seconds: float | None = None, seed: int = 0, schedule: str | None = None, prune: bool = True, blocked_seconds: float = 2.0) -> None: ...
     blocked_seconds: float
     bound: int
-    fault: str | None
-    faults: int
     prune: bool
     runs: int
     schedule: str | None
@@ -322,7 +319,6 @@ class InterleaveReport(ReportOfFindings):
     ended: str | None
     failed: bool
     failed_serial: str | None
-    fault_runs: FaultRuns | None
     findings: Sequence[InterleaveFinding]
     found: Sequence[InterleaveFinding]
     json: JSON

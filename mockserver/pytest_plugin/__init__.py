@@ -48,8 +48,6 @@ _OF_INTERLEAVE = (
     "seed",
     "schedule",
     "prune",
-    "faults",
-    "fault",
     "blocked_seconds",
 )
 MARKERS = (

@@ -15,7 +15,6 @@ from mockserver.report.trace_page import TracedRun, render
 from mockserver.testing.backend import LocalBackend
 from mockserver.testing.runs.bounds import NEED
 from mockserver.testing.runs.findings import Cause, RunFinding, document_name
-from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Played, ReleasedStep
 from mockserver.testing.runs.orders.verdicts import ORDER
 
@@ -43,7 +42,6 @@ class InterleaveFinding(RunFinding):
         preemptions: Those of this schedule.
         steps: The steps of its run.
         places: Where it leaves the serial order, as texts.
-        fault: The fault of its run; None for an order alone.
         document: The scenario document that repeats its calls.
         path: Where the document was written; None if it was not.
         traced: What the trace of its run is made from.
@@ -55,7 +53,6 @@ class InterleaveFinding(RunFinding):
     preemptions: int = 0
     steps: Sequence[ReleasedStep] = ()
     places: Sequence[str] = ()
-    fault: PlacedFault | None = None
     traced: TracedRun | None = field(default=None, repr=False)
 
     def write(self, folder: Path) -> None:
@@ -76,7 +73,6 @@ class InterleaveFinding(RunFinding):
             "schedule": self.schedule,
             "preemptions": self.preemptions,
             "places": list(self.places),
-            "fault": None if self.fault is None else str(self.fault),
             "steps": [
                 {"actor": step.actor, "step": step.waits, "label": step.label, "exchanges": list(step.exchanges)}
                 for step in self.steps
@@ -126,7 +122,7 @@ class InterleaveFindings:
         self._rows: dict[tuple[str, str, str], InterleaveFinding] = {}
         self._sizes: dict[tuple[str, str, str], tuple[int, ...]] = {}
 
-    def add(self, causes: Sequence[Cause], played: Played, sandbox: Sandbox, fault: PlacedFault | None = None) -> None:
+    def add(self, causes: Sequence[Cause], played: Played, sandbox: Sandbox) -> None:
         """
         Add a case; the shortest one of a cause has the fewest preemptions, then the fewest steps.
 
@@ -134,7 +130,6 @@ class InterleaveFindings:
             causes: Those of one run that differ by their client alone.
             played: The run.
             sandbox: As the run has left it.
-            fault: Of the run.
         """
         cause = causes[0]
         key = cause.key
@@ -150,12 +145,12 @@ class InterleaveFindings:
         row.count += 1
         row.clients.update(each.client for each in causes if each.client is not None)
         named = max((place for place, each in enumerate(played.decisions, start=1) if not each.is_serial), default=0)
-        size = (0 if fault is None else 1), played.cost, named, len(played.steps)
+        size = played.cost, named, len(played.steps)
         if key in self._sizes and self._sizes[key] <= size:
             return
         self._sizes[key] = size
         row.message, row.schedule, row.preemptions = cause.message, played.schedule, played.cost
-        row.steps, row.places, row.fault = played.steps, list(_places(played)), fault
+        row.steps, row.places = played.steps, list(_places(played))
         name = document_name(self._test, cause)
         summary = f"{cause.message} (schedule {played.schedule!r})"
         row.document = {**sandbox.log.replay_document(name), "summary": summary}

@@ -52,11 +52,6 @@ class Waiting:
     thread: threading.Thread | None = None
     resume: Callable[[], None] = lambda: None
 
-    @property
-    def is_api_call(self) -> bool:
-        """It is a call of the API, and not of the control plane."""
-        return self.waits == "call" and any(isinstance(part, str) and "/v1/" in part for part in self.order[1:2])
-
 
 class ActorEnd(NamedTuple):
     """A client or a delivery has ended, with this exception if it has raised one."""

@@ -101,7 +101,6 @@ class Played(NamedTuple):
         used: What the run took.
         sleep: The longest sleep in real time; None if there was none worth a word.
         is_plain: No client was blocked, no delivery was due, and each sleep ended by its length alone.
-        calls: The number of calls that each client has sent.
         began: The sandbox's clock at its beginning.
         timers: Those that were scheduled before its first step.
     """
@@ -114,7 +113,6 @@ class Played(NamedTuple):
     used: Bounds
     sleep: Sleep | None
     is_plain: bool
-    calls: Mapping[str, int]
     began: Instant
     timers: Sequence[NewTimer]
 

@@ -55,21 +55,6 @@ class Bound:
     merged: int = 0
 
 
-class FaultRuns(NamedTuple):
-    """
-    The runs with a fault at a call of one client in addition.
-
-    Attributes:
-        runs: Their number, with the serial runs of each fault.
-        placements: The faults at calls of the serial runs.
-        tried: Those of which every order with at most one preemption was run.
-    """
-
-    runs: int
-    placements: int
-    tried: int
-
-
 @dataclass(frozen=True)
 class InterleaveReport(ReportOfFindings):
     """
@@ -89,7 +74,6 @@ class InterleaveReport(ReportOfFindings):
         failed_serial: Why the serial runs allow no comparison; None if they do.
         unplayed: Why the schedule was not played as it is; None if it was.
         shares_memory: The clients change memory that they share, so that no order is left out as equal.
-        fault_runs: The runs with a fault in addition; None if there were none.
         left: The number of orders within the bound that were found and not run.
         not_interleaved: Sentences about clients whose calls are no steps.
         ended: Why it ended before its last run, as the end of a sentence; None if it did not.
@@ -109,7 +93,6 @@ class InterleaveReport(ReportOfFindings):
     failed_serial: str | None
     unplayed: str | None
     shares_memory: bool
-    fault_runs: FaultRuns | None
     left: int
     not_interleaved: Sequence[str]
     ended: str | None = None
@@ -135,7 +118,6 @@ class InterleaveReport(ReportOfFindings):
             "serial": [row._asdict() for row in self.serial],
             "bounds": [asdict(row) for row in self.bounds],
             "left": self.left,
-            "faults": None if self.fault_runs is None else self.fault_runs._asdict(),
             "runs": self.runs,
             "seed": self.options.seed,
             "deterministic": self.difference is None and not self.blocked,
@@ -185,9 +167,6 @@ class InterleaveReport(ReportOfFindings):
             yield f"ended early, {self.ended}; the report has what was found before"
         if self.unplayed is not None:
             yield f"the schedule was not played: {self.unplayed}"
-        if self.fault_runs is not None:
-            row = self.fault_runs
-            yield f"with a fault: {row.tried} of {row.placements} faults at calls, each with every order of one preemption, in {row.runs} runs"
         if self.left and self.failed_serial is None and self.ended is None:
             seconds = None if self.runs >= self.options.runs else self.options.seconds
             budget = f"{self.options.runs} runs" if seconds is None else f"{seconds:g} s"
@@ -223,10 +202,6 @@ def _finding_lines(finding: InterleaveFinding) -> Iterator[str]:
     where = f", {', '.join(finding.places)}" if finding.places else ""
     preemptions = _count(finding.preemptions, "preemption") if finding.preemptions else "no preemptions"
     yield f"  shortest: {preemptions}{where}"
-    option = ""
-    if finding.fault is not None:
-        yield f"  with {finding.fault.describe()}; compared with serial runs that have this fault too"
-        option = f', fault="{finding.fault}"'
-    yield f'  > mockserver_server.interleave(..., schedule="{finding.schedule}"{option})'
+    yield f'  > mockserver_server.interleave(..., schedule="{finding.schedule}")'
     if finding.path is not None:
         yield f"  calls repeated by {finding.path}, and step by step in {finding.path.removesuffix('.json')}.html"

@@ -1,5 +1,5 @@
 """
-The search: the serial runs first, then orders with one preemption, then with two, then those with a fault in addition.
+The search: the serial runs first, then orders with one preemption, then with two.
 
 A run is a function of its schedule. Each run shows what else could have been released at each of its places; those are the
 schedules of further runs, the ones with fewer preemptions first.
@@ -7,22 +7,21 @@ schedules of further runs, the ones with fewer preemptions first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from mockserver.testing.arguments import check_function, check_names
 from mockserver.testing.runs.bounds import bounds_beyond
 from mockserver.testing.runs.faults.options import names_of
 from mockserver.testing.runs.findings import Cause
-from mockserver.testing.runs.investigation import Investigation, muted_logs, settings_of_runs
-from mockserver.testing.runs.orders import placed_fault, schedules
+from mockserver.testing.runs.investigation import Investigation, Plans, muted_logs, settings_of_runs
+from mockserver.testing.runs.orders import schedules
 from mockserver.testing.runs.orders.findings import InterleaveFindings
 from mockserver.testing.runs.orders.merging import RunOrders
 from mockserver.testing.runs.orders.options import InterleaveOptions
-from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.planned import PlannedOrders
 from mockserver.testing.runs.orders.played import Order
-from mockserver.testing.runs.orders.report import Bound, FaultRuns, InterleaveReport
+from mockserver.testing.runs.orders.report import Bound, InterleaveReport
 from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, ClientFunction
 from mockserver.testing.runs.orders.serial import SerialRuns, difference
 from mockserver.testing.runs.orders.subject import OrderOutcome, OrderPlan, OrderSubject
@@ -31,8 +30,7 @@ from mockserver.testing.runs.orders.verdicts import SerialEnds
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
 
-T = TypeVar("T")
-Running = Generator[OrderPlan, OrderOutcome, T]  # it yields the plan of a run, gets its outcome, and returns T
+Running = Plans[OrderPlan, OrderOutcome]
 
 _ARGUMENTS: Final = (
     "clients",
@@ -75,7 +73,6 @@ class Search:
     ) -> None:
         schedules.check_clients(clients)
         self._clients, self._options, self._test = tuple(clients), options, test or " and ".join(clients)
-        self._fault = None if options.fault is None else placed_fault.parse(options.fault, self._clients)
         self._subject = OrderSubject(make_sandbox, setup, clients, check, options)
         self._investigation = Investigation(options.seconds)
         self._serial = SerialRuns(self._clients)
@@ -86,7 +83,6 @@ class Search:
         self._difference: str | None = None
         self._failed: str | None = _UNFINISHED
         self._unplayed: str | None = None
-        self._fault_runs: FaultRuns | None = None
 
     def report(self, show: Callable[[str], object] = lambda _: None) -> InterleaveReport:
         """
@@ -106,7 +102,7 @@ class Search:
             raise
         return self._report()
 
-    def plans(self) -> Running[None]:
+    def plans(self) -> Running:
         """Yield the plan of each run, and judge its outcome: the serial runs, then one schedule, or all orders."""
         yield from self._serial_runs()
         if self._failed is not None:
@@ -115,8 +111,6 @@ class Search:
             yield from self._schedule(self._options.schedule)
             return
         yield from self._all_orders()
-        if self._options.faults:
-            yield from self._faults()
 
     @property
     def _progress(self) -> str:
@@ -138,7 +132,6 @@ class Search:
             failed_serial=self._failed,
             unplayed=self._unplayed,
             shares_memory=self._subject.shares_memory,
-            fault_runs=self._fault_runs,
             left=len(self._planned) if self._options.schedule is None else 0,
             not_interleaved=list(self._serial.not_interleaved()),
             ended=self._investigation.ended,
@@ -146,16 +139,16 @@ class Search:
 
     # Serial runs
 
-    def _serial_runs(self) -> Running[None]:
+    def _serial_runs(self) -> Running:
         """Run each order of whole clients, and the first one again: equal runs should be equal."""
         left: list[tuple[str, ...]] = [()]
         while left and len(self._serial.runs) < _SERIAL_MAX:
             prefix = left.pop(0)
-            outcome = yield OrderPlan(prefix)
+            outcome = yield prefix
             self._serial.runs.append(outcome)
             self._orders.add(outcome.played)
             left += self._plan_beyond_serial(outcome.played.order, prefix)
-        again = yield OrderPlan()
+        again = yield ()
         self._subject.is_watching = False
         self._compare_equal(again)
 
@@ -186,7 +179,7 @@ class Search:
 
     # Orders
 
-    def _all_orders(self) -> Running[None]:
+    def _all_orders(self) -> Running:
         """Run the planned orders that are equal to no other one, the ones with the fewest preemptions first."""
         known = SerialEnds(self._serial.ends, self._clients)
         while self._planned and self._investigation.runs < self._options.runs:
@@ -194,7 +187,7 @@ class Search:
             order = self._equal_to(planned.prefix)
             is_merged = order is not None
             if order is None:
-                outcome = yield OrderPlan(planned.prefix)
+                outcome = yield planned.prefix
                 self._judge(outcome, known)
                 self._orders.add(outcome.played)
                 order = self._equal_to(planned.prefix) or outcome.played.order
@@ -211,65 +204,17 @@ class Search:
             return None
         return self._orders.equal_to(prefix)
 
-    # Faults
-
-    def _faults(self) -> Running[None]:
-        """Run the orders of one preemption with each fault, as far as the runs for it suffice."""
-        placed = list(placed_fault.placements(self._serial.operations()))
-        began, tried = self._investigation.runs, 0
-        last = began + self._options.faults
-        self._fault_runs = FaultRuns(0, len(placed), tried)
-        for fault in placed:
-            if self._investigation.runs >= last:
-                break
-            tried += yield from self._orders_with(fault, last)
-            self._fault_runs = FaultRuns(self._investigation.runs - began, len(placed), tried)
-
-    def _orders_with(self, fault: PlacedFault, last: int) -> Running[bool]:
-        """Run the orders with one fault, compared with serial runs that have it too; return False if the runs do not suffice."""
-        orders, known = yield from self._serial_with(fault)
-        for order in orders:
-            for place, decision in enumerate(order.decisions):
-                for option in decision.options[1:]:
-                    if decision.is_free or option.cost != 1:
-                        continue
-                    if self._investigation.runs >= last:
-                        return False
-                    outcome = yield OrderPlan((*order.names[:place], option.name), fault)
-                    self._judge(outcome, known)
-        return True
-
-    def _serial_with(self, fault: PlacedFault) -> Running[tuple[list[Order], SerialEnds]]:
-        """Run the serial orders with a fault, and return them with what all serial runs end with."""
-        orders, ends = list[Order](), self._serial.ends
-        without = SerialEnds(ends, self._clients)
-        for run in self._serial.runs:
-            outcome = yield OrderPlan(run.plan.names, fault)
-            for cause in without.repeated_by_a_fault(outcome.end):
-                self._findings.add([cause], outcome.played, outcome.sandbox, fault)
-            orders.append(outcome.played.order)
-            ends.append(outcome.end)
-        return orders, SerialEnds(ends, self._clients)
-
     # One schedule
 
-    def _schedule(self, schedule: str) -> Running[None]:
-        """Run one order; with a fault it is compared with serial runs that have it too."""
+    def _schedule(self, schedule: str) -> Running:
+        """Run one order."""
         names = tuple(schedules.parse(schedule, [*self._clients, schedules.TIMERS]))
-        fault, known = self._fault, SerialEnds(self._serial.ends, self._clients)
-        if fault is not None:
-            _, known = yield from self._serial_with(fault)
-        outcome = yield OrderPlan(names, fault)
-        played = outcome.played
-        taken = [step.actor for step in played.steps[: len(names)]]
+        outcome = yield names
+        taken = [step.actor for step in outcome.played.steps[: len(names)]]
         if taken != list(names):
             place = next(place for place, name in enumerate(names) if taken[place : place + 1] != [name])
             self._unplayed = f"step {place + 1} is to be one of {names[place]}, which has none there"
-        elif fault is not None and played.calls[fault.client] < fault.call:
-            made = played.calls[fault.client]
-            self._unplayed = f"{fault.describe()} is to take place, and {fault.client} has made {made}"
-            return
-        self._judge(outcome, known)
+        self._judge(outcome, SerialEnds(self._serial.ends, self._clients))
 
     def _judge(self, outcome: OrderOutcome, known: SerialEnds) -> None:
         """Add the findings of a run; causes that differ by their client alone are one."""
@@ -278,7 +223,7 @@ class Search:
         for cause in causes:
             alike.setdefault(cause.key, []).append(cause)
         for rows in alike.values():
-            self._findings.add(rows, outcome.played, outcome.sandbox, outcome.plan.fault)
+            self._findings.add(rows, outcome.played, outcome.sandbox)
 
 
 def interleaving(

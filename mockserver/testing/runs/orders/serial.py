@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from mockserver.testing.runs.orders.report import SerialRun
 from mockserver.testing.runs.orders.subject import OrderOutcome
@@ -36,14 +36,6 @@ class SerialRuns:
     def rows(self) -> list[SerialRun]:
         """Return them as rows of the report."""
         return [SerialRun.of(run.played, self._clients, run.end) for run in self.runs]
-
-    def operations(self) -> Mapping[str, Sequence[str]]:
-        """Return the operations that each client calls in the first run, in order."""
-        made: dict[str, list[str]] = {name: [] for name in self._clients}
-        for step in self.runs[0].played.steps:
-            if step.waits == "call" and step.actor in made and step.exchanges:
-                made[step.actor].append(step.label.partition(" ")[0])
-        return made
 
     def failure(self, tolerates: tuple[type[BaseException], ...]) -> str | None:
         """Return why nothing can be compared with them: all of them fail in one way, or a client has no step; else None."""

@@ -14,7 +14,6 @@ from mockserver.testing.runs.in_process import Sleep
 from mockserver.testing.runs.orders.actors import KnownThreads
 from mockserver.testing.runs.orders.memory import SharedMemory
 from mockserver.testing.runs.orders.options import InterleaveOptions
-from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Played
 from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, Choose, ClientFunction, InterleavedRun
 from mockserver.testing.runs.orders.schedules import Release
@@ -26,23 +25,12 @@ if TYPE_CHECKING:
 _TIMERS_MAX: Final = 10_000  # until nothing is due in the copy of a sandbox
 
 
-class OrderPlan(NamedTuple):
-    """
-    What one run is to be.
-
-    Attributes:
-        names: The actors of its first steps; the other steps follow serially.
-        fault: The fault in addition; None for none.
-    """
-
-    names: Sequence[str] = ()
-    fault: PlacedFault | None = None
+OrderPlan = Sequence[str]  # the actors of the first steps of a run; the other steps follow serially
 
 
 class OrderOutcome(NamedTuple):
     """A run by a plan, with what it ends with, and the sandbox that it leaves."""
 
-    plan: OrderPlan
     played: Played
     end: RunEnd
     sandbox: Sandbox
@@ -96,15 +84,14 @@ class OrderSubject:
                 self._options,
                 bounds=self.bounds,
                 known=self._known,
-                fault=plan.fault,
             )
             try:
-                played = run.play(self._choices(plan.names))
+                played = run.play(self._choices(plan))
                 end = self._end(sandbox, played)
             finally:
                 run.close()
             self._note(played)
-            yield OrderOutcome(plan, played, end, sandbox)
+            yield OrderOutcome(played, end, sandbox)
 
     def _prepare(self, sandbox: Sandbox) -> None:
         """Run the user's setup, and deliver everything that this has made due."""

@@ -224,10 +224,6 @@ class SerialEnds:
             causes.append(Cause("unserial", "end", f"the end is that of no serial run: {self._difference(end)}"))
         return causes
 
-    def repeated_by_a_fault(self, end: RunEnd) -> Iterator[Cause]:
-        """Yield what whole clients repeat because of a fault; a session whose answer is lost cannot be found again."""
-        return (cause for cause in self._duplicate(end) if cause.name != "sessions")
-
     def _duplicate(self, end: RunEnd) -> Iterator[Cause]:
         for what, most in self._counts.items():
             count = end.counts[what]
