@@ -160,6 +160,8 @@ class ExploreFinding(RunFinding):
     lines: list[str]
     def lines_of(self, cases: str) -> Iterator[str]: ...
     message: str
+    @classmethod
+    def of(cls, cause: Cause) -> Self: ...
     path: str | None
     placements: list[Placement]
     problem: Problem
@@ -169,7 +171,7 @@ class ExploreFinding(RunFinding):
     def write(self, folder: Path) -> None: ...
 
 class ExploreOptions:
-    def __init__(self, faults: tuple[str, ...] | None = None, operations: tuple[str, ...] | None = None, choices: tuple[str, ...] | None = None, pairs: int = 0, seconds: float | None = None, prune: bool = True, strict: bool = False, tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = (), seed: int = 0, runs: int = 1000) -> None: ...
+    def __init__(self, faults: tuple[str, ...] | None = None, operations: tuple[str, ...] | None = None, choices: tuple[str, ...] | None = None, pairs: int = 0, seconds: float | None = None, prune: bool = True, strict: bool = False, tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = (), runs: int = 1000) -> None: ...
     choices: tuple[str, ...] | None
     faults: tuple[str, ...] | None
     def has_fault(self, name: str) -> bool: ...
@@ -179,7 +181,6 @@ class ExploreOptions:
     prune: bool
     runs: int
     seconds: float | None
-    seed: int
     strict: bool
     tolerated_rows: tuple[tuple[str, str, str, str], ...]
     tolerated_types: tuple[type[BaseException], ...]
@@ -211,7 +212,6 @@ class ExploreReport(ReportOfFindings):
     unjudged: list[Placement]
     unwritten: list[str]
     verdicts: Counter[str]
-    wall_seconds: float
     def write_documents(self, folder: str | Path = '.mockserver/failures') -> None: ...
 
 class ExploreStep:
@@ -280,7 +280,6 @@ class GatewayMachine(RuleBasedStateMachine):
 
 class InterleaveFinding(RunFinding):
     advice: str
-    def as_json(self) -> JSON: ...
     cause: str
     clause: str | None
     clients: set[str]
@@ -289,26 +288,28 @@ class InterleaveFinding(RunFinding):
     def lanes(self) -> Iterator[str]: ...
     def lines_of(self, cases: str) -> Iterator[str]: ...
     message: str
+    @classmethod
+    def of(cls, cause: Cause) -> Self: ...
     path: str | None
     places: Sequence[str]
     preemptions: int
     problem: Problem
     schedule: str
     shown: Sequence[str]
+    size: tuple[int, ...]
     steps: Sequence[ReleasedStep]
     traced: TracedRun | None
     verdict: str
     def write(self, folder: Path) -> None: ...
 
 class InterleaveOptions:
-    def __init__(self, bound: int = 2, tolerates: tuple[type[BaseException], ...] = (), runs: int = 2000, seconds: float | None = None, seed: int = 0, schedule: str | None = None, prune: bool = True, blocked_seconds: float = 2.0) -> None: ...
+    def __init__(self, bound: int = 2, tolerates: tuple[type[BaseException], ...] = (), runs: int = 2000, seconds: float | None = None, schedule: str | None = None, prune: bool = True, blocked_seconds: float = 2.0) -> None: ...
     blocked_seconds: float
     bound: int
     prune: bool
     runs: int
     schedule: str | None
     seconds: float | None
-    seed: int
     tolerates: tuple[type[BaseException], ...]
 
 class InterleaveReport(ReportOfFindings):
@@ -321,8 +322,8 @@ class InterleaveReport(ReportOfFindings):
     failed_serial: str | None
     findings: Sequence[InterleaveFinding]
     found: Sequence[InterleaveFinding]
-    json: JSON
     left: int
+    line: str
     not_interleaved: Sequence[str]
     options: InterleaveOptions
     runs: int

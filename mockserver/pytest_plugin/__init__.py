@@ -45,7 +45,6 @@ _OF_INTERLEAVE = (
     "tolerates",
     "runs",
     "seconds",
-    "seed",
     "schedule",
     "prune",
     "blocked_seconds",

@@ -62,8 +62,7 @@ class ExploreResults:
         for line in _matrix_lines(self.by_test.values()):
             terminalreporter.write_line(line)
         rows = [*self.by_test.values(), *(report.entry() for report in self.interrupted.values())]
-        wall, processor = (sum(row.get(name, 0) for row in rows) for name in ("wallSeconds", "seconds"))
-        terminalreporter.write_line(f"explored in {wall:.1f} s, {processor:.1f} s of processor time")
+        terminalreporter.write_line(f"explored in {sum(row['seconds'] for row in rows):.1f} s")
 
     def pytest_sessionfinish(self) -> None:
         if hasattr(self._config, "workerinput"):

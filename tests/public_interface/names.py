@@ -181,8 +181,6 @@ def _files() -> Iterator[str]:
     yield f"report, version {REPORT_VERSION}"
     yield f"trace, version {TRACE_VERSION}"
     with MockServer() as server:
-        pair = server.interleave(clients={"a": _list_campaigns, "b": _list_campaigns})
-        yield from value_facts("interleave report", pair.json, frozenset(("errors",)))
         recorded = _recorded(server)
         yield from value_facts(
             "recording report", recorded.as_json(), frozenset(("body", "leftOut", "notTheService", "masked"))

@@ -215,7 +215,7 @@ def test_a_unittest_case_and_a_test_without_the_fixture_are_refused_by_name(stub
 def test_the_nearest_mark_takes_precedence_argument_by_argument(stubbed: Suite) -> None:
     source = CLIENT + (
         """
-    pytestmark = pytest.mark.mockserver_explore(strict=True, seed=3)
+    pytestmark = pytest.mark.mockserver_explore(strict=True, pairs=0)
 
     def test_strict(mockserver):
         mockserver.call("GET", "/v1/campaigns")

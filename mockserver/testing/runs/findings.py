@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, Generic, NamedTuple, Self, TypeVar
 
 from mockserver._files import write_whole
 from mockserver._json import JSON
@@ -72,6 +72,18 @@ class RunFinding:
     document: JSON = field(default_factory=dict)
     path: str | None = None
 
+    @classmethod
+    def of(cls, cause: Cause) -> Self:
+        """Return a finding of a cause, without its cases."""
+        return cls(
+            verdict=cause.verdict,
+            cause=cause.name,
+            message=cause.message,
+            clause=cause.clause,
+            advice=cause.advice,
+            shown=cause.shown,
+        )
+
     @property
     def problem(self) -> Problem:
         """What went wrong in the smallest case."""
@@ -97,6 +109,36 @@ class RunFinding:
         path = folder / f"{self.document['scenario']}.json"
         write_whole(path, documents.dump(self.document))
         self.path = path.as_posix()
+
+
+Found = TypeVar("Found", bound=RunFinding)
+
+
+class FindingsByCause(Generic[Found]):
+    """
+    The findings of one test.
+
+    Args:
+        kind: Their class.
+        order: Their verdicts, the worst first.
+    """
+
+    def __init__(self, kind: type[Found], order: Sequence[str]) -> None:
+        self._kind, self._order = kind, order
+        self._rows: dict[tuple[str, str, str], Found] = {}
+
+    def of(self, cause: Cause) -> Found:
+        """Return the finding of a cause; a new one has no case."""
+        if cause.key not in self._rows:
+            self._rows[cause.key] = self._kind.of(cause)
+        return self._rows[cause.key]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def rows(self) -> list[Found]:
+        """Return the findings, the worst first, then in the order in which they were met."""
+        return sorted(self._rows.values(), key=lambda row: self._order.index(row.verdict))
 
 
 class ReportOfFindings:

@@ -11,7 +11,6 @@ import logging
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
@@ -28,7 +27,6 @@ Outcome = TypeVar("Outcome")
 Plans = Generator[Plan, Outcome, None]  # the strategy: it yields a plan, and gets the outcome of its run
 BY_CTRL_C: Final = "by Ctrl-C"
 _ENDS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # signals by which other programs end this one
-_PROCESS_TIME: Final = (time.process_time,)  # in a tuple: freezegun replaces attributes of modules
 
 
 class Investigation:
@@ -52,18 +50,13 @@ class Investigation:
         self.ended: str | None = None
         self.has_baseline = self.is_out_of_time = False
         self._seconds = seconds
-        self._began = _now()
-        self._end: tuple[float, float] | None = None
+        self._began = real_time.seconds()
+        self._end: float | None = None
 
     @property
     def seconds(self) -> float:
         """Real seconds from its making to its end."""
-        return (self._end or _now())[0] - self._began[0]
-
-    @property
-    def processor_seconds(self) -> float:
-        """Seconds of processor time from its making to its end."""
-        return (self._end or _now())[1] - self._began[1]
+        return (self._end or real_time.seconds()) - self._began
 
     def run(
         self,
@@ -88,7 +81,7 @@ class Investigation:
             self.ended = BY_CTRL_C
             raise
         finally:
-            self._end = _now()
+            self._end = real_time.seconds()
 
     def _run(
         self,
@@ -106,11 +99,6 @@ class Investigation:
                 with subject(plan) as outcome:
                     self.runs += 1
                     plan = _following(plans, outcome)
-
-
-def _now() -> tuple[float, float]:
-    """Return the time in real seconds, and in those of the processor."""
-    return real_time.seconds(), _PROCESS_TIME[0]()
 
 
 def _following(plans: Plans[Plan, Outcome], outcome: Outcome) -> Plan | None:

@@ -167,7 +167,7 @@ def explored(row: Row) -> Found:
 
 
 def _without_seconds(report: ExploreReport) -> str:
-    entry = {name: value for name, value in report.entry().items() if name not in ("seconds", "wallSeconds")}
+    entry = {name: value for name, value in report.entry().items() if name != "seconds"}
     return f"{report.text().rpartition(chr(10))[0]}\n{json.dumps(entry)}"
 
 

@@ -124,7 +124,7 @@ class Exploration:
         planned = of_singles.placements - of_singles.merged - self.report.coverage.over_budget + self._options.pairs
         tried = f"{of_singles.tried + of_pairs.tried} of {planned}" if planned else "clean run"
         found = len(self.report.found)
-        return f"{tried}, {found} finding{'' if found == 1 else 's'}, {self.report.wall_seconds:.0f} s"
+        return f"{tried}, {found} finding{'' if found == 1 else 's'}, {self.report.seconds:.0f} s"
 
     # The clean runs
 

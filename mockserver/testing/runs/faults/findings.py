@@ -11,7 +11,7 @@ from mockserver.testing.runs.faults.effects import DIFFERS
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.singles import Candidate
 from mockserver.testing.runs.faults.verdicts import ADVICE, ORDER
-from mockserver.testing.runs.findings import Cause, RunFinding, document_name
+from mockserver.testing.runs.findings import Cause, FindingsByCause, RunFinding, document_name
 from mockserver.testing.sandbox import Sandbox
 
 
@@ -72,12 +72,12 @@ class ExploreFinding(RunFinding):
         }
 
 
-class Findings:
-    """The findings of one exploration, by cause."""
+class Findings(FindingsByCause[ExploreFinding]):
+    """The findings of one exploration."""
 
     def __init__(self, test: str) -> None:
+        super().__init__(ExploreFinding, ORDER)
         self._test = test
-        self._rows: dict[tuple[str, str, str], ExploreFinding] = {}
 
     def add(self, cause: Cause, placement: Placement, sandbox: Sandbox) -> None:
         """
@@ -88,11 +88,7 @@ class Findings:
             placement: Where the run had its faults.
             sandbox: The sandbox of the run, for the document.
         """
-        row = self._rows.get(cause.key)
-        if row is None:
-            row = self._rows[cause.key] = ExploreFinding(
-                verdict=cause.verdict, cause=cause.name, message="", clause=cause.clause, advice=cause.advice
-            )
+        row = self.of(cause)
         is_smallest = not row.placements or len(placement) < len(row.placements[0])
         row.placements.insert(0 if is_smallest else len(row.placements), placement)
         if is_smallest:
@@ -100,13 +96,6 @@ class Findings:
             row.document = document(
                 sandbox, placement, document_name(self._test, cause), f"{cause.name}: {cause.message}"
             )
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def rows(self) -> list[ExploreFinding]:
-        """Return the findings, the worst first, then in the order in which they were met."""
-        return sorted(self._rows.values(), key=lambda row: ORDER.index(row.verdict))
 
 
 class EffectsAlone:

@@ -186,11 +186,6 @@ class ExploreReport(ReportOfFindings):
 
     @property
     def seconds(self) -> float:
-        """Processor time of everything."""
-        return self.investigation.processor_seconds
-
-    @property
-    def wall_seconds(self) -> float:
         """Real time of everything."""
         return self.investigation.seconds
 
@@ -238,7 +233,6 @@ class ExploreReport(ReportOfFindings):
             "findings": [finding.as_json() for finding in self.findings],
             "matrix": matrix,
             "seconds": round(self.seconds, 1),
-            "wallSeconds": round(self.wall_seconds, 1),
         }
 
     def text(self, *, as_documents: bool = False, then: Iterable[str] = ()) -> str:
@@ -251,7 +245,7 @@ class ExploreReport(ReportOfFindings):
             as_documents: Show the smallest case of a finding as a scenario document instead of lines of Python.
             then: Lines to add before the last one.
         """
-        took = f"{_of(self.runs, 'run')} in {self.wall_seconds:.1f} s, {self.seconds:.1f} s of processor time"
+        took = f"{_of(self.runs, 'run')} in {self.seconds:.1f} s"
         return "\n".join(map(printable, (*self._lines(as_documents=as_documents), *then, "", took)))
 
     def _lines(self, *, as_documents: bool) -> Iterator[str]:

@@ -20,13 +20,13 @@ _VAIN_READS_WITHOUT_SLEEP: Final = 10
 class Actor:
     """A client, or the deliveries of one endpoint, in one run."""
 
-    def __init__(self, name: str, seed: int) -> None:
+    def __init__(self, name: str) -> None:
         self.name = name
         self.waiting: list[Waiting] = []
         self.is_begun = self.is_over = self.is_task = False
         self.thread: threading.Thread | None = None
         self.blocked_at: str | None = None
-        self.random = random.Random(f"{seed} {name}").getstate()
+        self.random = random.Random(name).getstate()
         self.unanswered = 0  # released requests over sockets
 
     @property

@@ -8,13 +8,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mockserver._json import JSON
 from mockserver.report.run.snapshot import read_snapshot
 from mockserver.report.run.text import Report
 from mockserver.report.trace_page import TracedRun, render
 from mockserver.testing.backend import LocalBackend
 from mockserver.testing.runs.bounds import NEED
-from mockserver.testing.runs.findings import Cause, RunFinding, document_name
+from mockserver.testing.runs.findings import Cause, FindingsByCause, RunFinding, document_name
 from mockserver.testing.runs.orders.played import Played, ReleasedStep
 from mockserver.testing.runs.orders.verdicts import ORDER
 
@@ -54,31 +53,13 @@ class InterleaveFinding(RunFinding):
     steps: Sequence[ReleasedStep] = ()
     places: Sequence[str] = ()
     traced: TracedRun | None = field(default=None, repr=False)
+    size: tuple[int, ...] = field(default=(), repr=False)
 
     def write(self, folder: Path) -> None:
         """Write the finding's document into a folder, and next to it the trace of its run, in which each call has its actor."""
         super().write(folder)
         if self.traced is not None:
             Path(self.path or "").with_suffix(".html").write_bytes(render(self.traced))
-
-    def as_json(self) -> JSON:
-        """Return the finding as JSON; `document` is the path of the written document, else None."""
-        return {
-            "verdict": self.verdict,
-            "cause": self.cause,
-            "message": self.message,
-            "clause": self.clause,
-            "count": self.count,
-            "clients": sorted(self.clients),
-            "schedule": self.schedule,
-            "preemptions": self.preemptions,
-            "places": list(self.places),
-            "steps": [
-                {"actor": step.actor, "step": step.waits, "label": step.label, "exchanges": list(step.exchanges)}
-                for step in self.steps
-            ],
-            "document": self.path,
-        }
 
     def lanes(self) -> Iterator[str]:
         """Yield one line per actor: its steps, below the time at which they happened."""
@@ -114,13 +95,12 @@ def _places(played: Played) -> Iterator[str]:
             yield "at the beginning" if before is None else f"after {_label(before)} of {before.actor}"
 
 
-class InterleaveFindings:
-    """The findings of one search, by cause."""
+class InterleaveFindings(FindingsByCause[InterleaveFinding]):
+    """The findings of one search."""
 
     def __init__(self, test: str) -> None:
+        super().__init__(InterleaveFinding, ORDER)
         self._test = test
-        self._rows: dict[tuple[str, str, str], InterleaveFinding] = {}
-        self._sizes: dict[tuple[str, str, str], tuple[int, ...]] = {}
 
     def add(self, causes: Sequence[Cause], played: Played, sandbox: Sandbox) -> None:
         """
@@ -132,30 +112,24 @@ class InterleaveFindings:
             sandbox: As the run has left it.
         """
         cause = causes[0]
-        key = cause.key
-        if key not in self._rows:
-            self._rows[key] = InterleaveFinding(
-                verdict=cause.verdict,
-                cause=cause.name,
-                message=cause.message,
-                clause=cause.clause,
-                advice=cause.advice,
-            )
-        row = self._rows[key]
+        row = self.of(cause)
         row.count += 1
         row.clients.update(each.client for each in causes if each.client is not None)
-        named = max((place for place, each in enumerate(played.decisions, start=1) if not each.is_serial), default=0)
-        size = played.cost, named, len(played.steps)
-        if key in self._sizes and self._sizes[key] <= size:
+        size = played.cost, played.named, len(played.steps)
+        if row.size and row.size <= size:
             return
-        self._sizes[key] = size
+        row.size = size
         row.message, row.schedule, row.preemptions = cause.message, played.schedule, played.cost
         row.steps, row.places = played.steps, list(_places(played))
         name = document_name(self._test, cause)
         summary = f"{cause.message} (schedule {played.schedule!r})"
         row.document = {**sandbox.log.replay_document(name), "summary": summary}
+        row.traced = self._traced(row, sandbox)
+
+    def _traced(self, row: InterleaveFinding, sandbox: Sandbox) -> TracedRun:
+        """Return what the page of a finding's run is made from."""
         hosted = sandbox.local(NEED)
-        views = read_snapshot(
+        snapshot = read_snapshot(
             LocalBackend(hosted, lambda: None).run,
             id=sandbox.id,
             address=None,
@@ -163,21 +137,14 @@ class InterleaveFindings:
             sources=sandbox.settings.sources,
             is_python=True,
         )
-        lines = [*row.places, *row.lanes(), f"schedule: {played.schedule}"]
-        row.traced = TracedRun(
+        lines = [*row.places, *row.lanes(), f"schedule: {row.schedule}"]
+        return TracedRun(
             name=self._test,
             is_failed=True,
-            snapshot=views,
+            snapshot=snapshot,
             report=Report(problems=[row.problem], summary=[], sections=lines),
             document=row.document,
             secrets=hosted.sandbox.secrets(),
             base_url=hosted.base_url,
-            actors={number: step.actor for step in played.steps for number in step.exchanges},
+            actors={number: step.actor for step in row.steps for number in step.exchanges},
         )
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def rows(self) -> list[InterleaveFinding]:
-        """Return the findings, the worst first, then in the order in which they were met."""
-        return sorted(self._rows.values(), key=lambda row: ORDER.index(row.verdict))

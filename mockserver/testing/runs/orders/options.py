@@ -21,7 +21,6 @@ class InterleaveOptions:
         tolerates: Types of exceptions with which a client may end.
         runs: The most runs, serial ones included.
         seconds: Real seconds after which no further run begins; None for no limit.
-        seed: The random numbers of the clients follow from it.
         schedule: One order to run, such as `worker*2 cron`, instead of a search.
         prune: Leave out orders that only exchange steps which have nothing in common in the sandbox.
         blocked_seconds: Real seconds for which a client that neither calls, sleeps nor ends is waited for.
@@ -34,7 +33,6 @@ class InterleaveOptions:
     tolerates: tuple[type[BaseException], ...] = ()
     runs: int = 2_000
     seconds: float | None = None
-    seed: int = 0
     schedule: str | None = None
     prune: bool = True
     blocked_seconds: float = 2.0
@@ -52,7 +50,6 @@ class InterleaveOptions:
             raise ValueError(f"schedule: got {self.schedule!r}; expected a text, such as 'worker*2 cron'")
         check_number("bound", self.bound, int, 0, BOUND_MAX, f"a number of preemptions from 0 to {BOUND_MAX}")
         check_number("runs", self.runs, int, 1, math.inf, "a number of runs from 1")
-        check_number("seed", self.seed, int, -math.inf, math.inf, "an integer")
         check_number(
             "blocked_seconds", self.blocked_seconds, (int, float), 0.01, 600, "a number of seconds from 0.01 to 600"
         )

@@ -132,7 +132,11 @@ class Played(NamedTuple):
         return sum(decision.chosen.cost for decision in self.decisions)
 
     @property
+    def named(self) -> int:
+        """The number of steps up to the last one that is not the serial one."""
+        return max((place for place, row in enumerate(self.decisions, start=1) if not row.is_serial), default=0)
+
+    @property
     def schedule(self) -> str:
-        """The shortest schedule that leads to this order: it ends with the last step that is not the serial one."""
-        last = max((place for place, row in enumerate(self.decisions, start=1) if not row.is_serial), default=0)
-        return schedules.as_text(step.actor for step in self.steps[:last])
+        """The shortest schedule that leads to this order."""
+        return schedules.as_text(step.actor for step in self.steps[: self.named])

@@ -1,13 +1,12 @@
-"""The report of an interleaving: as JSON, as text, and as the decision whether the test fails. Equal searches have equal bytes."""
+"""The report of an interleaving: as text, and as the decision whether the test fails. Equal searches have equal bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
-from mockserver._json import JSON
 from mockserver.contract.text import printable
 from mockserver.testing.runs.faults.report import CURE
 from mockserver.testing.runs.findings import ReportOfFindings
@@ -16,8 +15,8 @@ from mockserver.testing.runs.orders.findings import InterleaveFinding
 from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.played import Played
 from mockserver.testing.runs.orders.verdicts import RunEnd
-from mockserver.version import REPORT_VERSION
 
+LINE = "mockserver_server.interleave(..., "  # goes on with the schedule
 _PREEMPTION = "another client or an event goes first while a client has a call waiting"
 
 
@@ -76,6 +75,7 @@ class InterleaveReport(ReportOfFindings):
         shares_memory: The clients change memory that they share, so that no order is left out as equal.
         left: The number of orders within the bound that were found and not run.
         not_interleaved: Sentences about clients whose calls are no steps.
+        line: The beginning of the line that repeats a finding, in Python.
         ended: Why it ended before its last run, as the end of a sentence; None if it did not.
         unwritten: Why documents of the findings were not written.
     """
@@ -95,6 +95,7 @@ class InterleaveReport(ReportOfFindings):
     shares_memory: bool
     left: int
     not_interleaved: Sequence[str]
+    line: str = LINE
     ended: str | None = None
     unwritten: list[str] = field(default_factory=list)
 
@@ -107,23 +108,6 @@ class InterleaveReport(ReportOfFindings):
     def failed(self) -> bool:
         """True if there is a finding, or if nothing could be compared or played."""
         return bool(self.findings) or self.failed_serial is not None or self.unplayed is not None
-
-    @property
-    def json(self) -> JSON:
-        """The report as JSON."""
-        return {
-            "version": REPORT_VERSION,
-            "test": self.test,
-            "clients": list(self.clients),
-            "serial": [row._asdict() for row in self.serial],
-            "bounds": [asdict(row) for row in self.bounds],
-            "left": self.left,
-            "runs": self.runs,
-            "seed": self.options.seed,
-            "deterministic": self.difference is None and not self.blocked,
-            "notes": [*self._not_compared(), *self._notes()],
-            "findings": [finding.as_json() for finding in self.findings],
-        }
 
     def text(self) -> str:
         """Return the report as text: what was run, then the findings with their shortest schedules."""
@@ -141,7 +125,7 @@ class InterleaveReport(ReportOfFindings):
                 yield f"  preemption: {_PREEMPTION}"
         yield from (f"  {line}" for line in self._notes())
         for finding in self.findings:
-            yield from _finding_lines(finding)
+            yield from _finding_lines(finding, self.line)
 
     def _not_compared(self) -> Iterator[str]:
         if self.failed_serial is not None:
@@ -195,13 +179,13 @@ def _count(number: int, what: str) -> str:
     return f"{number} {what if number == 1 else what + 's'}"
 
 
-def _finding_lines(finding: InterleaveFinding) -> Iterator[str]:
+def _finding_lines(finding: InterleaveFinding, line: str) -> Iterator[str]:
     alike = f" ({', '.join(sorted(finding.clients))})" if len(finding.clients) > 1 else ""
     yield from finding.lines_of(f"at {_count(finding.count, 'order')}{alike}")
     yield from (f"  {line}" for line in finding.lanes())
     where = f", {', '.join(finding.places)}" if finding.places else ""
     preemptions = _count(finding.preemptions, "preemption") if finding.preemptions else "no preemptions"
     yield f"  shortest: {preemptions}{where}"
-    yield f'  > mockserver_server.interleave(..., schedule="{finding.schedule}")'
+    yield f'  > {line}schedule="{finding.schedule}")'
     if finding.path is not None:
         yield f"  calls repeated by {finding.path}, and step by step in {finding.path.removesuffix('.json')}.html"

@@ -67,8 +67,8 @@ class InterleavedRun:
         self._controlled = ControlledRun(sandbox, bounds)
         self._sandbox, self._hosted = sandbox, self._controlled.hosted
         self._hosted.dispatch.is_held = True
-        self._functions, self._seed = clients, options.seed
-        self._actors = {name: Actor(name, options.seed) for name in clients}
+        self._functions = clients
+        self._actors = {name: Actor(name) for name in clients}
         self._threads = ActorThreads(self._hosted, self._gate)
         self._settling = Settling(self._actors, clients, self._gate, self._threads, known, options.blocked_seconds)
         self._ready = ReadySteps(self._hosted.sandbox, self._actors, tuple(clients))
@@ -181,7 +181,7 @@ class InterleavedRun:
         self._held -= {name}
         if planned is None:  # a rule has postponed it
             return "postponed"
-        actor = self._actors.setdefault(name, Actor(name, self._seed))
+        actor = self._actors.setdefault(name, Actor(name))
         actor.is_begun, actor.is_over = True, False
         self._draw_for(actor)
         self._threads.start_delivery(actor, partial(dispatch.send_attempt, planned))

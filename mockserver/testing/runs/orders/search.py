@@ -21,7 +21,7 @@ from mockserver.testing.runs.orders.merging import RunOrders
 from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.planned import PlannedOrders
 from mockserver.testing.runs.orders.played import Order
-from mockserver.testing.runs.orders.report import Bound, InterleaveReport
+from mockserver.testing.runs.orders.report import LINE, Bound, InterleaveReport
 from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, ClientFunction
 from mockserver.testing.runs.orders.serial import SerialRuns, difference
 from mockserver.testing.runs.orders.subject import OrderOutcome, OrderPlan, OrderSubject
@@ -57,6 +57,7 @@ class Search:
         check: Gets the sandbox after the clients, and raises if something is wrong.
         options: What to try.
         test: The name in the report; None is that of the clients.
+        line: The beginning of the line that repeats a finding.
 
     Raises:
         ValueError: The schedule is not one, or the clients are not functions by name.
@@ -70,9 +71,11 @@ class Search:
         check: Callable[[Sandbox], Any] | None,
         options: InterleaveOptions,
         test: str | None,
+        line: str,
     ) -> None:
         schedules.check_clients(clients)
         self._clients, self._options, self._test = tuple(clients), options, test or " and ".join(clients)
+        self._line = line
         self._subject = OrderSubject(make_sandbox, setup, clients, check, options)
         self._investigation = Investigation(options.seconds)
         self._serial = SerialRuns(self._clients)
@@ -134,6 +137,7 @@ class Search:
             shares_memory=self._subject.shares_memory,
             left=len(self._planned) if self._options.schedule is None else 0,
             not_interleaved=list(self._serial.not_interleaved()),
+            line=self._line,
             ended=self._investigation.ended,
         )
 
@@ -234,6 +238,7 @@ def interleaving(
     check: Callable[[Sandbox], Any] | None = None,
     settings: Mapping[str, Any] | None = None,
     test: str | None = None,
+    line: str = LINE,
     **options: Any,
 ) -> Search:
     """
@@ -241,7 +246,7 @@ def interleaving(
 
     Args:
         make_sandbox: Returns a fresh sandbox of this process with settings.
-        clients: As of `Search`; so are setup, check and test.
+        clients: As of `Search`; so are setup, check, test and line.
         settings: Of each sandbox.
         **options: Fields of `InterleaveOptions`.
 
@@ -260,4 +265,5 @@ def interleaving(
         check=check,
         options=InterleaveOptions(**options),
         test=test,
+        line=line,
     )
