@@ -100,6 +100,16 @@ def test_a_call_that_is_dropped_before_the_operation_causes_no_step() -> None:
         } == counted.everything()
 
 
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_read_that_is_dropped_before_or_after_its_operation_is_one_item(when: str) -> None:
+    """Explore tries one of them, as they leave the same state."""
+    with run() as counted:
+        counted.sandbox.on("listCampaigns").nth(1).drop(when)
+        counted.client.campaigns()
+
+        assert ["listCampaigns drop"] == counted.everything()["faults"]
+
+
 def test_a_run_that_no_call_looked_at_has_only_started() -> None:
     with run() as counted:
         counted.client.launch()
