@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 import pytest
 
@@ -101,7 +102,7 @@ def test_a_call_that_is_dropped_before_the_operation_causes_no_step() -> None:
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_read_that_is_dropped_before_or_after_its_operation_is_one_item(when: str) -> None:
+def test_a_read_that_is_dropped_before_or_after_its_operation_is_one_item(when: Literal["before", "after"]) -> None:
     """Explore tries one of them, as they leave the same state."""
     with run() as counted:
         counted.sandbox.on("listCampaigns").nth(1).drop(when)
