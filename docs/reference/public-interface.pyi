@@ -186,7 +186,7 @@ class ExploreOptions:
     tolerated_types: tuple[type[BaseException], ...]
     tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...]
 
-class ExploreReport(ReportOfFindings):
+class ExploreReport(ReportOfFindings[ExploreFinding]):
     def as_json(self) -> JSON: ...
     clean: CleanRun
     def count(self, placement: Placement, verdict: str) -> None: ...
@@ -196,12 +196,14 @@ class ExploreReport(ReportOfFindings):
     ended: str | None
     def entry(self) -> JSON: ...
     failed: bool
-    findings: Sequence[ExploreFinding]
+    findings: Sequence[Found]
     found: Findings
     investigation: Investigation
-    longest: tuple[Sleep, Placement] | None
+    longest: tuple[Sleep, str] | None
     matrix: Matrix
+    def note_sleep(self, sleep: Sleep | None, of_run: str = '') -> None: ...
     options: ExploreOptions
+    def progress(self, done: str) -> str: ...
     runs: int
     seconds: float
     sleep: str | None
@@ -312,24 +314,29 @@ class InterleaveOptions:
     seconds: float | None
     tolerates: tuple[type[BaseException], ...]
 
-class InterleaveReport(ReportOfFindings):
-    blocked: Mapping[str, int]
-    bounds: Sequence[Bound]
+class InterleaveReport(ReportOfFindings[InterleaveFinding]):
+    blocked: dict[str, int]
+    bounds: list[Bound]
     clients: Sequence[str]
     difference: str | None
     ended: str | None
     failed: bool
     failed_serial: str | None
-    findings: Sequence[InterleaveFinding]
-    found: Sequence[InterleaveFinding]
+    findings: Sequence[Found]
+    found: InterleaveFindings
+    investigation: Investigation
     left: int
     line: str
+    longest: tuple[Sleep, str] | None
     not_interleaved: Sequence[str]
+    def note_sleep(self, sleep: Sleep | None, of_run: str = '') -> None: ...
     options: InterleaveOptions
+    def progress(self, done: str) -> str: ...
     runs: int
-    serial: Sequence[SerialRun]
+    seconds: float
+    serial: list[SerialRun]
     shares_memory: bool
-    sleep: Sleep | None
+    sleep: str | None
     test: str
     def text(self) -> str: ...
     def try_to_write_documents(self, folder: str | Path) -> None: ...

@@ -68,7 +68,7 @@ def _report(item: pytest.Function) -> InterleaveReport:
         **arguments,
     )
     with progress(item.config) as show:
-        report = search.report(show)
+        report = search.run(show)
     failure_report.write_documents(item.config, report)
     return report
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,10 +11,22 @@ from typing import Final, Generic, NamedTuple, Self, TypeVar
 from mockserver._files import write_whole
 from mockserver._json import JSON
 from mockserver.contract.clauses import sentence_of
+from mockserver.core.redaction import Redactor
+from mockserver.judge.check import Finding
 from mockserver.report.problem import Problem, problem_lines
 from mockserver.scenario import documents
+from mockserver.server.hosting.host import IN_PROCESS_ORIGIN
 from mockserver.testing.report.folder import file_name
+from mockserver.testing.runs.in_process import Sleep
+from mockserver.testing.runs.investigation import Investigation
 
+# What lets a client that sleeps in real time sleep on the sandbox's clock.
+CURE: Final = (
+    'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep), or for a coroutine '
+    'monkeypatch.setattr(asyncio, "sleep", mockserver.aio.sleep)'
+)
+_ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{5,}\b")  # of memory; a shorter number may be a byte
+_IN_PROCESS: Final = re.compile(re.escape(IN_PROCESS_ORIGIN) + r"(/sandboxes/\w+)?")
 _CAUSE_CHARS: Final = 60  # in the name of a document, which has 200 at most
 
 
@@ -40,6 +53,18 @@ class Cause(NamedTuple):
     effect: str = ""
     shown: Sequence[str] = ()
     client: str | None = None
+
+    @classmethod
+    def of_finding(cls, verdict: str, finding: Finding, client: str | None = None) -> Cause:
+        """Return a finding on conduct as a cause."""
+        return cls(
+            verdict=verdict,
+            name=finding.rule,
+            message=finding.message if client is None else f"{client}: {finding.message}",
+            clause=finding.clause,
+            advice=finding.advice,
+            client=client,
+        )
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -141,19 +166,66 @@ class FindingsByCause(Generic[Found]):
         return sorted(self._rows.values(), key=lambda row: self._order.index(row.verdict))
 
 
-class ReportOfFindings:
+@dataclass(kw_only=True)
+class ReportOfFindings(Generic[Found]):
     """
-    A report whose findings can be written as scenario documents that repeat them.
+    The report of the runs of one test.
 
     Attributes:
+        test: The test's name.
+        investigation: Its runs.
+        found: The findings by cause.
+        longest: The longest sleep in real time, and what its run had, such as a fault; None if there was none.
         unwritten: Why documents of the findings were not written.
     """
 
-    unwritten: list[str]
+    test: str
+    investigation: Investigation
+    found: FindingsByCause[Found]
+    longest: tuple[Sleep, str] | None = None
+    unwritten: list[str] = field(default_factory=list)
 
     @property
-    def findings(self) -> Sequence[RunFinding]:
-        """The findings, the worst first."""
+    def findings(self) -> Sequence[Found]:
+        """The findings, the worst first. They can be written as scenario documents that repeat them."""
+        return self.found.rows()
+
+    @property
+    def runs(self) -> int:
+        """The number of runs, those without a deviation included."""
+        return self.investigation.runs
+
+    @property
+    def seconds(self) -> float:
+        """Real time of everything."""
+        return self.investigation.seconds
+
+    @property
+    def ended(self) -> str | None:
+        """Why it ended before its last run, as the end of a sentence; None if it did not."""
+        return self.investigation.ended
+
+    def progress(self, done: str) -> str:
+        """Return how far it is, such as `12 runs, 2 findings, 9 s`."""
+        found = len(self.found)
+        return f"{done}, {found} finding{'' if found == 1 else 's'}, {self.seconds:.0f} s"
+
+    def note_sleep(self, sleep: Sleep | None, of_run: str = "") -> None:
+        """Keep a sleep of a run if it is the longest one."""
+        if sleep is not None and (self.longest is None or sleep.seconds > self.longest[0].seconds):
+            self.longest = sleep, of_run
+
+    @property
+    def sleep(self) -> str | None:
+        """Where the test or its client sleeps in real time, as the beginning of a sentence; None if it is not known to."""
+        if self.longest is None:
+            return None
+        sleep, of_run = self.longest
+        where = f", with {of_run}" if of_run else ""
+        return f"the test or its client sleeps in real time ({sleep}{where})"
+
+    def text(self) -> str:
+        """Return the report as text."""
         raise NotImplementedError
 
     def write_documents(self, folder: str | Path = ".mockserver/failures") -> None:
@@ -188,3 +260,17 @@ def document_name(test: str, cause: Cause) -> str:
     if len(what) > _CAUSE_CHARS:
         what = f"{what[: _CAUSE_CHARS // 2]}-{what[-_CAUSE_CHARS // 2 :]}"
     return f"{file_name(test)}-{cause.verdict}-{what}"
+
+
+def describe(raised: BaseException, base_url: str) -> str:
+    """
+    Return type and first line of an exception, without secrets and what differs from run to run: addresses of sandbox and memory.
+
+    One with an `explore_cause` is the failure of a program in another language, which has no type.
+    """
+    first = Redactor(()).text(str(raised).strip().partition("\n")[0])
+    text = _ADDRESS.sub("0x...", first.replace(base_url, "{base_url}"))
+    text = _IN_PROCESS.sub("{base_url}", text)
+    if hasattr(raised, "explore_cause"):
+        return text
+    return f"{type(raised).__name__}: {text}" if text else type(raised).__name__

@@ -186,7 +186,7 @@ def test_a_real_sleep_is_named_and_longer_than_a_block(server: MockServer) -> No
     report = interleaved(server, work, blocked_seconds=0.5, bound=0)
 
     assert not report.blocked
-    assert "a client sleeps in real time (0.6 s by time.sleep at test_clients.py:" in report.text()
+    assert "the test or its client sleeps in real time (0.6 s by time.sleep at test_clients.py:" in report.text()
 
 
 def test_a_copy_of_a_campaign_after_a_conflict_is_a_breach_of_conduct_too(server: MockServer) -> None:

@@ -421,7 +421,7 @@ def test_an_end_that_a_client_reports_by_a_tolerated_exception_is_no_finding(ser
 def test_a_search_shows_how_far_it_is_before_each_run(server: MockServer) -> None:
     shown: list[str] = []
 
-    report = interleaving(server.sandbox, clients=promotions(), settings={"given": GIVEN}).report(shown.append)
+    report = interleaving(server.sandbox, clients=promotions(), settings={"given": GIVEN}).run(shown.append)
 
     assert report.runs == len(shown)
     assert ("0 runs, 0 findings, 0 s", True) == (shown[0], shown[-1].startswith(f"{report.runs - 1} runs, 1 finding, "))

@@ -15,9 +15,7 @@ from mockserver.testing.runs.faults.options import ANY, ExploreOptions
 from mockserver.testing.runs.faults.placements import Placement
 from mockserver.testing.runs.faults.tables import ACTS, FAULTS, variant_of
 from mockserver.testing.runs.faults.verdicts import DEVIATES, MEANINGS, NO_TIMEOUT, ORDER
-from mockserver.testing.runs.findings import ReportOfFindings
-from mockserver.testing.runs.in_process import Sleep
-from mockserver.testing.runs.investigation import Investigation
+from mockserver.testing.runs.findings import CURE, ReportOfFindings
 from mockserver.version import REPORT_VERSION
 
 COLUMNS: tuple[str, ...] = ("survived", "reported", "crashed", "breach", "silent")  # in the JSON
@@ -27,10 +25,6 @@ _FAILING = ("silent", "breach")
 _SHOWN = 3  # placements of a finding in the text
 _SLOW = ", ".join(row.name for row in FAULTS.values() if row.needs_time)
 _FRESH_STATE = "keep what decides its calls in the sandbox, or in a fixture of function scope that each run makes anew"
-CURE = (
-    'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep), or for a coroutine '
-    'monkeypatch.setattr(asyncio, "sleep", mockserver.aio.sleep)'
-)
 
 
 @dataclass
@@ -119,40 +113,32 @@ class Tolerated:
         return False
 
 
-@dataclass
-class ExploreReport(ReportOfFindings):
+@dataclass(kw_only=True)
+class ExploreReport(ReportOfFindings[ExploreFinding]):
     """
     The report of an exploration.
 
     Attributes:
         test: The test's name.
         options: What was to be tried.
-        investigation: Its runs.
-        found: The findings by cause.
         cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
         clean: The clean run.
         coverage: What was tried, and what was not.
         verdicts: The number of placements by verdict.
         matrix: The number of single placements by operation (or event) and fault, by verdict.
         tolerated: The known cases that were met.
-        longest: The longest sleep in real time of the clean runs, or if they have none of the others.
         unjudged: The placements after whose 429 no clock moved, so that the waits there are not judged.
-        unwritten: Why documents of the findings were not written.
     """
 
-    test: str
-    options: ExploreOptions
-    investigation: Investigation
     found: Findings
-    cure: str
+    options: ExploreOptions
+    cure: str = CURE
     clean: CleanRun = field(default_factory=CleanRun)
     coverage: TriedPlacements = field(default_factory=TriedPlacements)
     verdicts: Counter[str] = field(default_factory=Counter)
     matrix: Matrix = field(default_factory=dict)
     tolerated: Tolerated = field(init=False)
-    longest: tuple[Sleep, Placement] | None = None
     unjudged: list[Placement] = field(default_factory=list)
-    unwritten: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.tolerated = Tolerated(self.options.tolerated_rows)
@@ -164,35 +150,6 @@ class ExploreReport(ReportOfFindings):
         row = step.operation or step.event
         if len(placement) == 1 and row is not None:
             self.matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
-
-    @property
-    def findings(self) -> Sequence[ExploreFinding]:
-        """The findings, the worst first."""
-        return self.found.rows()
-
-    @property
-    def sleep(self) -> str | None:
-        """Where the test or its client sleeps in real time, as the beginning of a sentence; None if it is not known to."""
-        if self.longest is None:
-            return None
-        sleep, placement = self.longest
-        where = f", with {placement.describe()}" if placement else ""
-        return f"the test or its client sleeps in real time ({sleep}{where})"
-
-    @property
-    def runs(self) -> int:
-        """The number of runs, the clean ones included."""
-        return self.investigation.runs
-
-    @property
-    def seconds(self) -> float:
-        """Real time of everything."""
-        return self.investigation.seconds
-
-    @property
-    def ended(self) -> str | None:
-        """Why it ended before its last run, as the end of a sentence; None if it did not."""
-        return self.investigation.ended
 
     @property
     def failed(self) -> bool:

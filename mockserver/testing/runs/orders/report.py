@@ -8,10 +8,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from mockserver.contract.text import printable
-from mockserver.testing.runs.faults.report import CURE
-from mockserver.testing.runs.findings import ReportOfFindings
-from mockserver.testing.runs.in_process import Sleep
-from mockserver.testing.runs.orders.findings import InterleaveFinding
+from mockserver.testing.runs.findings import CURE, ReportOfFindings
+from mockserver.testing.runs.orders.findings import InterleaveFinding, InterleaveFindings
 from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.played import Played
 from mockserver.testing.runs.orders.verdicts import RunEnd
@@ -54,8 +52,8 @@ class Bound:
     merged: int = 0
 
 
-@dataclass(frozen=True)
-class InterleaveReport(ReportOfFindings):
+@dataclass(kw_only=True)
+class InterleaveReport(ReportOfFindings[InterleaveFinding]):
     """
     The report of an interleaving.
 
@@ -63,46 +61,31 @@ class InterleaveReport(ReportOfFindings):
         test: The test's name.
         clients: The names of the clients.
         options: What was to be tried.
+        line: The beginning of the line that repeats a finding, in Python.
         serial: The runs of whole clients.
         bounds: The orders by their preemptions.
-        runs: The number of runs.
-        found: The findings, the worst first.
         difference: What two equal serial runs do differently; None if they are equal.
         blocked: Where clients waited outside of calls, with the number of runs.
-        sleep: The longest sleep in real time; None if there was none.
         failed_serial: Why the serial runs allow no comparison; None if they do.
         unplayed: Why the schedule was not played as it is; None if it was.
         shares_memory: The clients change memory that they share, so that no order is left out as equal.
         left: The number of orders within the bound that were found and not run.
         not_interleaved: Sentences about clients whose calls are no steps.
-        line: The beginning of the line that repeats a finding, in Python.
-        ended: Why it ended before its last run, as the end of a sentence; None if it did not.
-        unwritten: Why documents of the findings were not written.
     """
 
-    test: str
+    found: InterleaveFindings
     clients: Sequence[str]
     options: InterleaveOptions
-    serial: Sequence[SerialRun]
-    bounds: Sequence[Bound]
-    runs: int
-    found: Sequence[InterleaveFinding]
-    difference: str | None
-    blocked: Mapping[str, int]
-    sleep: Sleep | None
-    failed_serial: str | None
-    unplayed: str | None
-    shares_memory: bool
-    left: int
-    not_interleaved: Sequence[str]
     line: str = LINE
-    ended: str | None = None
-    unwritten: list[str] = field(default_factory=list)
-
-    @property
-    def findings(self) -> Sequence[InterleaveFinding]:
-        """The findings, the worst first."""
-        return self.found
+    serial: list[SerialRun] = field(default_factory=list)
+    bounds: list[Bound] = field(default_factory=list)
+    difference: str | None = None
+    blocked: dict[str, int] = field(default_factory=dict)
+    failed_serial: str | None = "it ended before the last serial run"
+    unplayed: str | None = None
+    shares_memory: bool = False
+    left: int = 0
+    not_interleaved: Sequence[str] = ()
 
     @property
     def failed(self) -> bool:
@@ -165,7 +148,7 @@ class InterleaveReport(ReportOfFindings):
         for text, runs in self.blocked.items():
             yield f"{text} was blocked outside of calls in {_count(runs, 'run')}, which may differ from run to run"
         if self.sleep is not None:
-            yield f"a client sleeps in real time ({self.sleep}); let it sleep on the sandbox's clock: {CURE}"
+            yield f"{self.sleep}; let it sleep on the sandbox's clock: {CURE}"
         yield from self.unwritten
 
 

@@ -25,8 +25,7 @@ from mockserver.core.state.tenant import Tenant
 from mockserver.judge.check import Finding
 from mockserver.judge.client.judge import judge
 from mockserver.judge.client.rules import RULES
-from mockserver.testing.runs.faults.verdicts import describe
-from mockserver.testing.runs.findings import Cause
+from mockserver.testing.runs.findings import Cause, describe
 from mockserver.testing.runs.traced_calls import ID, INSTANT
 from mockserver.trace.of_sandbox import trace_of
 
@@ -238,15 +237,8 @@ class SerialEnds:
         news = {
             finding.rule: (name, finding) for name, finding in reversed(end.findings) if finding.rule not in self._rules
         }
-        for rule, (name, finding) in news.items():
-            yield Cause(
-                verdict="breach",
-                name=rule,
-                message=f"{name}: {finding.message}",
-                clause=finding.clause,
-                advice=finding.advice,
-                client=name,
-            )
+        for name, finding in news.values():
+            yield Cause.of_finding("breach", finding, client=name)
 
     def _difference(self, end: RunEnd) -> str:
         def apart(other: RunEnd) -> tuple[list[str], list[str]]:
