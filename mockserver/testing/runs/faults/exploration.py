@@ -17,11 +17,10 @@ from mockserver.core.run import Run
 from mockserver.testing.runs.bounds import CLEAN, bounds_beyond
 from mockserver.testing.runs.faults import singles
 from mockserver.testing.runs.faults.clean import Clean, read_clean
-from mockserver.testing.runs.faults.findings import EffectsAlone, Findings
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.pairs import First, pairs
 from mockserver.testing.runs.faults.placements import Placement
-from mockserver.testing.runs.faults.report import ExploreReport, Part
+from mockserver.testing.runs.faults.report import EffectsAlone, ExploreReport, Findings, Part
 from mockserver.testing.runs.faults.verdicts import (
     DEVIATES,
     Outcome,

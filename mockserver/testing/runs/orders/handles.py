@@ -1,8 +1,9 @@
-"""Handles of one sandbox: whatever a client does through its own is a step of this client."""
+"""Handles of one sandbox, and ports of it: whatever a client does through its own is a step of this client."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,9 +11,12 @@ from mockserver._json import JSON
 from mockserver.contract.durations import parse_duration
 from mockserver.core.instants import Instant, parse
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
+from mockserver.server.http1.messages import Request, ResponseOrDisconnect
+from mockserver.server.http1.server import Server
+from mockserver.server.socket_handler import SocketHandler, error_body
 from mockserver.server.webhooks.local_receivers import ReceiverTarget
 from mockserver.testing.backend import LocalBackend, RegisteredReceiver, is_recorded
-from mockserver.testing.runs.orders.gate import Gate, Waiting
+from mockserver.testing.runs.orders.gate import Gate, SocketAnswered, Waiting
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.settings import Settings
 from mockserver.testing.transports.in_process import ClientRoute, Response
@@ -121,3 +125,42 @@ def end_of_sleep(hosted: HostedSandbox, arguments: Mapping[str, Any]) -> Instant
         return None if by is None else now + by
     parsed = parse(str(arguments.get("to")))
     return parsed[0] if parsed is not None and parsed[0] >= now else None
+
+
+def gated_server(hosted: HostedSandbox, gate: Gate, actor: str) -> Server:
+    """Return a server with a port of its own for one client, not started yet."""
+    handler = _GatedHandler(hosted, gate, actor)
+    return Server(handler, explain=hosted.host.response_options.explain, error_body=error_body)
+
+
+class _GatedHandler(SocketHandler):
+    """Responds once the step of a request is released; what only reads the control plane is no step."""
+
+    def __init__(self, hosted: HostedSandbox, gate: Gate, actor: str) -> None:
+        super().__init__(hosted.host, hosted)
+        self._gate, self._actor = gate, actor
+
+    def respond(self, incoming: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
+        if incoming.target.startswith("/_mock/") and incoming.method in ("GET", "HEAD", "OPTIONS"):
+            self._gate.has_looked = True
+            return super().respond(incoming)
+        return self._respond_once_released(incoming)
+
+    async def _respond_once_released(self, incoming: Request) -> ResponseOrDisconnect:
+        waiting = self._waiting(incoming)
+        await self._gate.enter_from_socket(waiting)
+        try:
+            answer: Any = super().respond(incoming)
+            response: ResponseOrDisconnect = await answer if inspect.isawaitable(answer) else answer
+            return response
+        finally:
+            self._gate.mail.put(SocketAnswered(waiting.actor))
+
+    def _waiting(self, incoming: Request) -> Waiting:
+        body = b"" if incoming.is_spooled else incoming.body() or b""
+        return Waiting(
+            actor=self._actor,
+            waits="call",
+            label=f"{incoming.method} {incoming.target.partition('?')[0]}",
+            order=(incoming.method, incoming.target, body),
+        )

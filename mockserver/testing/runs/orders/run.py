@@ -20,16 +20,15 @@ from mockserver.testing.run_end import RunEnded
 from mockserver.testing.runs.bounds import Bounds
 from mockserver.testing.runs.investigation import ControlledRun
 from mockserver.testing.runs.orders import schedules
-from mockserver.testing.runs.orders.actors import Actor, KnownThreads, VainReads
+from mockserver.testing.runs.orders.actors import Actor, KnownThreads, ReadySteps, VainReads
 from mockserver.testing.runs.orders.gate import Gate
 from mockserver.testing.runs.orders.handles import handle
 from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.played import Decision, Played, ReleasedStep
-from mockserver.testing.runs.orders.ready import ReadySteps
 from mockserver.testing.runs.orders.recording import StepRecorder
 from mockserver.testing.runs.orders.schedules import Release, Situation, Waits
 from mockserver.testing.runs.orders.settling import RUN_S, Settling
-from mockserver.testing.runs.orders.starting import ActorThreads
+from mockserver.testing.runs.orders.threads import ActorThreads
 
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox

@@ -16,12 +16,11 @@ from mockserver.testing.runs.faults.options import names_of
 from mockserver.testing.runs.findings import Cause
 from mockserver.testing.runs.investigation import Investigation, Plans, muted_logs, settings_of_runs
 from mockserver.testing.runs.orders import schedules, serial
-from mockserver.testing.runs.orders.findings import InterleaveFindings
 from mockserver.testing.runs.orders.merging import RunOrders
 from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.planned import PlannedOrders
 from mockserver.testing.runs.orders.played import Order
-from mockserver.testing.runs.orders.report import LINE, Bound, InterleaveReport, SerialRun
+from mockserver.testing.runs.orders.report import LINE, Bound, InterleaveFindings, InterleaveReport, SerialRun
 from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, ClientFunction
 from mockserver.testing.runs.orders.subject import Interleaving, OrderOutcome, OrderPlan, OrderSubject
 from mockserver.testing.runs.orders.verdicts import SerialEnds
