@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mockserver._json import JSON
-from mockserver.contract.text import printable
+from mockserver.contract.text import counted, printable
 from mockserver.pytest_plugin import options
 from mockserver.version import REPORT_VERSION
 
@@ -83,7 +83,7 @@ def _passed_over(findings: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         if row["verdict"] == "advice":
             yield f"advice: {row['cause']}"
         elif row["verdict"] == "crashed":
-            yield f"crashed: {row['message']}, at {row['count']} placement{'' if row['count'] == 1 else 's'}"
+            yield f"crashed: {row['message']}, at {counted(row['count'], 'placement')}"
             yield from (f"  > {line}" for line in row["lines"])
 
 

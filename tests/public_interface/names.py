@@ -35,8 +35,7 @@ from mockserver.server.control.routes import ROUTES, query_names
 from mockserver.server.errors import STATUSES
 from mockserver.testing import bodies
 from mockserver.testing.runs.faults.placements import ExploreStep
-from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS
-from mockserver.testing.runs.faults.verdicts import ORDER
+from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS, ORDER
 from mockserver.trace.recorded import recorded_trace
 from mockserver.version import REPORT_VERSION, SCENARIO_VERSION, TRACE_VERSION
 from tests.public_interface import python_names

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Generic, NamedTuple, Self, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from mockserver._files import write_whole
 from mockserver._json import JSON
@@ -17,7 +17,6 @@ from mockserver.report.problem import Problem, problem_lines
 from mockserver.scenario import documents
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN
 from mockserver.testing.report.folder import file_name
-from mockserver.testing.runs.in_process import Sleep
 from mockserver.testing.runs.investigation import Investigation
 
 # What lets a client that sleeps in real time sleep on the sandbox's clock.
@@ -97,18 +96,6 @@ class RunFinding:
     document: JSON = field(default_factory=dict)
     path: str | None = None
 
-    @classmethod
-    def of(cls, cause: Cause) -> Self:
-        """Return a finding of a cause, without its cases."""
-        return cls(
-            verdict=cause.verdict,
-            cause=cause.name,
-            message=cause.message,
-            clause=cause.clause,
-            advice=cause.advice,
-            shown=cause.shown,
-        )
-
     @property
     def problem(self) -> Problem:
         """What went wrong in the smallest case."""
@@ -155,7 +142,14 @@ class FindingsByCause(Generic[Found]):
     def of(self, cause: Cause) -> Found:
         """Return the finding of a cause; a new one has no case."""
         if cause.key not in self._rows:
-            self._rows[cause.key] = self._kind.of(cause)
+            self._rows[cause.key] = self._kind(
+                verdict=cause.verdict,
+                cause=cause.name,
+                message=cause.message,
+                clause=cause.clause,
+                advice=cause.advice,
+                shown=cause.shown,
+            )
         return self._rows[cause.key]
 
     def __len__(self) -> int:
@@ -167,7 +161,7 @@ class FindingsByCause(Generic[Found]):
 
 
 @dataclass(kw_only=True)
-class ReportOfFindings(Generic[Found]):
+class ReportOfFindings:
     """
     The report of the runs of one test.
 
@@ -175,20 +169,18 @@ class ReportOfFindings(Generic[Found]):
         test: The test's name.
         investigation: Its runs.
         found: The findings by cause.
-        longest: The longest sleep in real time, and what its run had, such as a fault; None if there was none.
         unwritten: Why documents of the findings were not written.
     """
 
     test: str
     investigation: Investigation
-    found: FindingsByCause[Found]
-    longest: tuple[Sleep, str] | None = None
+    found: FindingsByCause[Any]
     unwritten: list[str] = field(default_factory=list)
 
     @property
-    def findings(self) -> Sequence[Found]:
-        """The findings, the worst first. They can be written as scenario documents that repeat them."""
-        return self.found.rows()
+    def findings(self) -> Sequence[RunFinding]:
+        """The findings, the worst first."""
+        raise NotImplementedError
 
     @property
     def runs(self) -> int:
@@ -205,28 +197,14 @@ class ReportOfFindings(Generic[Found]):
         """Why it ended before its last run, as the end of a sentence; None if it did not."""
         return self.investigation.ended
 
-    def progress(self, done: str) -> str:
-        """Return how far it is, such as `12 runs, 2 findings, 9 s`."""
-        found = len(self.found)
-        return f"{done}, {found} finding{'' if found == 1 else 's'}, {self.seconds:.0f} s"
-
-    def note_sleep(self, sleep: Sleep | None, of_run: str = "") -> None:
-        """Keep a sleep of a run if it is the longest one."""
-        if sleep is not None and (self.longest is None or sleep.seconds > self.longest[0].seconds):
-            self.longest = sleep, of_run
-
     @property
     def sleep(self) -> str | None:
         """Where the test or its client sleeps in real time, as the beginning of a sentence; None if it is not known to."""
-        if self.longest is None:
+        if self.investigation.longest is None:
             return None
-        sleep, of_run = self.longest
+        sleep, of_run = self.investigation.longest
         where = f", with {of_run}" if of_run else ""
         return f"the test or its client sleeps in real time ({sleep}{where})"
-
-    def text(self) -> str:
-        """Return the report as text."""
-        raise NotImplementedError
 
     def write_documents(self, folder: str | Path = ".mockserver/failures") -> None:
         """

@@ -16,10 +16,11 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
+from mockserver.contract.text import counted
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1 import real_time
 from mockserver.testing.runs.bounds import NEED, Bounds, Watch
-from mockserver.testing.runs.in_process import RunInProcess
+from mockserver.testing.runs.in_process import RunInProcess, Sleep
 from mockserver.testing.sandbox import Sandbox
 
 Plan = TypeVar("Plan")
@@ -43,12 +44,14 @@ class Investigation:
         ended: Why it was ended before its last run, as the end of a sentence such as "by Ctrl-C"; None if it was not.
         has_baseline: What runs are compared with is known; before that the seconds end nothing.
         is_out_of_time: The seconds were over before the last run.
+        longest: The longest sleep in real time, and what its run had, such as a fault; None if there was none.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
         self.runs = 0
         self.ended: str | None = None
         self.has_baseline = self.is_out_of_time = False
+        self.longest: tuple[Sleep, str] | None = None
         self._seconds = seconds
         self._began = real_time.seconds()
         self._end: float | None = None
@@ -57,6 +60,15 @@ class Investigation:
     def seconds(self) -> float:
         """Real seconds from its making to its end."""
         return (self._end or real_time.seconds()) - self._began
+
+    def progress(self, done: str, found: int) -> str:
+        """Return how far it is, such as `12 runs, 2 findings, 9 s`."""
+        return f"{done}, {counted(found, 'finding')}, {self.seconds:.0f} s"
+
+    def note_sleep(self, sleep: Sleep | None, of_run: str = "") -> None:
+        """Keep a sleep of a run if it is the longest one."""
+        if sleep is not None and (self.longest is None or sleep.seconds > self.longest[0].seconds):
+            self.longest = sleep, of_run
 
     def run(
         self,

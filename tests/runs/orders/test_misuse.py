@@ -126,16 +126,6 @@ def test_clients_without_names_are_refused(server: MockServer, clients: Any, got
         server.interleave(clients=clients)
 
 
-def test_one_client_with_one_call_is_counted_in_the_singular(server: MockServer) -> None:
-    report = server.interleave(clients={"worker": read})
-
-    assert [
-        "interleaved worker: 1 client",
-        "  serial: worker (1 call)",
-        "  bound 0: all 1 order, 0 merged",
-    ] == report.text().splitlines()
-
-
 def test_a_crash_names_the_refused_call_that_the_client_made_last(server: MockServer) -> None:
     def begin(sandbox: Sandbox) -> None:
         (campaign,) = campaigns(sandbox)

@@ -22,7 +22,6 @@ from tests.runs.orders.pairs import (
     call,
     campaigns,
     create,
-    create_or_adopt_carefully,
     list_then_create,
     start,
 )
@@ -72,14 +71,6 @@ def test_the_text_shows_the_serial_runs_the_orders_and_one_lane_per_client(serve
     ] == report.text().splitlines()
 
 
-def test_a_schedule_runs_one_order_alone(server: MockServer) -> None:
-    report = interleaved(server, promotions(), schedule="worker*2 cron")
-
-    assert ["duplicate"] == [finding.verdict for finding in report.findings]
-    assert [1] == [finding.count for finding in report.findings]
-    assert not interleaved(server, promotions(), schedule="worker*4 cron").failed
-
-
 def test_a_schedule_that_names_a_step_that_is_not_there_fails(server: MockServer) -> None:
     report = interleaved(server, promotions(), schedule="worker*9")
 
@@ -91,12 +82,6 @@ def test_a_schedule_that_names_a_step_that_is_not_there_fails(server: MockServer
 def test_a_schedule_of_unknown_names_is_refused(server: MockServer, schedule: str) -> None:
     with pytest.raises(ValueError, match="schedule: got"):
         interleaved(server, promotions(), schedule=schedule)
-
-
-def test_careful_clients_have_no_finding(server: MockServer) -> None:
-    report = interleaved(server, {"worker": create_or_adopt_carefully, "cron": create_or_adopt_carefully})
-
-    assert not report.failed, report.text()
 
 
 def test_equal_searches_have_equal_bytes(server: MockServer) -> None:
@@ -144,17 +129,6 @@ def test_never_two_clients_run_at_a_time(server: MockServer) -> None:
     interleaved(server, {"one": client("one"), "two": client("two")}, prune=False)
 
     assert all(len(names) == 1 for names in seen)
-
-
-def test_coroutine_functions_are_clients_too(server: MockServer) -> None:
-    async def work(sandbox: Sandbox) -> None:
-        rows = (await sandbox.aio.call("GET", "/v1/campaigns")).json()["campaigns"]
-        if not rows:
-            await sandbox.aio.call("POST", "/v1/campaigns", json={**BODY, "name": f"Promotion {random.random()}"})
-
-    report = interleaved(server, {"worker": work, "cron": work})
-
-    assert ["worker*2 cron"] == [finding.schedule for finding in report.findings]
 
 
 def test_a_coroutine_that_calls_without_awaiting_is_refused_by_name(server: MockServer) -> None:
@@ -262,13 +236,6 @@ def test_a_run_without_an_end_is_not_blamed_on_its_order_if_a_serial_run_has_non
     (finding,) = report.findings
     assert "stuck" == finding.verdict
     assert finding.message.endswith("equal calls in a row changed nothing, in a serial run too, so not by this order")
-
-
-@pytest.mark.deep
-def test_a_client_that_waits_for_ever_outside_of_calls_ends_the_search(server: MockServer) -> None:
-    report = interleaved(server, {"one": lambda _: threading.Event().wait(), "two": campaigns}, blocked_seconds=SHORT_S)
-
-    assert "no serial run ends: no step can be released, and one at test_orders.py" in (report.failed_serial or "")
 
 
 def test_a_client_that_fails_in_every_serial_run_fails_the_report(server: MockServer) -> None:

@@ -21,8 +21,8 @@ from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.pairs import First, pairs
 from mockserver.testing.runs.faults.placements import Placement
 from mockserver.testing.runs.faults.report import EffectsAlone, ExploreReport, Findings, Part
+from mockserver.testing.runs.faults.tables import DEVIATES
 from mockserver.testing.runs.faults.verdicts import (
-    DEVIATES,
     Outcome,
     causes,
     of_finding,
@@ -121,7 +121,7 @@ class Exploration:
         of_singles, of_pairs = self.report.coverage.singles, self.report.coverage.pairs
         planned = of_singles.placements - of_singles.merged - self.report.coverage.over_budget + self._options.pairs
         tried = f"{of_singles.tried + of_pairs.tried} of {planned}" if planned else "clean run"
-        return self.report.progress(tried)
+        return self.report.investigation.progress(tried, len(self.report.found))
 
     # The clean runs
 
@@ -156,7 +156,7 @@ class Exploration:
     def _note_sleep(self, placement: Placement, outcome: Outcome) -> None:
         in_process = outcome.control.in_process
         if in_process is not None:
-            self.report.note_sleep(in_process.longest(), placement.describe() if placement else "")
+            self.report.investigation.note_sleep(in_process.longest(), placement.describe() if placement else "")
 
     # Single placements
 
@@ -168,7 +168,6 @@ class Exploration:
             *singles.of_choices(self.report.clean.choices_read, clean.in_force, options),
             *(singles.of_process(options) if self._is_in_process and clean.calls else ()),
         ]
-        self.report.coverage.possible = {candidate.step.name for candidate in candidates if candidate.step.name}
         if options.prune:
             self._alone.merge(candidates)
         planned = singles.pruned(candidates, options.prune)

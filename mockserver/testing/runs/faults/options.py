@@ -11,9 +11,8 @@ from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import closest_match_hint
 from mockserver.testing.arguments import check_flags, check_number
-from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS, NAMES, variant_of
+from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS, NAMES, VERDICTS, variant_of
 
-VERDICTS = ("survived", "reported", "crashed", "breach", "silent")
 ANY = "*"
 _LIKE = 0.75  # of a name that is proposed: many faults have a word in common
 _LEAST = math.ulp(0.0)  # above 0

@@ -9,22 +9,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mockserver._json import JSON
-from mockserver.contract.text import printable
+from mockserver.contract.text import counted, printable
 from mockserver.testing.runs.faults import waits
 from mockserver.testing.runs.faults.effects import DIFFERS
 from mockserver.testing.runs.faults.options import ANY, ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.singles import Candidate
-from mockserver.testing.runs.faults.tables import ACTS, FAULTS, variant_of
-from mockserver.testing.runs.faults.verdicts import ADVICE, DEVIATES, MEANINGS, NO_TIMEOUT, ORDER
+from mockserver.testing.runs.faults.tables import FAULTS, ORDER, VERDICTS, variant_of
+from mockserver.testing.runs.faults.verdicts import MEANINGS, NO_TIMEOUT
 from mockserver.testing.runs.findings import CURE, Cause, FindingsByCause, ReportOfFindings, RunFinding, document_name
 from mockserver.testing.sandbox import Sandbox
 from mockserver.version import REPORT_VERSION
 
-COLUMNS: tuple[str, ...] = ("survived", "reported", "crashed", "breach", "silent")  # in the JSON
 _PLACEMENT = "one thing that goes wrong at one place, such as a lost answer at call 2"
 Matrix = dict[tuple[str, str], Counter[str]]  # of an operation or event and a fault, by verdict
-_FAILING = ("silent", "breach")
 _SHOWN = 3  # placements of a finding in the text
 _SLOW = ", ".join(row.name for row in FAULTS.values() if row.needs_time)
 _FRESH_STATE = "keep what decides its calls in the sandbox, or in a fixture of function scope that each run makes anew"
@@ -48,11 +46,6 @@ class ExploreFinding(RunFinding):
     """
 
     placements: list[Placement] = field(default_factory=list)
-
-    @property
-    def is_advice(self) -> bool:
-        """True for a finding of the least severity."""
-        return self.verdict == ADVICE
 
     @property
     def count(self) -> int:
@@ -233,7 +226,6 @@ class TriedPlacements:
     pairs: Part = field(default_factory=Part)
     over_socket: bool = False
     over_budget: int = 0  # single placements beyond the budget of runs
-    possible: set[str] = field(default_factory=set)  # names of the faults and acts that have a call, record or delivery
 
     def part_of(self, placement: Placement) -> Part:
         """Return the part that counts a placement."""
@@ -260,7 +252,7 @@ class Tolerated:
 
 
 @dataclass(kw_only=True)
-class ExploreReport(ReportOfFindings[ExploreFinding]):
+class ExploreReport(ReportOfFindings):
     """
     The report of an exploration.
 
@@ -298,9 +290,14 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
             self.matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
 
     @property
+    def findings(self) -> Sequence[ExploreFinding]:
+        """The findings, the worst first."""
+        return self.found.rows()
+
+    @property
     def failed(self) -> bool:
         """True if a clean run failed, nothing was explored, it ended early, or a finding is silent, a breach, or with `strict` a crash."""
-        failing = (*_FAILING, *(("crashed",) if self.options.strict else ()))
+        failing = VERDICTS[: 3 if self.options.strict else 2]
         return (
             not self.clean.is_explored or self.ended is not None or any(row.verdict in failing for row in self.findings)
         )
@@ -340,7 +337,7 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
 
     def text(self, *, as_documents: bool = False, then: Iterable[str] = ()) -> str:
         """
-        Return the report as text: what was covered, the findings, the matrix, and what was not tried.
+        Return the report as text: what was covered, the findings, and what was not tried.
 
         The last line has the seconds, which two explorations of one test do not have in common.
 
@@ -348,28 +345,25 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
             as_documents: Show the smallest case of a finding as a scenario document instead of lines of Python.
             then: Lines to add before the last one.
         """
-        took = f"{_of(self.runs, 'run')} in {self.seconds:.1f} s"
+        took = f"{counted(self.runs, 'run')} in {self.seconds:.1f} s"
         return "\n".join(map(printable, (*self._lines(as_documents=as_documents), *then, "", took)))
 
     def _lines(self, *, as_documents: bool) -> Iterator[str]:
         clean = self.clean
         yield from self._incomplete()
-        yield f"explored {self.test}: {_of(clean.calls, 'call')}, {_of(clean.deliveries, 'delivery')}; depends on {_of(len(clean.choices_read), 'choice')}"
+        yield f"explored {self.test}: {counted(clean.calls, 'call')}, {counted(clean.deliveries, 'delivery')}; depends on {counted(len(clean.choices_read), 'choice')}"
         yield from (f"  {line}" for line in self._notes())
         if clean.is_explored:
             yield f"  {self.coverage.singles.describe('single placement')}"
             if self.coverage.pairs.placements:
                 yield f"  {self.coverage.pairs.describe('pair')}"
             yield f"  placement: {_PLACEMENT}"
-            yield f"  {', '.join(f'{name} {self.verdicts[name]}' for name in reversed(COLUMNS))}"
+            yield f"  {', '.join(f'{name} {self.verdicts[name]}' for name in VERDICTS)}"
             yield from (f"  {name}: {meaning}" for name, meaning in MEANINGS.items() if self.verdicts[name])
         for finding in self.findings:
             yield ""
             rules = [json.dumps(finding.rules, ensure_ascii=False)] if as_documents else finding.lines
             yield from _finding_lines(finding, rules)
-        if self.matrix:
-            yield from ("", "single placements by operation:")
-            yield from (f"  {line}" for line in matrix_lines(self.matrix))
         not_tried = list(self._not_tried())
         if not_tried and clean.is_explored:
             yield from ("", "not tried:")
@@ -403,49 +397,41 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
             yield "what its calls cause differs too, so no placement is silent, and no list of the ledger is compared"
         patient = next((row for row in self.findings if row.cause == NO_TIMEOUT), None)
         if patient is not None:
-            yield f"the client has no timeout, so that a lost answer would hold it for ever, at {_of(patient.count, 'placement')}: set one"
+            yield f"the client has no timeout, so that a lost answer would hold it for ever, at {counted(patient.count, 'placement')}: set one"
         if self.sleep is not None:
             yield f"{self.sleep}; let it sleep on the sandbox's clock: {self.cure}"
         if self.unjudged:
-            places = f"{_of(len(self.unjudged), 'placement')}, such as {self.unjudged[0].describe()}"
+            places = f"{counted(len(self.unjudged), 'placement')}, such as {self.unjudged[0].describe()}"
             yield f"{waits.RULE} is not judged at {places}: no clock moved after the 429; let it sleep on the sandbox's clock: {self.cure}"
         for (operation, fault, verdict, reason), count in self.tolerated.counts.items():
-            met = _of(count, "case") if count else "no case: remove the row"
+            met = counted(count, "case") if count else "no case: remove the row"
             yield f"tolerated {verdict} of {fault} at {operation}: {met} ({reason})"
         yield from self.unwritten
 
     def _not_tried(self) -> Iterator[str]:
         coverage, options = self.coverage, self.options
         if coverage.singles.left:
-            yield _of(coverage.singles.left, "single placement")
+            yield counted(coverage.singles.left, "single placement")
         if options.pairs == 0:
             yield "pairs of faults (`pairs` is 0)"
         elif coverage.pairs.left:
-            yield _of(coverage.pairs.left, "pair")
+            yield counted(coverage.pairs.left, "pair")
         unaltered = [*coverage.singles.not_tried, *coverage.pairs.not_tried]
         if unaltered:
-            yield f"{_of(len(unaltered), 'placement')} that changed nothing, such as {unaltered[0].describe()}"
+            yield f"{counted(len(unaltered), 'placement')} that changed nothing, such as {unaltered[0].describe()}"
         if coverage.over_socket:
             yield f"{_SLOW} at calls over a socket, where they would take real time: whether the client has a timeout is not known"
         if self.clean.deliveries == 0:
             yield "faults of deliveries: the clean run delivered no event"
-        absent = [name for name in ACTS if options.has_fault(name) and name not in coverage.possible]
-        if absent:
-            yield f"acts without a record that they could concern: {', '.join(absent)}"
 
 
 def _counts(counts: Mapping[str, int]) -> dict[str, int]:
-    return {name: counts.get(name, 0) for name in COLUMNS}
-
-
-def _of(count: int, what: str) -> str:
-    plural = {"delivery": "deliveries"}.get(what, f"{what}s")
-    return f"{count} {what if count == 1 else plural}"
+    return {name: counts.get(name, 0) for name in reversed(VERDICTS)}
 
 
 def _finding_lines(finding: ExploreFinding, rules: Sequence[str]) -> Iterator[str]:
     is_of_clean = not finding.placements[0]
-    yield from finding.lines_of("in the clean run" if is_of_clean else f"at {_of(finding.count, 'placement')}")
+    yield from finding.lines_of("in the clean run" if is_of_clean else f"at {counted(finding.count, 'placement')}")
     if not is_of_clean:
         yield from (f"  {placement.describe()}" for placement in finding.placements[:_SHOWN])
         if finding.count > _SHOWN:
@@ -453,20 +439,3 @@ def _finding_lines(finding: ExploreFinding, rules: Sequence[str]) -> Iterator[st
         yield from (f"  > {line}" for line in rules)
     if finding.path is not None:
         yield f"  the whole as a scenario: {finding.path}"
-
-
-def matrix_lines(matrix: Matrix) -> Iterator[str]:
-    """Yield one line per operation or event: the number of placements of each verdict, and the faults of those that deviate."""
-    rows: dict[str, dict[str, Counter[str]]] = {}
-    for (operation, fault), counts in matrix.items():
-        for verdict, count in counts.items():
-            if count:
-                rows.setdefault(operation, {}).setdefault(verdict, Counter())[fault] += count
-    width = max(map(len, rows), default=0)
-    for operation, by_verdict in rows.items():
-        parts = []
-        for verdict in (name for name in ORDER if name in by_verdict):
-            faults = by_verdict[verdict]
-            names = f" ({', '.join(faults)})" if verdict in DEVIATES else ""
-            parts.append(f"{verdict} {faults.total()}{names}")
-        yield f"{operation:<{width}}  {', '.join(parts)}"

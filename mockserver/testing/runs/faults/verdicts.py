@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from traceback import walk_tb
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import ENDPOINTS
@@ -33,16 +33,13 @@ from mockserver.testing.runs.faults import waits
 from mockserver.testing.runs.faults.effects import Caused, caused, differences, may_do_less
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
-from mockserver.testing.runs.faults.tables import BEFORE_ANSWER, OUTDATED
+from mockserver.testing.runs.faults.tables import ADVICE, BEFORE_ANSWER, ORDER, OUTDATED
 from mockserver.testing.runs.findings import Cause, describe
 from mockserver.testing.runs.investigation import ControlledRun
 from mockserver.trace.of_sandbox import delay_of, trace_of
 from mockserver.trace.trace import Trace
 
-ADVICE: Final = "advice"  # of a cause of the least severity, which does not change the verdict of its run
 NO_TIMEOUT = "no-timeout"
-ORDER: Final = ("silent", "breach", "crashed", "reported", "survived", ADVICE)  # of reports: the worst first
-DEVIATES: Final = ORDER[:3]
 # What the text of a report adds for each verdict that it has.
 MEANINGS: Mapping[str, str] = MappingProxyType(
     {

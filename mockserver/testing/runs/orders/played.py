@@ -122,6 +122,11 @@ class Played(NamedTuple):
         return Order([step.actor for step in self.steps], self.decisions, [None] * len(self.steps))
 
     @property
+    def owners(self) -> Mapping[int, str]:
+        """The actor of each call, by the call's number."""
+        return {number: step.actor for step in self.steps for number in step.exchanges}
+
+    @property
     def texts(self) -> list[str]:
         """Its steps as texts."""
         return [f"{step.actor} {step.label}" for step in self.steps]

@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from mockserver.contract.text import printable
+from mockserver.contract.text import counted, printable
 from mockserver.report.run.snapshot import read_snapshot
 from mockserver.report.run.text import Report
 from mockserver.report.trace_page import TracedRun, render
@@ -128,9 +128,9 @@ class InterleaveFindings(FindingsByCause[InterleaveFinding]):
         name = document_name(self._test, cause)
         summary = f"{cause.message} (schedule {played.schedule!r})"
         row.document = {**sandbox.log.replay_document(name), "summary": summary}
-        row.traced = self._traced(row, sandbox)
+        row.traced = self._traced(row, played, sandbox)
 
-    def _traced(self, row: InterleaveFinding, sandbox: Sandbox) -> TracedRun:
+    def _traced(self, row: InterleaveFinding, played: Played, sandbox: Sandbox) -> TracedRun:
         """Return what the page of a finding's run is made from."""
         hosted = sandbox.local(NEED)
         snapshot = read_snapshot(
@@ -150,7 +150,7 @@ class InterleaveFindings(FindingsByCause[InterleaveFinding]):
             document=row.document,
             secrets=hosted.sandbox.secrets(),
             base_url=hosted.base_url,
-            actors={number: step.actor for step in row.steps for number in step.exchanges},
+            actors=played.owners,
         )
 
 
@@ -189,7 +189,7 @@ class Bound:
 
 
 @dataclass(kw_only=True)
-class InterleaveReport(ReportOfFindings[InterleaveFinding]):
+class InterleaveReport(ReportOfFindings):
     """
     The report of an interleaving.
 
@@ -224,6 +224,11 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
     not_interleaved: Sequence[str] = ()
 
     @property
+    def findings(self) -> Sequence[InterleaveFinding]:
+        """The findings, the worst first."""
+        return self.found.rows()
+
+    @property
     def failed(self) -> bool:
         """True if there is a finding, or if nothing could be compared or played."""
         return bool(self.findings) or self.failed_serial is not None or self.unplayed is not None
@@ -233,7 +238,7 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
         return "\n".join(map(printable, self._lines()))
 
     def _lines(self) -> Iterator[str]:
-        yield f"interleaved {', '.join(self.clients)}: {_count(len(self.clients), 'client')}"
+        yield f"interleaved {', '.join(self.clients)}: {counted(len(self.clients), 'client')}"
         yield from self._not_compared()
         yield f"  serial: {', '.join(map(_serial_text, self.serial))}"
         if self.options.schedule is not None:
@@ -258,9 +263,9 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
                 continue
             is_last = row is self.bounds[-1]
             which = (
-                f"{orders} of at least {_count(orders + self.left, 'order')}"
+                f"{orders} of at least {counted(orders + self.left, 'order')}"
                 if is_last and self.left
-                else f"all {_count(orders, 'order')}"
+                else f"all {counted(orders, 'order')}"
             )
             yield f"bound {row.preemptions}: {which}, {merged} merged"
 
@@ -274,15 +279,15 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
             seconds = None if self.runs >= self.options.runs else self.options.seconds
             budget = f"{self.options.runs} runs" if seconds is None else f"{seconds:g} s"
             last = self.bounds[-1].preemptions
-            rest = f", and none with more than {_count(last, 'preemption')}" if last < self.options.bound else ""
-            yield f"not run: {_count(self.left, 'order')} beyond the budget of {budget}{rest}"
+            rest = f", and none with more than {counted(last, 'preemption')}" if last < self.options.bound else ""
+            yield f"not run: {counted(self.left, 'order')} beyond the budget of {budget}{rest}"
         yield from self.not_interleaved
         if self.shares_memory and self.options.prune and self.options.schedule is None:
             yield "the clients change memory that they share, so every order is run"
         if self.difference is not None:
             yield f"equal runs differ: {self.difference}; so `unserial` is not judged"
         for text, runs in self.blocked.items():
-            yield f"{text} was blocked outside of calls in {_count(runs, 'run')}, which may differ from run to run"
+            yield f"{text} was blocked outside of calls in {counted(runs, 'run')}, which may differ from run to run"
         if self.sleep is not None:
             yield f"{self.sleep}; let it sleep on the sandbox's clock: {CURE}"
         yield from self.unwritten
@@ -294,16 +299,12 @@ def _serial_text(row: SerialRun) -> str:
     return f"{' '.join(row.order)} ({calls}{errors})"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what if number == 1 else what + 's'}"
-
-
 def _finding_lines(finding: InterleaveFinding, line: str) -> Iterator[str]:
     alike = f" ({', '.join(sorted(finding.clients))})" if len(finding.clients) > 1 else ""
-    yield from finding.lines_of(f"at {_count(finding.count, 'order')}{alike}")
+    yield from finding.lines_of(f"at {counted(finding.count, 'order')}{alike}")
     yield from (f"  {line}" for line in finding.lanes())
     where = f", {', '.join(finding.places)}" if finding.places else ""
-    preemptions = _count(finding.preemptions, "preemption") if finding.preemptions else "no preemptions"
+    preemptions = counted(finding.preemptions, "preemption") if finding.preemptions else "no preemptions"
     yield f"  shortest: {preemptions}{where}"
     yield f'  > {line}schedule="{finding.schedule}")'
     if finding.path is not None:

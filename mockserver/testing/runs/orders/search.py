@@ -73,11 +73,13 @@ class Search:
         Raises:
             KeyboardInterrupt: It was stopped; the report on what was found before is a note of it.
         """
-        report = self.report
+        report, investigation = self.report, self.report.investigation
         try:
             with muted_logs():
-                report.investigation.run(
-                    self.plans(), self._subject.run, lambda: show(report.progress(f"{report.runs} runs"))
+                investigation.run(
+                    self.plans(),
+                    self._subject.run,
+                    lambda: show(investigation.progress(f"{report.runs} runs", len(report.found))),
                 )
         except KeyboardInterrupt as interrupt:
             interrupt.add_note(report.text())

@@ -133,25 +133,16 @@ class OrderSubject:
                 self._what.check(sandbox)
             except Exception as failure:  # noqa: BLE001 - the way in which it fails is judged
                 check = failure
-        owners = {number: step.actor for step in played.steps for number in step.exchanges}
         hosted = sandbox.local(NEED)
         state = hosted.sandbox
         with state.lock:
-            return read_end(
-                Run.of(state),
-                Run.of(_with_everything_due(state)),
-                owners,
-                played.raised,
-                played.stuck,
-                check,
-                hosted.base_url,
-            )
+            return read_end(played, Run.of(state), Run.of(_with_everything_due(state)), check, hosted.base_url)
 
     def _note(self, played: Played) -> None:
         blocked = self._report.blocked
         for text in played.blocked:
             blocked[text] = blocked.get(text, 0) + 1
-        self._report.note_sleep(played.sleep)
+        self._report.investigation.note_sleep(played.sleep)
 
 
 def _with_everything_due(state: SandboxState) -> SandboxState:

@@ -26,6 +26,7 @@ from mockserver.judge.check import Finding
 from mockserver.judge.client.judge import judge
 from mockserver.judge.client.rules import RULES
 from mockserver.testing.runs.findings import Cause, describe
+from mockserver.testing.runs.orders.played import Played
 from mockserver.testing.runs.traced_calls import ID, INSTANT
 from mockserver.trace.of_sandbox import trace_of
 
@@ -62,27 +63,18 @@ class RunEnd(NamedTuple):
     check: str | None
 
 
-def read_end(
-    run: Run,
-    idle: Run,
-    owners: Mapping[int, str],
-    raised: Mapping[str, BaseException],
-    stuck: str | None,
-    check: BaseException | None,
-    base_url: str,
-) -> RunEnd:
+def read_end(played: Played, run: Run, idle: Run, check: BaseException | None, base_url: str) -> RunEnd:
     """
     Return what a run ends with.
 
     Args:
-        run: The sandbox after the run.
+        played: The run.
+        run: The sandbox after it.
         idle: A copy of it in which everything due has been done.
-        owners: The actor of each call, by the call's number.
-        raised: The exceptions with which clients ended.
-        stuck: Why the run has ended before its clients, if it has.
         check: The exception of the user's check.
         base_url: The address of the sandbox, which the next one does not have; nor has it those of the clients' ports.
     """
+    owners, raised = played.owners, played.raised
     executions = [execution for _, execution in idle.records("execution")]
     numbers = {
         "duplicate executions": len(ledger.duplicate_executions(idle, ledger.creating_exchanges(idle))),
@@ -94,11 +86,11 @@ def read_end(
     return RunEnd(
         counts=numbers,
         records=tuple(sorted(_records(idle))),
-        findings=list(_findings(run, owners, is_whole=not raised and stuck is None)),
+        findings=list(_findings(run, owners, is_whole=not raised and played.stuck is None)),
         raised=raised,
         errors={name: _described(failure, base_url) for name, failure in raised.items()},
         refused=_refused(run, owners, raised),
-        stuck=stuck,
+        stuck=played.stuck,
         check=None if check is None else _described(check, base_url),
     )
 
