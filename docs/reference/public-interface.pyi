@@ -156,12 +156,9 @@ class ExploreFinding(RunFinding):
     clause: str | None
     count: int
     document: JSON
-    is_advice: bool
     lines: list[str]
     def lines_of(self, cases: str) -> Iterator[str]: ...
     message: str
-    @classmethod
-    def of(cls, cause: Cause) -> Self: ...
     path: str | None
     placements: list[Placement]
     problem: Problem
@@ -186,7 +183,7 @@ class ExploreOptions:
     tolerated_types: tuple[type[BaseException], ...]
     tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...]
 
-class ExploreReport(ReportOfFindings[ExploreFinding]):
+class ExploreReport(ReportOfFindings):
     def as_json(self) -> JSON: ...
     clean: CleanRun
     def count(self, placement: Placement, verdict: str) -> None: ...
@@ -196,14 +193,11 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
     ended: str | None
     def entry(self) -> JSON: ...
     failed: bool
-    findings: Sequence[Found]
+    findings: Sequence[ExploreFinding]
     found: Findings
     investigation: Investigation
-    longest: tuple[Sleep, str] | None
     matrix: Matrix
-    def note_sleep(self, sleep: Sleep | None, of_run: str = '') -> None: ...
     options: ExploreOptions
-    def progress(self, done: str) -> str: ...
     runs: int
     seconds: float
     sleep: str | None
@@ -290,8 +284,6 @@ class InterleaveFinding(RunFinding):
     def lanes(self) -> Iterator[str]: ...
     def lines_of(self, cases: str) -> Iterator[str]: ...
     message: str
-    @classmethod
-    def of(cls, cause: Cause) -> Self: ...
     path: str | None
     places: Sequence[str]
     preemptions: int
@@ -314,7 +306,7 @@ class InterleaveOptions:
     seconds: float | None
     tolerates: tuple[type[BaseException], ...]
 
-class InterleaveReport(ReportOfFindings[InterleaveFinding]):
+class InterleaveReport(ReportOfFindings):
     blocked: dict[str, int]
     bounds: list[Bound]
     clients: Sequence[str]
@@ -322,16 +314,13 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
     ended: str | None
     failed: bool
     failed_serial: str | None
-    findings: Sequence[Found]
+    findings: Sequence[InterleaveFinding]
     found: InterleaveFindings
     investigation: Investigation
     left: int
     line: str
-    longest: tuple[Sleep, str] | None
     not_interleaved: Sequence[str]
-    def note_sleep(self, sleep: Sleep | None, of_run: str = '') -> None: ...
     options: InterleaveOptions
-    def progress(self, done: str) -> str: ...
     runs: int
     seconds: float
     serial: list[SerialRun]
@@ -543,9 +532,6 @@ class ScenarioError(ValueError):
     def __init__(self, problems: Iterable[WrongPart], name: str = 'the scenario document') -> None: ...
     document: Mapping[str, Any] | None
     problems: ...
-
-class TooManyCalls(BaseException):
-    ...
 
 class Trace:
     by_key: Mapping[str | None, Sequence[Exchange]]
