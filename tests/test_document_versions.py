@@ -83,11 +83,10 @@ def test_a_trace_of_another_version_is_refused(
     "report",
     [
         lambda server: server.explore(list_campaigns, faults=(), choices=()).as_json(),
-        lambda server: server.interleave(clients={"a": list_campaigns, "b": list_campaigns}).json,
         lambda server: RecordingReport(recorded_trace([], prefix="", sources=(), left_out={})).as_json(),
         lambda server: json.loads(server.sandbox().call("GET", "/_mock/report", headers={"Accept": "application/json"}).body),
     ],
-    ids=["explore", "interleave", "recording", "sandbox"],
+    ids=["explore", "recording", "sandbox"],
 )  # fmt: skip
 def test_a_report_as_json_has_its_version(mockserver_server: MockServer, report: Callable[[MockServer], Any]) -> None:
     assert 1 == report(mockserver_server)["version"]

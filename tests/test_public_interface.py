@@ -34,7 +34,6 @@ KINDS = {
     "header": "header X-Mock-Reason",
     "metric": "metric mockserver_sandboxes gauge",
     "explore": "explore verdict breach",
-    "interleave": "interleave report.runs: integer",
     "recording": "recording report.spanMs: integer",
     "library": "library scenario demo",
     "mockserver": "mockserver choices --json[].default: string",

@@ -156,7 +156,6 @@ class ExploreFinding(RunFinding):
     clause: str | None
     count: int
     document: JSON
-    is_advice: bool
     lines: list[str]
     def lines_of(self, cases: str) -> Iterator[str]: ...
     message: str
@@ -169,7 +168,7 @@ class ExploreFinding(RunFinding):
     def write(self, folder: Path) -> None: ...
 
 class ExploreOptions:
-    def __init__(self, faults: tuple[str, ...] | None = None, operations: tuple[str, ...] | None = None, choices: tuple[str, ...] | None = None, pairs: int = 0, seconds: float | None = None, prune: bool = True, strict: bool = False, tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = (), seed: int = 0, runs: int = 1000) -> None: ...
+    def __init__(self, faults: tuple[str, ...] | None = None, operations: tuple[str, ...] | None = None, choices: tuple[str, ...] | None = None, pairs: int = 0, seconds: float | None = None, prune: bool = True, strict: bool = False, tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = (), runs: int = 1000) -> None: ...
     choices: tuple[str, ...] | None
     faults: tuple[str, ...] | None
     def has_fault(self, name: str) -> bool: ...
@@ -179,7 +178,6 @@ class ExploreOptions:
     prune: bool
     runs: int
     seconds: float | None
-    seed: int
     strict: bool
     tolerated_rows: tuple[tuple[str, str, str, str], ...]
     tolerated_types: tuple[type[BaseException], ...]
@@ -198,7 +196,6 @@ class ExploreReport(ReportOfFindings):
     findings: Sequence[ExploreFinding]
     found: Findings
     investigation: Investigation
-    longest: tuple[Sleep, Placement] | None
     matrix: Matrix
     options: ExploreOptions
     runs: int
@@ -211,7 +208,6 @@ class ExploreReport(ReportOfFindings):
     unjudged: list[Placement]
     unwritten: list[str]
     verdicts: Counter[str]
-    wall_seconds: float
     def write_documents(self, folder: str | Path = '.mockserver/failures') -> None: ...
 
 class ExploreStep:
@@ -280,13 +276,11 @@ class GatewayMachine(RuleBasedStateMachine):
 
 class InterleaveFinding(RunFinding):
     advice: str
-    def as_json(self) -> JSON: ...
     cause: str
     clause: str | None
     clients: set[str]
     count: int
     document: JSON
-    fault: PlacedFault | None
     def lanes(self) -> Iterator[str]: ...
     def lines_of(self, cases: str) -> Iterator[str]: ...
     message: str
@@ -296,43 +290,42 @@ class InterleaveFinding(RunFinding):
     problem: Problem
     schedule: str
     shown: Sequence[str]
+    size: tuple[int, ...]
     steps: Sequence[ReleasedStep]
     traced: TracedRun | None
     verdict: str
     def write(self, folder: Path) -> None: ...
 
 class InterleaveOptions:
-    def __init__(self, bound: int = 2, tolerates: tuple[type[BaseException], ...] = (), runs: int = 2000, seconds: float | None = None, seed: int = 0, schedule: str | None = None, prune: bool = True, faults: int = 0, fault: str | None = None, blocked_seconds: float = 2.0) -> None: ...
+    def __init__(self, bound: int = 2, tolerates: tuple[type[BaseException], ...] = (), runs: int = 2000, seconds: float | None = None, schedule: str | None = None, prune: bool = True, blocked_seconds: float = 2.0) -> None: ...
     blocked_seconds: float
     bound: int
-    fault: str | None
-    faults: int
     prune: bool
     runs: int
     schedule: str | None
     seconds: float | None
-    seed: int
     tolerates: tuple[type[BaseException], ...]
 
 class InterleaveReport(ReportOfFindings):
-    blocked: Mapping[str, int]
-    bounds: Sequence[Bound]
+    blocked: dict[str, int]
+    bounds: list[Bound]
     clients: Sequence[str]
     difference: str | None
     ended: str | None
     failed: bool
     failed_serial: str | None
-    fault_runs: FaultRuns | None
     findings: Sequence[InterleaveFinding]
-    found: Sequence[InterleaveFinding]
-    json: JSON
+    found: InterleaveFindings
+    investigation: Investigation
     left: int
+    line: str
     not_interleaved: Sequence[str]
     options: InterleaveOptions
     runs: int
-    serial: Sequence[SerialRun]
+    seconds: float
+    serial: list[SerialRun]
     shares_memory: bool
-    sleep: Sleep | None
+    sleep: str | None
     test: str
     def text(self) -> str: ...
     def try_to_write_documents(self, folder: str | Path) -> None: ...
@@ -539,9 +532,6 @@ class ScenarioError(ValueError):
     def __init__(self, problems: Iterable[WrongPart], name: str = 'the scenario document') -> None: ...
     document: Mapping[str, Any] | None
     problems: ...
-
-class TooManyCalls(BaseException):
-    ...
 
 class Trace:
     by_key: Mapping[str | None, Sequence[Exchange]]

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from mockserver._commands import command_line
 from mockserver._files import write_whole
 from mockserver.cli.terminal import fit, progress
+from mockserver.contract.text import counted
 
 if TYPE_CHECKING:
     from mockserver.cli.command_runs import CommandRuns
@@ -120,8 +121,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     with suppress(KeyboardInterrupt):  # the command has ended already
         _run_all(exploration, runs, options)
     if report.ended is not None:
-        count = report.investigation.runs
-        report.investigation.ended = f"by a signal after {count} run{'' if count == 1 else 's'}"
+        report.investigation.ended = f"by a signal after {counted(report.runs, 'run')}"
     if report.ended is None and report.clean.calls == 0 and report.clean.failure is None:
         raise ValueError(
             "explore: the command made no call; expected calls to MOCKSERVER_URL with the key MOCKSERVER_KEY, "

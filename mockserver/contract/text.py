@@ -167,3 +167,10 @@ def http_date(text: str) -> datetime | None:
         return moment.replace(tzinfo=UTC) if re.fullmatch(_ASCTIME, text) else moment
     except (ValueError, TypeError, OverflowError):  # OverflowError: numbers beyond the range of a date
         return None
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 call`, `2 calls` and `3 deliveries`."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"

@@ -45,11 +45,8 @@ _OF_INTERLEAVE = (
     "tolerates",
     "runs",
     "seconds",
-    "seed",
     "schedule",
     "prune",
-    "faults",
-    "fault",
     "blocked_seconds",
 )
 MARKERS = (

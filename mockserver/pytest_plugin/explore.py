@@ -28,7 +28,6 @@ ARGUMENTS = (
     "prune",
     "strict",
     "tolerates",
-    "seed",
     "runs",
 )
 EXPLORATION: pytest.StashKey[Any] = pytest.StashKey()  # of the item's `explore_runs.ItemExploration`

@@ -7,7 +7,6 @@ Results are part of the test's report, so that xdist sends them to the process t
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mockserver._json import JSON
-from mockserver.contract.text import printable
+from mockserver.contract.text import counted, printable
 from mockserver.pytest_plugin import options
 from mockserver.version import REPORT_VERSION
 
@@ -47,7 +46,7 @@ class ExploreResults:
             self.by_test[report.nodeid] = result
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print one line per explored test, with its notes and the findings that do not fail it, and the verdicts by operation."""
+        """Print one line per explored test, with its notes and the findings that do not fail it."""
         if not self.by_test and not self.interrupted:
             return
         terminalreporter.section(TITLE)
@@ -59,11 +58,8 @@ class ExploreResults:
                 terminalreporter.write_line(f"  {printable(note)}")
             for line in _passed_over(result["findings"]):
                 terminalreporter.write_line(f"  {printable(line)}")
-        for line in _matrix_lines(self.by_test.values()):
-            terminalreporter.write_line(line)
         rows = [*self.by_test.values(), *(report.entry() for report in self.interrupted.values())]
-        wall, processor = (sum(row.get(name, 0) for row in rows) for name in ("wallSeconds", "seconds"))
-        terminalreporter.write_line(f"explored in {wall:.1f} s, {processor:.1f} s of processor time")
+        terminalreporter.write_line(f"explored in {sum(row['seconds'] for row in rows):.1f} s")
 
     def pytest_sessionfinish(self) -> None:
         if hasattr(self._config, "workerinput"):
@@ -87,7 +83,7 @@ def _passed_over(findings: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         if row["verdict"] == "advice":
             yield f"advice: {row['cause']}"
         elif row["verdict"] == "crashed":
-            yield f"crashed: {row['message']}, at {row['count']} placement{'' if row['count'] == 1 else 's'}"
+            yield f"crashed: {row['message']}, at {counted(row['count'], 'placement')}"
             yield from (f"  > {line}" for line in row["lines"])
 
 
@@ -99,15 +95,3 @@ def verdicts(result: Mapping[str, Any]) -> str:
     left = sum(part["placements"] - part["merged"] for part in parts) - tried
     more = f", {left} more not tried" if left else ""
     return f"{', '.join(reached) or '0'} of {tried} placements in {result['runs']} runs{more}"
-
-
-def _matrix_lines(results: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield one line per operation for all tests together."""
-    from mockserver.testing.runs.faults.report import matrix_lines
-
-    total: dict[tuple[str, str], Counter[str]] = {}
-    for result in results:
-        for operation, faults in result["matrix"].items():
-            for fault, counts in faults.items():
-                total.setdefault((operation, fault), Counter()).update(counts)
-    return matrix_lines(total)

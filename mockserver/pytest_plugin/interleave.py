@@ -59,10 +59,16 @@ def _report(item: pytest.Function) -> InterleaveReport:
     for mark in reversed([*item.iter_markers("mockserver")]):  # the nearest takes precedence
         settings.update((name, value) for name, value in mark.kwargs.items() if name in NAMES)
     server: MockServer = item._request.getfixturevalue("mockserver_server")
+    search = interleaving(
+        server.sandbox,
+        clients=_clients(item),
+        settings=settings,
+        test=item.nodeid,
+        line=f"@pytest.mark.{MARK}({'..., ' if arguments else ''}",
+        **arguments,
+    )
     with progress(item.config) as show:
-        report = interleaving(
-            server.sandbox, clients=_clients(item), settings=settings, test=item.nodeid, **arguments
-        ).report(show)
+        report = search.run(show)
     failure_report.write_documents(item.config, report)
     return report
 

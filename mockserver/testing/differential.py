@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,6 +22,8 @@ from mockserver.judge.client.judge import finding
 from mockserver.judge.client.rules import BLAMED
 from mockserver.scenario.choices import load_profile, merge_choices
 from mockserver.testing.conduct import format_finding
+from mockserver.testing.run_end import RunEnded
+from mockserver.testing.runs.bounds import Bounds, Watch
 from mockserver.testing.runs.traced_calls import Comparable, comparable
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
@@ -35,10 +36,6 @@ _NEED = "a differential run"  # of a sandbox in this process
 
 Client = Callable[[Sandbox], object]
 Profile = str | Path | Mapping[str, object]
-
-
-class TooManyCalls(BaseException):
-    """Ends a run with too many calls; not an Exception, so that no client catches it by accident."""
 
 
 class ClientRun(NamedTuple):
@@ -138,7 +135,7 @@ def compare(
         profiles: Names of profiles, paths of files, or mappings of choices. By default each option of the choices in
             `BLAMED` is one, and the reasons of failed sessions are compared too.
         scenario: The scenario of each sandbox, as of `MockServer.sandbox`.
-        calls_at_most: The number of calls after which a run in process is ended.
+        calls_at_most: The number of calls after which a run is ended.
         **settings: Further settings of `MockServer.sandbox`; choices among them hold in every run.
 
     Raises:
@@ -177,16 +174,19 @@ class _Runner:
     def __call__(self, name: str, choices: Mapping[str, object], failing: str | None = None) -> ClientRun:
         own = self._settings.get("choices") or {}
         settings = {**self._settings, "choices": merge_choices(own, choices)}
-        with self._server.sandbox(**settings) as sandbox, _bounded(self._server, sandbox, self._calls_at_most):
+        with self._server.sandbox(**settings) as sandbox:
             sandbox.is_repeated = True
+            hosted = sandbox.local(_NEED)
+            watch = Watch(hosted, Bounds(calls=self._calls_at_most - 1))  # the next one ends it
             if failing is not None:
                 sandbox.on(CREATING["session"].id).do({"fail-session": {"reason": failing}})
             raised = None
             try:
                 self._client(sandbox)
-            except (Exception, TooManyCalls) as failure:  # noqa: BLE001 - the way in which it ends is compared
+            except (Exception, RunEnded) as failure:  # noqa: BLE001 - the way in which it ends is compared
                 raised = type(failure).__name__
-            exchanges = list(sandbox.local(_NEED).sandbox.journal.exchanges)
+            watch.stop()
+            exchanges = list(hosted.sandbox.journal.exchanges)
         return ClientRun(
             name=name,
             choices=choices,
@@ -194,23 +194,6 @@ class _Runner:
             numbers=tuple(entry.n for entry in exchanges),
             raised=raised,
         )
-
-
-@contextmanager
-def _bounded(server: MockServer, sandbox: Sandbox, calls_at_most: int) -> Iterator[None]:
-    """End a client in process after this number of calls."""
-    host, hosted = server._host, sandbox.local(_NEED)
-    former = host.on_exchange
-
-    def count(called: Any) -> None:
-        if called is hosted and hosted.sandbox.journal.last_exchange >= calls_at_most:
-            raise TooManyCalls(f"{calls_at_most} calls")
-
-    host.on_exchange = count
-    try:
-        yield
-    finally:
-        host.on_exchange = former
 
 
 def _profile(profile: Profile) -> tuple[str, Mapping[str, object]]:

@@ -338,7 +338,7 @@ class MockServer:
 
         report = interleaving(
             self.sandbox, clients=clients, setup=setup, check=check, settings=settings, test=test, **options
-        ).report()
+        ).run()
         if failures is not None:
             report.try_to_write_documents(failures)
         return report

@@ -35,8 +35,7 @@ from mockserver.server.control.routes import ROUTES
 from mockserver.server.errors import STATUSES
 from mockserver.testing import bodies
 from mockserver.testing.runs.faults.placements import ExploreStep
-from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS
-from mockserver.testing.runs.faults.verdicts import ORDER
+from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS, ORDER
 from mockserver.trace.recorded import recorded_trace
 from mockserver.version import REPORT_VERSION, SCENARIO_VERSION, TRACE_VERSION
 from tests.public_interface import python_names
@@ -181,8 +180,6 @@ def _files() -> Iterator[str]:
     yield f"report, version {REPORT_VERSION}"
     yield f"trace, version {TRACE_VERSION}"
     with MockServer() as server:
-        pair = server.interleave(clients={"a": _list_campaigns, "b": _list_campaigns})
-        yield from value_facts("interleave report", pair.json, frozenset(("errors",)))
         recorded = _recorded(server)
         yield from value_facts(
             "recording report", recorded.as_json(), frozenset(("body", "leftOut", "notTheService", "masked"))

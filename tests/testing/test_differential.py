@@ -172,7 +172,7 @@ def test_a_client_without_end_is_ended(mockserver_server: MockServer) -> None:
 
     found = compare(mockserver_server, endless, [], calls_at_most=25)
 
-    assert [(25, "TooManyCalls")] == [(len(each.calls), each.raised) for each in found.runs]
+    assert [(25, "RunEnded")] == [(len(each.calls), each.raised) for each in found.runs]
 
 
 def test_ids_and_instants_count_for_nothing(mockserver_server: MockServer) -> None:

@@ -20,7 +20,7 @@ WRONG: list[tuple[str, tuple[Any, ...], dict[str, Any], str]] = [
     ("explore", (reading,), {"settings": 5}, "explore: got settings=5; expected arguments of `sandbox` by their names"),
     ("explore", (reading,), {"strict": "no"}, "strict: got 'no'; expected True or False"),
     ("explore", (reading,), {"prune": "no"}, "prune: got 'no'; expected True or False"),
-    ("explore", (reading,), {"seed": "x"}, "seed: got 'x'; expected an integer"),
+    ("explore", (reading,), {"runs": "x"}, "runs: got 'x'; expected a number of runs from 1"),
     ("interleave", (), {"clients": PAIR, "bounds": 2}, "interleave: got 'bounds'; expected .*; did you mean 'bound'?"),
     ("interleave", (), {"clients": PAIR, "schedule": ["a"]}, "schedule: got .*; expected a text, such as 'worker"),
     ("interleave", (), {"clients": {1: reading}}, "clients: got the name 1; expected a word"),

@@ -16,7 +16,8 @@ from typing import Final, Literal, get_args
 
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.effects import WIRE_FAULTS
-from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, OPERATIONS
+from mockserver.contract.effects.model import WireFault
+from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, OPERATIONS, Endpoint
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.filters import FIELDS, OPERATORS
 from mockserver.contract.lifecycles import DELIVERY, EVENTS, LIFECYCLES
@@ -58,8 +59,8 @@ def step_item(kind: str, state: str, trigger: str) -> str:
 
 
 def fault_item(operation: str, fault: str, argument: object) -> str:
-    """Return the item of a fault with its argument: `before` and `after` the operation are two items."""
-    if not WIRE_FAULTS[fault].has_when:
+    """Return the item of a fault with its argument: `before` and `after` an operation that changes something are two items."""
+    if not _has_two_items(ENDPOINTS[operation], WIRE_FAULTS[fault]):
         return f"{operation} {fault}"
     when = argument.get("when") if isinstance(argument, Mapping) else argument
     return f"{operation} {fault} {when}"
@@ -119,8 +120,13 @@ def _faults() -> Iterator[str]:
                 continue
             if row.of_bodies_only and endpoint.response_schema is None:
                 continue
-            for when in ("before", "after") if row.has_when else (None,):
+            for when in ("before", "after") if _has_two_items(endpoint, row) else (None,):
                 yield fault_item(endpoint.id, name, when)
+
+
+def _has_two_items(endpoint: Endpoint, row: WireFault) -> bool:
+    """Return True if a fault before an operation and one after it leave different states: after a read there is none."""
+    return row.has_when and endpoint.writes
 
 
 def _options() -> _Rows:

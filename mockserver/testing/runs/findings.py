@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from mockserver._files import write_whole
 from mockserver._json import JSON
 from mockserver.contract.clauses import sentence_of
+from mockserver.core.redaction import Redactor
+from mockserver.judge.check import Finding
 from mockserver.report.problem import Problem, problem_lines
 from mockserver.scenario import documents
+from mockserver.server.hosting.host import IN_PROCESS_ORIGIN
 from mockserver.testing.report.folder import file_name
+from mockserver.testing.runs.investigation import Investigation
 
+# What lets a client that sleeps in real time sleep on the sandbox's clock.
+CURE: Final = (
+    'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep), or for a coroutine '
+    'monkeypatch.setattr(asyncio, "sleep", mockserver.aio.sleep)'
+)
+_ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{5,}\b")  # of memory; a shorter number may be a byte
+_IN_PROCESS: Final = re.compile(re.escape(IN_PROCESS_ORIGIN) + r"(/sandboxes/\w+)?")
 _CAUSE_CHARS: Final = 60  # in the name of a document, which has 200 at most
 
 
@@ -40,6 +52,18 @@ class Cause(NamedTuple):
     effect: str = ""
     shown: Sequence[str] = ()
     client: str | None = None
+
+    @classmethod
+    def of_finding(cls, verdict: str, finding: Finding, client: str | None = None) -> Cause:
+        """Return a finding on conduct as a cause."""
+        return cls(
+            verdict=verdict,
+            name=finding.rule,
+            message=finding.message if client is None else f"{client}: {finding.message}",
+            clause=finding.clause,
+            advice=finding.advice,
+            client=client,
+        )
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -99,20 +123,88 @@ class RunFinding:
         self.path = path.as_posix()
 
 
+Found = TypeVar("Found", bound=RunFinding)
+
+
+class FindingsByCause(Generic[Found]):
+    """
+    The findings of one test.
+
+    Args:
+        kind: Their class.
+        order: Their verdicts, the worst first.
+    """
+
+    def __init__(self, kind: type[Found], order: Sequence[str]) -> None:
+        self._kind, self._order = kind, order
+        self._rows: dict[tuple[str, str, str], Found] = {}
+
+    def of(self, cause: Cause) -> Found:
+        """Return the finding of a cause; a new one has no case."""
+        if cause.key not in self._rows:
+            self._rows[cause.key] = self._kind(
+                verdict=cause.verdict,
+                cause=cause.name,
+                message=cause.message,
+                clause=cause.clause,
+                advice=cause.advice,
+                shown=cause.shown,
+            )
+        return self._rows[cause.key]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def rows(self) -> list[Found]:
+        """Return the findings, the worst first, then in the order in which they were met."""
+        return sorted(self._rows.values(), key=lambda row: self._order.index(row.verdict))
+
+
+@dataclass(kw_only=True)
 class ReportOfFindings:
     """
-    A report whose findings can be written as scenario documents that repeat them.
+    The report of the runs of one test.
 
     Attributes:
+        test: The test's name.
+        investigation: Its runs.
+        found: The findings by cause.
         unwritten: Why documents of the findings were not written.
     """
 
-    unwritten: list[str]
+    test: str
+    investigation: Investigation
+    found: FindingsByCause[Any]
+    unwritten: list[str] = field(default_factory=list)
 
     @property
     def findings(self) -> Sequence[RunFinding]:
         """The findings, the worst first."""
         raise NotImplementedError
+
+    @property
+    def runs(self) -> int:
+        """The number of runs, those without a deviation included."""
+        return self.investigation.runs
+
+    @property
+    def seconds(self) -> float:
+        """Real time of everything."""
+        return self.investigation.seconds
+
+    @property
+    def ended(self) -> str | None:
+        """Why it ended before its last run, as the end of a sentence; None if it did not."""
+        return self.investigation.ended
+
+    @property
+    def sleep(self) -> str | None:
+        """Where the test or its client sleeps in real time, as the beginning of a sentence; None if it is not known to."""
+        if self.investigation.longest is None:
+            return None
+        sleep, of_run = self.investigation.longest
+        where = f", with {of_run}" if of_run else ""
+        return f"the test or its client sleeps in real time ({sleep}{where})"
 
     def write_documents(self, folder: str | Path = ".mockserver/failures") -> None:
         """
@@ -146,3 +238,17 @@ def document_name(test: str, cause: Cause) -> str:
     if len(what) > _CAUSE_CHARS:
         what = f"{what[: _CAUSE_CHARS // 2]}-{what[-_CAUSE_CHARS // 2 :]}"
     return f"{file_name(test)}-{cause.verdict}-{what}"
+
+
+def describe(raised: BaseException, base_url: str) -> str:
+    """
+    Return type and first line of an exception, without secrets and what differs from run to run: addresses of sandbox and memory.
+
+    One with an `explore_cause` is the failure of a program in another language, which has no type.
+    """
+    first = Redactor(()).text(str(raised).strip().partition("\n")[0])
+    text = _ADDRESS.sub("0x...", first.replace(base_url, "{base_url}"))
+    text = _IN_PROCESS.sub("{base_url}", text)
+    if hasattr(raised, "explore_cause"):
+        return text
+    return f"{type(raised).__name__}: {text}" if text else type(raised).__name__

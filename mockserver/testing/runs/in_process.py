@@ -77,10 +77,6 @@ class RunInProcess:
             _set_time_zone(time_zone)
         restore(random.setstate, random.getstate())
         random.seed(_SEED)
-        numpy_random: Any = getattr(sys.modules.get("numpy"), "random", None)
-        if numpy_random is not None:
-            restore(numpy_random.set_state, numpy_random.get_state())
-            numpy_random.seed(_SEED)
         self._hosted.listeners.append(self._look)
         restore(self._hosted.remove_listener, self._look)
         self._record(time, self._recording_sleep())

@@ -11,16 +11,16 @@ import logging
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
+from mockserver.contract.text import counted
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1 import real_time
 from mockserver.testing.runs.bounds import NEED, Bounds, Watch
-from mockserver.testing.runs.in_process import RunInProcess
+from mockserver.testing.runs.in_process import RunInProcess, Sleep
 from mockserver.testing.sandbox import Sandbox
 
 Plan = TypeVar("Plan")
@@ -28,7 +28,6 @@ Outcome = TypeVar("Outcome")
 Plans = Generator[Plan, Outcome, None]  # the strategy: it yields a plan, and gets the outcome of its run
 BY_CTRL_C: Final = "by Ctrl-C"
 _ENDS: Final = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # signals by which other programs end this one
-_PROCESS_TIME: Final = (time.process_time,)  # in a tuple: freezegun replaces attributes of modules
 
 
 class Investigation:
@@ -45,25 +44,31 @@ class Investigation:
         ended: Why it was ended before its last run, as the end of a sentence such as "by Ctrl-C"; None if it was not.
         has_baseline: What runs are compared with is known; before that the seconds end nothing.
         is_out_of_time: The seconds were over before the last run.
+        longest: The longest sleep in real time, and what its run had, such as a fault; None if there was none.
     """
 
     def __init__(self, seconds: float | None = None) -> None:
         self.runs = 0
         self.ended: str | None = None
         self.has_baseline = self.is_out_of_time = False
+        self.longest: tuple[Sleep, str] | None = None
         self._seconds = seconds
-        self._began = _now()
-        self._end: tuple[float, float] | None = None
+        self._began = real_time.seconds()
+        self._end: float | None = None
 
     @property
     def seconds(self) -> float:
         """Real seconds from its making to its end."""
-        return (self._end or _now())[0] - self._began[0]
+        return (self._end or real_time.seconds()) - self._began
 
-    @property
-    def processor_seconds(self) -> float:
-        """Seconds of processor time from its making to its end."""
-        return (self._end or _now())[1] - self._began[1]
+    def progress(self, done: str, found: int) -> str:
+        """Return how far it is, such as `12 runs, 2 findings, 9 s`."""
+        return f"{done}, {counted(found, 'finding')}, {self.seconds:.0f} s"
+
+    def note_sleep(self, sleep: Sleep | None, of_run: str = "") -> None:
+        """Keep a sleep of a run if it is the longest one."""
+        if sleep is not None and (self.longest is None or sleep.seconds > self.longest[0].seconds):
+            self.longest = sleep, of_run
 
     def run(
         self,
@@ -88,7 +93,7 @@ class Investigation:
             self.ended = BY_CTRL_C
             raise
         finally:
-            self._end = _now()
+            self._end = real_time.seconds()
 
     def _run(
         self,
@@ -106,11 +111,6 @@ class Investigation:
                 with subject(plan) as outcome:
                     self.runs += 1
                     plan = _following(plans, outcome)
-
-
-def _now() -> tuple[float, float]:
-    """Return the time in real seconds, and in those of the processor."""
-    return real_time.seconds(), _PROCESS_TIME[0]()
 
 
 def _following(plans: Plans[Plan, Outcome], outcome: Outcome) -> Plan | None:

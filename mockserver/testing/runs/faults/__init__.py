@@ -11,10 +11,9 @@ Explore: every fault at every call of an ordinary test, and what the client make
 
 from mockserver.testing.run_end import RunEnded
 from mockserver.testing.runs.faults.exploration import Exploration, explore
-from mockserver.testing.runs.faults.findings import ExploreFinding
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
-from mockserver.testing.runs.faults.report import ExploreReport
+from mockserver.testing.runs.faults.report import ExploreFinding, ExploreReport
 from mockserver.testing.runs.faults.verdicts import Outcome
 
 __all__ = [

@@ -22,6 +22,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from mockserver.contract.lifecycles import CAMPAIGN, FINAL, SESSION
+from mockserver.contract.text import counted
 from mockserver.core.run import Run
 from mockserver.testing.runs.bounds import POLLS
 from mockserver.testing.runs.faults.placements import Placement
@@ -267,7 +268,11 @@ def differences(clean: Caused, run: Caused, placement: Placement) -> Iterator[Ca
         if is_less or is_more:
             effect = f"{'more' if is_more else 'fewer'} {what}"
             yield _cause(
-                clean, run, effect, f"its calls caused {_counted(actual, what)} instead of {expected}", (what,)
+                clean,
+                run,
+                effect,
+                f"its calls caused {counted(actual, what.removesuffix('s'))} instead of {expected}",
+                (what,),
             )
     is_of_others = run.numbers == clean.numbers and run.campaigns != clean.campaigns
     if is_of_others and not is_excused and not is_act:
@@ -321,7 +326,3 @@ def _other_calls(clean: Caused, run: Caused) -> Iterator[str]:
 def _named(record_id: str, names: Mapping[str, str]) -> str:
     name = names.get(record_id)
     return record_id if name is None else f"campaign {name!r} ({record_id})"
-
-
-def _counted(count: int, what: str) -> str:
-    return f"1 {what.removesuffix('s')}" if count == 1 else f"{count} {what}"

@@ -17,21 +17,19 @@ from mockserver.core.run import Run
 from mockserver.testing.runs.bounds import CLEAN, bounds_beyond
 from mockserver.testing.runs.faults import singles
 from mockserver.testing.runs.faults.clean import Clean, read_clean
-from mockserver.testing.runs.faults.findings import EffectsAlone, Findings
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.pairs import First, pairs
 from mockserver.testing.runs.faults.placements import Placement
-from mockserver.testing.runs.faults.report import CURE, ExploreReport, Part
+from mockserver.testing.runs.faults.report import EffectsAlone, ExploreReport, Findings, Part
+from mockserver.testing.runs.faults.tables import DEVIATES
 from mockserver.testing.runs.faults.verdicts import (
-    DEVIATES,
     Outcome,
     causes,
-    describe,
     of_finding,
     read_run,
     verdict_of,
 )
-from mockserver.testing.runs.findings import Cause
+from mockserver.testing.runs.findings import CURE, Cause, describe
 from mockserver.testing.runs.investigation import ControlledRun, Investigation, Plans, muted_logs
 from mockserver.testing.runs.traced_calls import first_difference, lacks_calls, trace
 from mockserver.testing.sandbox import Sandbox
@@ -123,8 +121,7 @@ class Exploration:
         of_singles, of_pairs = self.report.coverage.singles, self.report.coverage.pairs
         planned = of_singles.placements - of_singles.merged - self.report.coverage.over_budget + self._options.pairs
         tried = f"{of_singles.tried + of_pairs.tried} of {planned}" if planned else "clean run"
-        found = len(self.report.found)
-        return f"{tried}, {found} finding{'' if found == 1 else 's'}, {self.report.wall_seconds:.0f} s"
+        return self.report.investigation.progress(tried, len(self.report.found))
 
     # The clean runs
 
@@ -157,13 +154,9 @@ class Exploration:
         return replace(first, run=replace(first.run, is_repeatable=seen.is_repeatable))
 
     def _note_sleep(self, placement: Placement, outcome: Outcome) -> None:
-        """Keep the longest sleep of the clean runs, or if they have none of the runs with faults."""
-        in_process, known = outcome.control.in_process, self.report.longest
-        longest = None if in_process is None else in_process.longest()
-        if longest is None or (known is not None and not known[1] and placement):
-            return
-        if known is None or longest.seconds > known[0].seconds:
-            self.report.longest = longest, placement
+        in_process = outcome.control.in_process
+        if in_process is not None:
+            self.report.investigation.note_sleep(in_process.longest(), placement.describe() if placement else "")
 
     # Single placements
 
@@ -175,7 +168,6 @@ class Exploration:
             *singles.of_choices(self.report.clean.choices_read, clean.in_force, options),
             *(singles.of_process(options) if self._is_in_process and clean.calls else ()),
         ]
-        self.report.coverage.possible = {candidate.step.name for candidate in candidates if candidate.step.name}
         if options.prune:
             self._alone.merge(candidates)
         planned = singles.pruned(candidates, options.prune)

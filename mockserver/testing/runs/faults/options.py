@@ -11,9 +11,8 @@ from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import closest_match_hint
 from mockserver.testing.arguments import check_flags, check_number
-from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS, NAMES, variant_of
+from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS, NAMES, VERDICTS, variant_of
 
-VERDICTS = ("survived", "reported", "crashed", "breach", "silent")
 ANY = "*"
 _LIKE = 0.75  # of a name that is proposed: many faults have a word in common
 _LEAST = math.ulp(0.0)  # above 0
@@ -30,12 +29,11 @@ class ExploreOptions:
         operations: Ids of the operations at whose calls faults and acts happen; None for all.
         choices: Choices to vary; None for those that the clean run reads, () for none.
         pairs: The runs for pairs of faults; 0 for single placements alone.
-        seconds: Processor seconds after which no further run begins; None for no limit.
+        seconds: Real seconds after which no further run begins; None for no limit.
         prune: Leave out placements that are equal to one that is tried.
         strict: Fail for `crashed` too.
         tolerates: Types of exceptions with which the test may end, and rows (operation, fault, verdict, reason) of cases
             that are known; `*` in a row is any operation or fault.
-        seed: The order of pairs that have the same rank.
         runs: The most runs for single placements; of more, each fault is tried at the first calls of each operation.
 
     Raises:
@@ -51,7 +49,6 @@ class ExploreOptions:
     prune: bool = True
     strict: bool = False
     tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...] = ()
-    seed: int = 0
     runs: int = 1_000
 
     def __post_init__(self) -> None:
@@ -65,7 +62,6 @@ class ExploreOptions:
         _refuse_unknown("operations", "an operation", self.operations or (), OPERATIONS)
         _refuse_unknown("choices", "a choice", self.choices or (), tuple(CHOICES))
         check_flags(prune=self.prune, strict=self.strict)
-        check_number("seed", self.seed, int, -math.inf, math.inf, "an integer")
         check_number("runs", self.runs, int, 1, math.inf, "a number of runs from 1")
         check_number("pairs", self.pairs, int, 0, math.inf, "a number of runs, 0 for none")
         if self.seconds is not None:

@@ -10,7 +10,6 @@ changes which attempt has which number.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -46,7 +45,7 @@ def pairs(firsts: Sequence[First], clean: Clean, options: ExploreOptions) -> Pai
     Args:
         firsts: The single faults and acts that were tried, each with its run.
         clean: The clean run.
-        options: The faults and operations to try, and the seed of the order.
+        options: The faults and operations to try.
     """
     ranked: dict[Any, tuple[Rank, Placement]] = {}
     count = 0
@@ -64,9 +63,8 @@ def pairs(firsts: Sequence[First], clean: Clean, options: ExploreOptions) -> Pai
             kind = SECOND.index(second.name) if second.name in SECOND else len(SECOND)
             rank = second.kind == "act", after >= recovered, first.step.operation in READS, after - place, kind
             ranked.setdefault(key, (rank, Placement.of(first.step, candidate.step)))
-    order = random.Random(options.seed)
-    rows = [(rank, order.random(), placement) for rank, placement in ranked.values()]
-    return Pairs([placement for _, _, placement in sorted(rows, key=lambda row: row[:2])], count - len(ranked))
+    rows = sorted(ranked.values(), key=lambda row: row[0])
+    return Pairs([placement for _, placement in rows], count - len(ranked))
 
 
 def _state(first: First, place: int) -> Any:

@@ -1,4 +1,4 @@
-"""The report of one exploration: as JSON, as text, and as the decision whether the test fails."""
+"""The report of one exploration: its findings, as JSON, as text, and as the decision whether the test fails."""
 
 from __future__ import annotations
 
@@ -6,31 +6,164 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from mockserver._json import JSON
-from mockserver.contract.text import printable
+from mockserver.contract.text import counted, printable
 from mockserver.testing.runs.faults import waits
-from mockserver.testing.runs.faults.findings import ExploreFinding, Findings
+from mockserver.testing.runs.faults.effects import DIFFERS
 from mockserver.testing.runs.faults.options import ANY, ExploreOptions
-from mockserver.testing.runs.faults.placements import Placement
-from mockserver.testing.runs.faults.tables import ACTS, FAULTS, variant_of
-from mockserver.testing.runs.faults.verdicts import DEVIATES, MEANINGS, NO_TIMEOUT, ORDER
-from mockserver.testing.runs.findings import ReportOfFindings
-from mockserver.testing.runs.in_process import Sleep
-from mockserver.testing.runs.investigation import Investigation
+from mockserver.testing.runs.faults.placements import ExploreStep, Placement
+from mockserver.testing.runs.faults.singles import Candidate
+from mockserver.testing.runs.faults.tables import FAULTS, ORDER, VERDICTS, variant_of
+from mockserver.testing.runs.faults.verdicts import MEANINGS, NO_TIMEOUT
+from mockserver.testing.runs.findings import CURE, Cause, FindingsByCause, ReportOfFindings, RunFinding, document_name
+from mockserver.testing.sandbox import Sandbox
 from mockserver.version import REPORT_VERSION
 
-COLUMNS: tuple[str, ...] = ("survived", "reported", "crashed", "breach", "silent")  # in the JSON
 _PLACEMENT = "one thing that goes wrong at one place, such as a lost answer at call 2"
 Matrix = dict[tuple[str, str], Counter[str]]  # of an operation or event and a fault, by verdict
-_FAILING = ("silent", "breach")
 _SHOWN = 3  # placements of a finding in the text
 _SLOW = ", ".join(row.name for row in FAULTS.values() if row.needs_time)
 _FRESH_STATE = "keep what decides its calls in the sandbox, or in a fixture of function scope that each run makes anew"
-CURE = (
-    'sleep=mockserver.sleep, or monkeypatch.setattr(time, "sleep", mockserver.sleep), or for a coroutine '
-    'monkeypatch.setattr(asyncio, "sleep", mockserver.aio.sleep)'
-)
+
+
+@dataclass
+class ExploreFinding(RunFinding):
+    """
+    The cases of one cause.
+
+    Attributes:
+        verdict: `silent`, `breach`, `crashed`, or `advice` for a finding of the least severity, which does not fail the test.
+        cause: A rule on conduct, a list of the ledger, `differs`, `endless`, or an exception's name.
+        message: One sentence on the smallest case.
+        clause: The clause that the client breaks, None if no rule names one.
+        advice: What the client has to do instead; empty if no rule has it.
+        shown: The records and calls that show it in the smallest case, as lines.
+        placements: The placements with this cause, the smallest first.
+        document: The scenario document that replays the smallest case.
+        path: Where the document was written; None if it was not.
+    """
+
+    placements: list[Placement] = field(default_factory=list)
+
+    @property
+    def count(self) -> int:
+        """The number of its placements."""
+        return len(self.placements)
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines of Python that cause the smallest case, to paste into a test before the client's first call."""
+        return self.placements[0].lines
+
+    @property
+    def rules(self) -> JSON:
+        """The smallest case as a scenario document, to send to `POST /_mock/scenarios` before the client's first call."""
+        smallest = self.placements[0]
+        return {**({"choices": smallest.choices} if smallest.choices else {}), "script": smallest.script}
+
+    def as_json(self) -> JSON:
+        """Return the finding as JSON; `document` is the path of the written document, else None."""
+        return {
+            "verdict": self.verdict,
+            "cause": self.cause,
+            "message": self.message,
+            "placements": [placement.as_json() for placement in self.placements],
+            "count": self.count,
+            "lines": self.lines,
+            "rules": self.rules,
+            "document": self.path,
+            "clause": self.clause,
+            "advice": self.advice,
+            "shown": list(self.shown),
+        }
+
+
+class Findings(FindingsByCause[ExploreFinding]):
+    """The findings of one exploration."""
+
+    def __init__(self, test: str) -> None:
+        super().__init__(ExploreFinding, ORDER)
+        self._test = test
+
+    def add(self, cause: Cause, placement: Placement, sandbox: Sandbox) -> None:
+        """
+        Add a case.
+
+        Args:
+            cause: Why the run is a case.
+            placement: Where the run had its faults.
+            sandbox: The sandbox of the run, for the document.
+        """
+        row = self.of(cause)
+        is_smallest = not row.placements or len(placement) < len(row.placements[0])
+        row.placements.insert(0 if is_smallest else len(row.placements), placement)
+        if is_smallest:
+            row.message, row.shown = cause.message, cause.shown
+            row.document = document(
+                sandbox, placement, document_name(self._test, cause), f"{cause.name}: {cause.message}"
+            )
+
+
+class EffectsAlone:
+    """What each fault and act has caused alone: for that no pair with it is blamed."""
+
+    def __init__(self) -> None:
+        self._effects: dict[ExploreStep, set[Any]] = {}
+        self._equal: dict[ExploreStep, ExploreStep] = {}
+
+    def merge(self, candidates: Iterable[Candidate]) -> None:
+        """Let candidates with one key have the effects of the first of them, which is the one that is tried."""
+        tried: dict[Any, ExploreStep] = {}
+        for candidate in candidates:
+            self._equal[candidate.step] = tried.setdefault(candidate.key, candidate.step)
+
+    def keep(self, step: ExploreStep, reasons: Iterable[Cause]) -> None:
+        """Keep what a step alone has caused."""
+        self._effects[step] = set(map(_effect, reasons))
+
+    def without(self, placement: Placement, reasons: Sequence[Cause]) -> list[Cause]:
+        """Return the causes that no step of a pair has alone."""
+        known = set[Any]().union(*(self._effects.get(self._equal.get(step, step), ()) for step in placement))
+        return [cause for cause in reasons if _effect(cause) not in known]
+
+
+def _effect(cause: Cause) -> Any:
+    return cause.verdict, cause.name, cause.message if cause.name == DIFFERS else cause.effect
+
+
+def document(sandbox: Sandbox, placement: Placement, name: str, summary: str) -> JSON:
+    """
+    Return the scenario document that replays a placement for a test that makes the same calls.
+
+    Args:
+        sandbox: The sandbox of the run: its seed, clock, choices and seed data are the document's.
+        placement: Where the run had its faults.
+        name: The scenario's name.
+        summary: One sentence.
+    """
+    replayed = sandbox.log.replay_document(name)
+    parts: JSON = {key: replayed[key] for key in ("scenario", "seed", "clock") if key in replayed}
+    parts["summary"] = summary
+    choices = {**replayed.get("choices", {}), **placement.choices}
+    given = _seed_data(replayed)
+    script = [*replayed.get("script", []), *placement.script]
+    optional = {"choices": choices, "given": given, "script": script}
+    return {**parts, **{key: value for key, value in optional.items() if value}}
+
+
+def _seed_data(replayed: Mapping[str, Any]) -> JSON:
+    """Return the seed data of the scenario and of the sandbox's settings, which a replay adds by a first command."""
+    given = dict(replayed.get("given", {}))
+    first: JSON = next(iter(replayed.get("calls", ())), {})
+    if first.get("do") != "apply_scenario" or "given" not in replayed:
+        return given
+    for kind, entries in first["with"].get("given", {}).items():
+        given[kind] = (
+            [*given[kind], *entries] if isinstance(given.get(kind), list) and isinstance(entries, list) else entries
+        )
+    return given
 
 
 @dataclass
@@ -93,7 +226,6 @@ class TriedPlacements:
     pairs: Part = field(default_factory=Part)
     over_socket: bool = False
     over_budget: int = 0  # single placements beyond the budget of runs
-    possible: set[str] = field(default_factory=set)  # names of the faults and acts that have a call, record or delivery
 
     def part_of(self, placement: Placement) -> Part:
         """Return the part that counts a placement."""
@@ -119,7 +251,7 @@ class Tolerated:
         return False
 
 
-@dataclass
+@dataclass(kw_only=True)
 class ExploreReport(ReportOfFindings):
     """
     The report of an exploration.
@@ -127,32 +259,24 @@ class ExploreReport(ReportOfFindings):
     Attributes:
         test: The test's name.
         options: What was to be tried.
-        investigation: Its runs.
-        found: The findings by cause.
         cure: What lets a client that sleeps in real time sleep on the sandbox's clock.
         clean: The clean run.
         coverage: What was tried, and what was not.
         verdicts: The number of placements by verdict.
         matrix: The number of single placements by operation (or event) and fault, by verdict.
         tolerated: The known cases that were met.
-        longest: The longest sleep in real time of the clean runs, or if they have none of the others.
         unjudged: The placements after whose 429 no clock moved, so that the waits there are not judged.
-        unwritten: Why documents of the findings were not written.
     """
 
-    test: str
-    options: ExploreOptions
-    investigation: Investigation
     found: Findings
-    cure: str
+    options: ExploreOptions
+    cure: str = CURE
     clean: CleanRun = field(default_factory=CleanRun)
     coverage: TriedPlacements = field(default_factory=TriedPlacements)
     verdicts: Counter[str] = field(default_factory=Counter)
     matrix: Matrix = field(default_factory=dict)
     tolerated: Tolerated = field(init=False)
-    longest: tuple[Sleep, Placement] | None = None
     unjudged: list[Placement] = field(default_factory=list)
-    unwritten: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.tolerated = Tolerated(self.options.tolerated_rows)
@@ -171,38 +295,9 @@ class ExploreReport(ReportOfFindings):
         return self.found.rows()
 
     @property
-    def sleep(self) -> str | None:
-        """Where the test or its client sleeps in real time, as the beginning of a sentence; None if it is not known to."""
-        if self.longest is None:
-            return None
-        sleep, placement = self.longest
-        where = f", with {placement.describe()}" if placement else ""
-        return f"the test or its client sleeps in real time ({sleep}{where})"
-
-    @property
-    def runs(self) -> int:
-        """The number of runs, the clean ones included."""
-        return self.investigation.runs
-
-    @property
-    def seconds(self) -> float:
-        """Processor time of everything."""
-        return self.investigation.processor_seconds
-
-    @property
-    def wall_seconds(self) -> float:
-        """Real time of everything."""
-        return self.investigation.seconds
-
-    @property
-    def ended(self) -> str | None:
-        """Why it ended before its last run, as the end of a sentence; None if it did not."""
-        return self.investigation.ended
-
-    @property
     def failed(self) -> bool:
         """True if a clean run failed, nothing was explored, it ended early, or a finding is silent, a breach, or with `strict` a crash."""
-        failing = (*_FAILING, *(("crashed",) if self.options.strict else ()))
+        failing = VERDICTS[: 3 if self.options.strict else 2]
         return (
             not self.clean.is_explored or self.ended is not None or any(row.verdict in failing for row in self.findings)
         )
@@ -238,12 +333,11 @@ class ExploreReport(ReportOfFindings):
             "findings": [finding.as_json() for finding in self.findings],
             "matrix": matrix,
             "seconds": round(self.seconds, 1),
-            "wallSeconds": round(self.wall_seconds, 1),
         }
 
     def text(self, *, as_documents: bool = False, then: Iterable[str] = ()) -> str:
         """
-        Return the report as text: what was covered, the findings, the matrix, and what was not tried.
+        Return the report as text: what was covered, the findings, and what was not tried.
 
         The last line has the seconds, which two explorations of one test do not have in common.
 
@@ -251,28 +345,25 @@ class ExploreReport(ReportOfFindings):
             as_documents: Show the smallest case of a finding as a scenario document instead of lines of Python.
             then: Lines to add before the last one.
         """
-        took = f"{_of(self.runs, 'run')} in {self.wall_seconds:.1f} s, {self.seconds:.1f} s of processor time"
+        took = f"{counted(self.runs, 'run')} in {self.seconds:.1f} s"
         return "\n".join(map(printable, (*self._lines(as_documents=as_documents), *then, "", took)))
 
     def _lines(self, *, as_documents: bool) -> Iterator[str]:
         clean = self.clean
         yield from self._incomplete()
-        yield f"explored {self.test}: {_of(clean.calls, 'call')}, {_of(clean.deliveries, 'delivery')}; depends on {_of(len(clean.choices_read), 'choice')}"
+        yield f"explored {self.test}: {counted(clean.calls, 'call')}, {counted(clean.deliveries, 'delivery')}; depends on {counted(len(clean.choices_read), 'choice')}"
         yield from (f"  {line}" for line in self._notes())
         if clean.is_explored:
             yield f"  {self.coverage.singles.describe('single placement')}"
             if self.coverage.pairs.placements:
                 yield f"  {self.coverage.pairs.describe('pair')}"
             yield f"  placement: {_PLACEMENT}"
-            yield f"  {', '.join(f'{name} {self.verdicts[name]}' for name in reversed(COLUMNS))}"
+            yield f"  {', '.join(f'{name} {self.verdicts[name]}' for name in VERDICTS)}"
             yield from (f"  {name}: {meaning}" for name, meaning in MEANINGS.items() if self.verdicts[name])
         for finding in self.findings:
             yield ""
             rules = [json.dumps(finding.rules, ensure_ascii=False)] if as_documents else finding.lines
             yield from _finding_lines(finding, rules)
-        if self.matrix:
-            yield from ("", "single placements by operation:")
-            yield from (f"  {line}" for line in matrix_lines(self.matrix))
         not_tried = list(self._not_tried())
         if not_tried and clean.is_explored:
             yield from ("", "not tried:")
@@ -306,49 +397,41 @@ class ExploreReport(ReportOfFindings):
             yield "what its calls cause differs too, so no placement is silent, and no list of the ledger is compared"
         patient = next((row for row in self.findings if row.cause == NO_TIMEOUT), None)
         if patient is not None:
-            yield f"the client has no timeout, so that a lost answer would hold it for ever, at {_of(patient.count, 'placement')}: set one"
+            yield f"the client has no timeout, so that a lost answer would hold it for ever, at {counted(patient.count, 'placement')}: set one"
         if self.sleep is not None:
             yield f"{self.sleep}; let it sleep on the sandbox's clock: {self.cure}"
         if self.unjudged:
-            places = f"{_of(len(self.unjudged), 'placement')}, such as {self.unjudged[0].describe()}"
+            places = f"{counted(len(self.unjudged), 'placement')}, such as {self.unjudged[0].describe()}"
             yield f"{waits.RULE} is not judged at {places}: no clock moved after the 429; let it sleep on the sandbox's clock: {self.cure}"
         for (operation, fault, verdict, reason), count in self.tolerated.counts.items():
-            met = _of(count, "case") if count else "no case: remove the row"
+            met = counted(count, "case") if count else "no case: remove the row"
             yield f"tolerated {verdict} of {fault} at {operation}: {met} ({reason})"
         yield from self.unwritten
 
     def _not_tried(self) -> Iterator[str]:
         coverage, options = self.coverage, self.options
         if coverage.singles.left:
-            yield _of(coverage.singles.left, "single placement")
+            yield counted(coverage.singles.left, "single placement")
         if options.pairs == 0:
             yield "pairs of faults (`pairs` is 0)"
         elif coverage.pairs.left:
-            yield _of(coverage.pairs.left, "pair")
+            yield counted(coverage.pairs.left, "pair")
         unaltered = [*coverage.singles.not_tried, *coverage.pairs.not_tried]
         if unaltered:
-            yield f"{_of(len(unaltered), 'placement')} that changed nothing, such as {unaltered[0].describe()}"
+            yield f"{counted(len(unaltered), 'placement')} that changed nothing, such as {unaltered[0].describe()}"
         if coverage.over_socket:
             yield f"{_SLOW} at calls over a socket, where they would take real time: whether the client has a timeout is not known"
         if self.clean.deliveries == 0:
             yield "faults of deliveries: the clean run delivered no event"
-        absent = [name for name in ACTS if options.has_fault(name) and name not in coverage.possible]
-        if absent:
-            yield f"acts without a record that they could concern: {', '.join(absent)}"
 
 
 def _counts(counts: Mapping[str, int]) -> dict[str, int]:
-    return {name: counts.get(name, 0) for name in COLUMNS}
-
-
-def _of(count: int, what: str) -> str:
-    plural = {"delivery": "deliveries"}.get(what, f"{what}s")
-    return f"{count} {what if count == 1 else plural}"
+    return {name: counts.get(name, 0) for name in reversed(VERDICTS)}
 
 
 def _finding_lines(finding: ExploreFinding, rules: Sequence[str]) -> Iterator[str]:
     is_of_clean = not finding.placements[0]
-    yield from finding.lines_of("in the clean run" if is_of_clean else f"at {_of(finding.count, 'placement')}")
+    yield from finding.lines_of("in the clean run" if is_of_clean else f"at {counted(finding.count, 'placement')}")
     if not is_of_clean:
         yield from (f"  {placement.describe()}" for placement in finding.placements[:_SHOWN])
         if finding.count > _SHOWN:
@@ -356,20 +439,3 @@ def _finding_lines(finding: ExploreFinding, rules: Sequence[str]) -> Iterator[st
         yield from (f"  > {line}" for line in rules)
     if finding.path is not None:
         yield f"  the whole as a scenario: {finding.path}"
-
-
-def matrix_lines(matrix: Matrix) -> Iterator[str]:
-    """Yield one line per operation or event: the number of placements of each verdict, and the faults of those that deviate."""
-    rows: dict[str, dict[str, Counter[str]]] = {}
-    for (operation, fault), counts in matrix.items():
-        for verdict, count in counts.items():
-            if count:
-                rows.setdefault(operation, {}).setdefault(verdict, Counter())[fault] += count
-    width = max(map(len, rows), default=0)
-    for operation, by_verdict in rows.items():
-        parts = []
-        for verdict in (name for name in ORDER if name in by_verdict):
-            faults = by_verdict[verdict]
-            names = f" ({', '.join(faults)})" if verdict in DEVIATES else ""
-            parts.append(f"{verdict} {faults.total()}{names}")
-        yield f"{operation:<{width}}  {', '.join(parts)}"

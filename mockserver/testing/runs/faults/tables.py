@@ -18,6 +18,10 @@ _CUT = "truncate"
 BEFORE_ANSWER = "before-answer"
 TIME_ZONE = "time-zone"  # of the process of the client, for a whole run
 AHEAD = "<+13>-13"  # of UTC by 13 hours, as the variable TZ has it
+VERDICTS = ("silent", "breach", "crashed", "reported", "survived")  # on a run, the worst first
+ADVICE = "advice"  # of a finding of the least severity, which does not change the verdict on its run
+ORDER = (*VERDICTS, ADVICE)  # of findings
+DEVIATES = VERDICTS[:3]
 OUTDATED = "stale"  # the effect by which a read is answered as before the last change
 
 

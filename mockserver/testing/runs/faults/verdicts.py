@@ -7,26 +7,25 @@ correct client could get is none: the functions here leave those out, each with 
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from traceback import walk_tb
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core import ledger
 from mockserver.core.instants import SECOND
-from mockserver.core.redaction import Redactor
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
 from mockserver.judge.check import Finding
+from mockserver.judge.client.judge import finding as finding_of
 from mockserver.judge.client.judge import judge
 from mockserver.judge.client.polling import STALLED
 from mockserver.judge.client.rules import BLAMED, RULES
-from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
+from mockserver.server.hosting.host import HostedSandbox
 from mockserver.testing.calls import CallMismatch
 from mockserver.testing.report.failures import frames, is_of_test
 from mockserver.testing.runs.bounds import drain
@@ -34,16 +33,13 @@ from mockserver.testing.runs.faults import waits
 from mockserver.testing.runs.faults.effects import Caused, caused, differences, may_do_less
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
-from mockserver.testing.runs.faults.tables import BEFORE_ANSWER, OUTDATED
-from mockserver.testing.runs.findings import Cause
+from mockserver.testing.runs.faults.tables import ADVICE, BEFORE_ANSWER, ORDER, OUTDATED
+from mockserver.testing.runs.findings import Cause, describe
 from mockserver.testing.runs.investigation import ControlledRun
 from mockserver.trace.of_sandbox import delay_of, trace_of
 from mockserver.trace.trace import Trace
 
-ADVICE: Final = "advice"  # of a cause of the least severity, which does not change the verdict of its run
 NO_TIMEOUT = "no-timeout"
-ORDER: Final = ("silent", "breach", "crashed", "reported", "survived", ADVICE)  # of reports: the worst first
-DEVIATES: Final = ORDER[:3]
 # What the text of a report adds for each verdict that it has.
 MEANINGS: Mapping[str, str] = MappingProxyType(
     {
@@ -55,8 +51,6 @@ MEANINGS: Mapping[str, str] = MappingProxyType(
 ENDLESS = "endless"
 _SEVERE = 2
 _HOPELESS = "retry-hopeless"  # of which equal calls in parallel are no proof
-_ADDRESS = re.compile(r"\b0x[0-9a-f]{5,}\b")  # of memory; a shorter number may be a byte
-_IN_PROCESS = re.compile(re.escape(IN_PROCESS_ORIGIN) + r"(/sandboxes/\w+)?")
 
 Request = tuple[Any, ...]  # of `Exchange.request`: operation, parameters of the path and the rest
 # Rules on copies. A test may create two campaigns of similar names, whatever becomes of the first.
@@ -236,10 +230,9 @@ def _own_answers() -> tuple[type[BaseException], ...]:
 
 def _without_timeout(stalled: JournalEntry, *, is_strict: bool) -> Cause:
     """Return the cause of a client without a timeout; most HTTP libraries have none, and it loses time: it is advice unless asked for."""
-    rule = RULES[NO_TIMEOUT]
     waited_s = delay_of(stalled.fault) // SECOND
     message = f"the client has no timeout: it waited {waited_s} s for the answer to {stalled.operation}"
-    return Cause("breach" if is_strict else ADVICE, rule.id, message, rule.clause, rule.advice)
+    return Cause.of_finding("breach" if is_strict else ADVICE, finding_of(NO_TIMEOUT, message))
 
 
 def _is_wrong_quietly(clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:
@@ -262,9 +255,9 @@ def _of_option(raised: BaseException, base_url: str, placement: Placement) -> It
     """Yield the rule that a client breaks if it cannot read another option, whether its test tolerates the exception or not."""
     if isinstance(raised, AssertionError):  # of the test, which may compare what the option changes
         return
-    for rule in (RULES[name] for name, choices in BLAMED.items() if not placement.choices.keys().isdisjoint(choices)):
-        message = f"the test ended with {describe(raised, base_url)}"
-        yield Cause(ADVICE, rule.id, message, rule.clause, rule.advice)
+    for rule, choices in BLAMED.items():
+        if not placement.choices.keys().isdisjoint(choices):
+            yield Cause.of_finding(ADVICE, finding_of(rule, f"the test ended with {describe(raised, base_url)}"))
 
 
 def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[Cause]:
@@ -293,8 +286,7 @@ def _more_duplicates(clean: JudgedRun, run: JudgedRun) -> Iterator[Cause]:
 
 def of_finding(finding: Finding) -> Cause:
     """Return a finding on conduct as a cause; the least severe ones are advice."""
-    verdict = ADVICE if finding.severity > _SEVERE else "breach"
-    return Cause(verdict, finding.rule, finding.message, finding.clause, finding.advice)
+    return Cause.of_finding(ADVICE if finding.severity > _SEVERE else "breach", finding)
 
 
 def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:
@@ -322,20 +314,6 @@ def _is_repetition(cited: Sequence[Request]) -> bool:
     """Return True for several calls of one operation on one record that change something: to read again is no repetition."""
     called = {(operation, params) for operation, params, *_ in cited}
     return len(cited) > 1 and len(called) == 1 and ENDPOINTS[str(cited[0][0])].method != "GET"
-
-
-def describe(raised: BaseException, base_url: str) -> str:
-    """
-    Return type and first line of an exception, without secrets and what differs from run to run: addresses of sandbox and memory.
-
-    One with an `explore_cause` is the failure of a program in another language, which has no type.
-    """
-    first = Redactor(()).text(str(raised).strip().partition("\n")[0])
-    text = _ADDRESS.sub("0x...", first.replace(base_url, "{base_url}"))
-    text = _IN_PROCESS.sub("{base_url}", text)
-    if hasattr(raised, "explore_cause"):
-        return text
-    return f"{type(raised).__name__}: {text}" if text else type(raised).__name__
 
 
 def verdict_of(reasons: Sequence[Cause]) -> str:

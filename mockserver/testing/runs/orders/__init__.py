@@ -6,9 +6,8 @@ Interleave: two clients at once, in every order of their calls that matters.
         assert not report.failed, report.text()
 """
 
-from mockserver.testing.runs.orders.findings import InterleaveFinding
 from mockserver.testing.runs.orders.options import InterleaveOptions
-from mockserver.testing.runs.orders.report import InterleaveReport
+from mockserver.testing.runs.orders.report import InterleaveFinding, InterleaveReport
 from mockserver.testing.runs.orders.search import Search, interleaving
 
 __all__ = ["InterleaveFinding", "InterleaveOptions", "InterleaveReport", "Search", "interleaving"]

@@ -13,7 +13,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from mockserver._json import JSON
 from mockserver.core.instants import Instant
@@ -21,6 +21,7 @@ from mockserver.server.webhooks import event_loops
 from mockserver.testing.run_end import RunEnded
 from mockserver.testing.runs.orders.schedules import Waits
 
+T = TypeVar("T")
 # The delivery whose receiver runs: what it calls are steps of its own, through whichever handle.
 DELIVERING: ContextVar[str | None] = ContextVar("mockserver_delivering", default=None)
 
@@ -51,11 +52,6 @@ class Waiting:
     fired: list[JSON] = field(default_factory=list)
     thread: threading.Thread | None = None
     resume: Callable[[], None] = lambda: None
-
-    @property
-    def is_api_call(self) -> bool:
-        """It is a call of the API, and not of the control plane."""
-        return self.waits == "call" and any(isinstance(part, str) and "/v1/" in part for part in self.order[1:2])
 
 
 class ActorEnd(NamedTuple):
@@ -93,7 +89,7 @@ class Gate:
         self._open: set[Waiting] = set()
         self._lock = threading.Lock()
 
-    def step(self, actor: str, call: Callable[[], Any], label: str = "", order: tuple[Any, ...] = ()) -> Any:
+    def step(self, actor: str, call: Callable[[], T], label: str = "", order: tuple[Any, ...] = ()) -> T:
         """
         Run a call once its step is released, and return its result.
 

@@ -1,8 +1,9 @@
-"""Handles of one sandbox: whatever a client does through its own is a step of this client."""
+"""Handles of one sandbox, and ports of it: whatever a client does through its own is a step of this client."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -10,9 +11,12 @@ from mockserver._json import JSON
 from mockserver.contract.durations import parse_duration
 from mockserver.core.instants import Instant, parse
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
+from mockserver.server.http1.messages import Request, ResponseOrDisconnect
+from mockserver.server.http1.server import Server
+from mockserver.server.socket_handler import SocketHandler, error_body
 from mockserver.server.webhooks.local_receivers import ReceiverTarget
 from mockserver.testing.backend import LocalBackend, RegisteredReceiver, is_recorded
-from mockserver.testing.runs.orders.gate import Gate, Waiting
+from mockserver.testing.runs.orders.gate import Gate, SocketAnswered, T, Waiting
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.settings import Settings
 from mockserver.testing.transports.in_process import ClientRoute, Response
@@ -44,15 +48,14 @@ class _ActorBackend(LocalBackend):
         self._own_url = self._open_port(self.actor)
         return self._own_url
 
-    def _step(self, call: Callable[[], Any], label: str = "", order: tuple[Any, ...] = ()) -> Any:
+    def _step(self, call: Callable[[], T], label: str = "", order: tuple[Any, ...] = ()) -> T:
         return self.gate.step(self.actor, call, label, order)
 
     def send(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float | None
     ) -> Response:
         call = partial(super().send, method, path, headers, body, timeout_s)
-        response: Response = self._step(call, order=(method, path, body))
-        return response
+        return self._step(call, order=(method, path, body))
 
     def client_route(self) -> ClientRoute:
         route = super().client_route()
@@ -76,44 +79,38 @@ class _ActorBackend(LocalBackend):
 
     def run(self, command: Any, /, **arguments: Any) -> JSON:
         call = partial(super().run, command, **arguments)
-        if command == "advanceClock":
-            until = end_of_sleep(self.hosted, arguments)
-            if until is not None:
-                return self._sleep(until, is_relative="by" in arguments)
+        until = _end_of_sleep(self.hosted, arguments) if command == "advanceClock" else None
+        if until is not None:
+            waiting = Waiting(
+                actor=self.actor, waits="sleep", label="sleep", until=until, is_relative="by" in arguments
+            )
+            self.gate.enter(waiting)  # the run advances the clock
+            return {"now": super().run("readClock")["now"], "fired": waiting.fired}
         if not is_recorded(command):
             self.gate.has_looked = True
             return call()
-        view: JSON = self._step(call, command, (command, repr(arguments)))
-        return view
+        return self._step(call, command, (command, repr(arguments)))
 
     def sleep(self, seconds: float) -> None:
         self.run("advanceClock", by=seconds)
 
-    def _sleep(self, until: Instant, *, is_relative: bool) -> JSON:
-        waiting = Waiting(actor=self.actor, waits="sleep", label="sleep", until=until, is_relative=is_relative)
-        self.gate.enter(waiting)
-        return {"now": super().run("readClock")["now"], "fired": waiting.fired}
-
     def apply(self, document: Mapping[str, Any]) -> JSON:
-        view: JSON = self._step(partial(super().apply, document), "apply", ("apply",))
-        return view
+        return self._step(partial(super().apply, document), "apply", ("apply",))
 
     def register_receiver(
         self, target: ReceiverTarget, tenant_id: str, events: Any, secret: str | None, path: str
     ) -> RegisteredReceiver:
         call = partial(super().register_receiver, target, tenant_id, events, secret, path)
-        registered: RegisteredReceiver = self._step(call, "createWebhook", ("createWebhook",))
-        return registered
+        return self._step(call, "createWebhook", ("createWebhook",))
 
     def visit(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
     ) -> tuple[int, Mapping[str, str], bytes]:
         call = partial(super().visit, method, url, headers, body)
-        page: tuple[int, Mapping[str, str], bytes] = self._step(call, "visit", (method, url))
-        return page
+        return self._step(call, "visit", (method, url))
 
 
-def end_of_sleep(hosted: HostedSandbox, arguments: Mapping[str, Any]) -> Instant | None:
+def _end_of_sleep(hosted: HostedSandbox, arguments: Mapping[str, Any]) -> Instant | None:
     """Return the instant to which an advance of the clock leads; None if that depends on timers, or if it is refused."""
     now = hosted.sandbox.now
     if "by" in arguments:
@@ -121,3 +118,42 @@ def end_of_sleep(hosted: HostedSandbox, arguments: Mapping[str, Any]) -> Instant
         return None if by is None else now + by
     parsed = parse(str(arguments.get("to")))
     return parsed[0] if parsed is not None and parsed[0] >= now else None
+
+
+def gated_server(hosted: HostedSandbox, gate: Gate, actor: str) -> Server:
+    """Return a server with a port of its own for one client, not started yet."""
+    handler = _GatedHandler(hosted, gate, actor)
+    return Server(handler, explain=hosted.host.response_options.explain, error_body=error_body)
+
+
+class _GatedHandler(SocketHandler):
+    """Responds once the step of a request is released; what only reads the control plane is no step."""
+
+    def __init__(self, hosted: HostedSandbox, gate: Gate, actor: str) -> None:
+        super().__init__(hosted.host, hosted)
+        self._gate, self._actor = gate, actor
+
+    def respond(self, incoming: Request) -> ResponseOrDisconnect | Awaitable[ResponseOrDisconnect]:
+        if incoming.target.startswith("/_mock/") and incoming.method in ("GET", "HEAD", "OPTIONS"):
+            self._gate.has_looked = True
+            return super().respond(incoming)
+        return self._respond_once_released(incoming)
+
+    async def _respond_once_released(self, incoming: Request) -> ResponseOrDisconnect:
+        waiting = self._waiting(incoming)
+        await self._gate.enter_from_socket(waiting)
+        try:
+            answer: Any = super().respond(incoming)
+            response: ResponseOrDisconnect = await answer if inspect.isawaitable(answer) else answer
+            return response
+        finally:
+            self._gate.mail.put(SocketAnswered(waiting.actor))
+
+    def _waiting(self, incoming: Request) -> Waiting:
+        body = b"" if incoming.is_spooled else incoming.body() or b""
+        return Waiting(
+            actor=self._actor,
+            waits="call",
+            label=f"{incoming.method} {incoming.target.partition('?')[0]}",
+            order=(incoming.method, incoming.target, body),
+        )

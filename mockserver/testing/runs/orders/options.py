@@ -9,7 +9,6 @@ from typing import Any
 from mockserver.testing.arguments import check_flags, check_number
 
 BOUND_MAX = 4
-_EXAMPLES = {"schedule": "worker*2 cron", "fault": "drop-after worker 2"}
 
 
 @dataclass(frozen=True)
@@ -22,11 +21,8 @@ class InterleaveOptions:
         tolerates: Types of exceptions with which a client may end.
         runs: The most runs, serial ones included.
         seconds: Real seconds after which no further run begins; None for no limit.
-        seed: The random numbers of the clients follow from it.
         schedule: One order to run, such as `worker*2 cron`, instead of a search.
         prune: Leave out orders that only exchange steps which have nothing in common in the sandbox.
-        faults: The most runs with a fault at a call of one client in addition; 0 for none.
-        fault: One such fault for `schedule`, such as `drop-after worker 2`: the second call of `worker`.
         blocked_seconds: Real seconds for which a client that neither calls, sleeps nor ends is waited for.
 
     Raises:
@@ -37,11 +33,8 @@ class InterleaveOptions:
     tolerates: tuple[type[BaseException], ...] = ()
     runs: int = 2_000
     seconds: float | None = None
-    seed: int = 0
     schedule: str | None = None
     prune: bool = True
-    faults: int = 0
-    fault: str | None = None
     blocked_seconds: float = 2.0
 
     def __post_init__(self) -> None:
@@ -53,16 +46,10 @@ class InterleaveOptions:
                     f"tolerates: got {entry!r}; expected types of exceptions"
                 )
         check_flags(prune=self.prune)
-        for name in ("schedule", "fault"):
-            text = getattr(self, name)
-            if text is not None and not isinstance(text, str):
-                raise ValueError(f"{name}: got {text!r}; expected a text, such as {_EXAMPLES[name]!r}")
+        if self.schedule is not None and not isinstance(self.schedule, str):
+            raise ValueError(f"schedule: got {self.schedule!r}; expected a text, such as 'worker*2 cron'")
         check_number("bound", self.bound, int, 0, BOUND_MAX, f"a number of preemptions from 0 to {BOUND_MAX}")
         check_number("runs", self.runs, int, 1, math.inf, "a number of runs from 1")
-        check_number("faults", self.faults, int, 0, math.inf, "a number of runs, 0 for none")
-        if self.fault is not None and self.schedule is None:
-            raise ValueError(f"fault: got {self.fault!r} without a schedule; expected both, or `faults` for a search")
-        check_number("seed", self.seed, int, -math.inf, math.inf, "an integer")
         check_number(
             "blocked_seconds", self.blocked_seconds, (int, float), 0.01, 600, "a number of seconds from 0.01 to 600"
         )

@@ -101,7 +101,6 @@ class Played(NamedTuple):
         used: What the run took.
         sleep: The longest sleep in real time; None if there was none worth a word.
         is_plain: No client was blocked, no delivery was due, and each sleep ended by its length alone.
-        calls: The number of calls that each client has sent.
         began: The sandbox's clock at its beginning.
         timers: Those that were scheduled before its first step.
     """
@@ -114,7 +113,6 @@ class Played(NamedTuple):
     used: Bounds
     sleep: Sleep | None
     is_plain: bool
-    calls: Mapping[str, int]
     began: Instant
     timers: Sequence[NewTimer]
 
@@ -122,6 +120,11 @@ class Played(NamedTuple):
     def order(self) -> Order:
         """The order of its steps."""
         return Order([step.actor for step in self.steps], self.decisions, [None] * len(self.steps))
+
+    @property
+    def owners(self) -> Mapping[int, str]:
+        """The actor of each call, by the call's number."""
+        return {number: step.actor for step in self.steps for number in step.exchanges}
 
     @property
     def texts(self) -> list[str]:
@@ -134,7 +137,11 @@ class Played(NamedTuple):
         return sum(decision.chosen.cost for decision in self.decisions)
 
     @property
+    def named(self) -> int:
+        """The number of steps up to the last one that is not the serial one."""
+        return max((place for place, row in enumerate(self.decisions, start=1) if not row.is_serial), default=0)
+
+    @property
     def schedule(self) -> str:
-        """The shortest schedule that leads to this order: it ends with the last step that is not the serial one."""
-        last = max((place for place, row in enumerate(self.decisions, start=1) if not row.is_serial), default=0)
-        return schedules.as_text(step.actor for step in self.steps[:last])
+        """The shortest schedule that leads to this order."""
+        return schedules.as_text(step.actor for step in self.steps[: self.named])

@@ -1,24 +1,157 @@
-"""The report of an interleaving: as JSON, as text, and as the decision whether the test fails. Equal searches have equal bytes."""
+"""The report of an interleaving: its findings, as text, and as the decision whether the test fails. Equal searches have equal bytes."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import groupby
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from mockserver._json import JSON
-from mockserver.contract.text import printable
-from mockserver.testing.runs.faults.report import CURE
-from mockserver.testing.runs.findings import ReportOfFindings
-from mockserver.testing.runs.in_process import Sleep
-from mockserver.testing.runs.orders.findings import InterleaveFinding
+from mockserver.contract.text import counted, printable
+from mockserver.report.run.snapshot import read_snapshot
+from mockserver.report.run.text import Report
+from mockserver.report.trace_page import TracedRun, render
+from mockserver.testing.backend import LocalBackend
+from mockserver.testing.runs.bounds import NEED
+from mockserver.testing.runs.findings import CURE, Cause, FindingsByCause, ReportOfFindings, RunFinding, document_name
 from mockserver.testing.runs.orders.options import InterleaveOptions
-from mockserver.testing.runs.orders.played import Played
-from mockserver.testing.runs.orders.verdicts import RunEnd
-from mockserver.version import REPORT_VERSION
+from mockserver.testing.runs.orders.played import Played, ReleasedStep
+from mockserver.testing.runs.orders.verdicts import ORDER, RunEnd
 
+if TYPE_CHECKING:
+    from mockserver.testing.sandbox import Sandbox
+
+_PLAIN = (" 200", " 201")  # answers that go without saying
+_SHOWN = 6  # steps of one actor in a row
+LINE = "mockserver_server.interleave(..., "  # goes on with the schedule
 _PREEMPTION = "another client or an event goes first while a client has a call waiting"
+
+
+@dataclass
+class InterleaveFinding(RunFinding):
+    """
+    The cases of one cause.
+
+    Attributes:
+        verdict: `duplicate`, `breach`, `unserial`, `crashed`, `stuck` or `check`.
+        cause: What distinguishes it from other findings of the verdict.
+        message: One sentence on the shortest case.
+        clause: The clause that a client breaks, None if no rule on conduct names one.
+        advice: What the client has to do instead; empty if no rule has it.
+        count: The number of orders with this cause.
+        clients: The clients that have it, in one order or another; none if it is that of all.
+        schedule: The shortest schedule that leads to it.
+        preemptions: Those of this schedule.
+        steps: The steps of its run.
+        places: Where it leaves the serial order, as texts.
+        document: The scenario document that repeats its calls.
+        path: Where the document was written; None if it was not.
+        traced: What the trace of its run is made from.
+    """
+
+    count: int = 0
+    clients: set[str] = field(default_factory=set)
+    schedule: str = ""
+    preemptions: int = 0
+    steps: Sequence[ReleasedStep] = ()
+    places: Sequence[str] = ()
+    traced: TracedRun | None = field(default=None, repr=False)
+    size: tuple[int, ...] = field(default=(), repr=False)
+
+    def write(self, folder: Path) -> None:
+        """Write the finding's document into a folder, and next to it the trace of its run, in which each call has its actor."""
+        super().write(folder)
+        if self.traced is not None:
+            Path(self.path or "").with_suffix(".html").write_bytes(render(self.traced))
+
+    def lanes(self) -> Iterator[str]:
+        """Yield one line per actor: its steps, below the time at which they happened."""
+        segments = [(actor, _segment(list(rows))) for actor, rows in groupby(self.steps, key=lambda step: step.actor)]
+        actors = list(dict.fromkeys(actor for actor, _ in segments))
+        width = max(map(len, actors), default=0)
+        for lane in actors:
+            cells = (text if actor == lane else " " * len(text) for actor, text in segments)
+            yield f"{lane:<{width}}  {'  '.join(cells)}".rstrip()
+
+
+def _segment(steps: Sequence[ReleasedStep]) -> str:
+    equal = [(label, len(list(rows))) for label, rows in groupby(map(_label, steps))]
+    labels = [label if times == 1 else f"{label}*{times}" for label, times in equal]
+    if len(labels) > _SHOWN:
+        half = _SHOWN // 2
+        labels = [*labels[:half], f"... {len(labels) - 2 * half} more", *labels[-half:]]
+    return "  ".join(labels)
+
+
+def _label(step: ReleasedStep) -> str:
+    for plain in _PLAIN:
+        if step.label.endswith(plain):
+            return step.label.removesuffix(plain)
+    return step.label
+
+
+def _places(played: Played) -> Iterator[str]:
+    """Yield where a run has its preemptions, such as `after listCampaigns of worker`."""
+    for place, decision in enumerate(played.decisions):
+        if decision.chosen.cost:
+            before = played.steps[place - 1] if place else None
+            yield "at the beginning" if before is None else f"after {_label(before)} of {before.actor}"
+
+
+class InterleaveFindings(FindingsByCause[InterleaveFinding]):
+    """The findings of one search."""
+
+    def __init__(self, test: str) -> None:
+        super().__init__(InterleaveFinding, ORDER)
+        self._test = test
+
+    def add(self, causes: Sequence[Cause], played: Played, sandbox: Sandbox) -> None:
+        """
+        Add a case; the shortest one of a cause has the fewest preemptions, then the fewest steps.
+
+        Args:
+            causes: Those of one run that differ by their client alone.
+            played: The run.
+            sandbox: As the run has left it.
+        """
+        cause = causes[0]
+        row = self.of(cause)
+        row.count += 1
+        row.clients.update(each.client for each in causes if each.client is not None)
+        size = played.cost, played.named, len(played.steps)
+        if row.size and row.size <= size:
+            return
+        row.size = size
+        row.message, row.schedule, row.preemptions = cause.message, played.schedule, played.cost
+        row.steps, row.places = played.steps, list(_places(played))
+        name = document_name(self._test, cause)
+        summary = f"{cause.message} (schedule {played.schedule!r})"
+        row.document = {**sandbox.log.replay_document(name), "summary": summary}
+        row.traced = self._traced(row, played, sandbox)
+
+    def _traced(self, row: InterleaveFinding, played: Played, sandbox: Sandbox) -> TracedRun:
+        """Return what the page of a finding's run is made from."""
+        hosted = sandbox.local(NEED)
+        snapshot = read_snapshot(
+            LocalBackend(hosted, lambda: None).run,
+            id=sandbox.id,
+            address=None,
+            settings=sandbox.settings.values,
+            sources=sandbox.settings.sources,
+            is_python=True,
+        )
+        lines = [*row.places, *row.lanes(), f"schedule: {row.schedule}"]
+        return TracedRun(
+            name=self._test,
+            is_failed=True,
+            snapshot=snapshot,
+            report=Report(problems=[row.problem], summary=[], sections=lines),
+            document=row.document,
+            secrets=hosted.sandbox.secrets(),
+            base_url=hosted.base_url,
+            actors=played.owners,
+        )
 
 
 class SerialRun(NamedTuple):
@@ -55,22 +188,7 @@ class Bound:
     merged: int = 0
 
 
-class FaultRuns(NamedTuple):
-    """
-    The runs with a fault at a call of one client in addition.
-
-    Attributes:
-        runs: Their number, with the serial runs of each fault.
-        placements: The faults at calls of the serial runs.
-        tried: Those of which every order with at most one preemption was run.
-    """
-
-    runs: int
-    placements: int
-    tried: int
-
-
-@dataclass(frozen=True)
+@dataclass(kw_only=True)
 class InterleaveReport(ReportOfFindings):
     """
     The report of an interleaving.
@@ -79,76 +197,48 @@ class InterleaveReport(ReportOfFindings):
         test: The test's name.
         clients: The names of the clients.
         options: What was to be tried.
+        line: The beginning of the line that repeats a finding, in Python.
         serial: The runs of whole clients.
         bounds: The orders by their preemptions.
-        runs: The number of runs.
-        found: The findings, the worst first.
         difference: What two equal serial runs do differently; None if they are equal.
         blocked: Where clients waited outside of calls, with the number of runs.
-        sleep: The longest sleep in real time; None if there was none.
         failed_serial: Why the serial runs allow no comparison; None if they do.
         unplayed: Why the schedule was not played as it is; None if it was.
         shares_memory: The clients change memory that they share, so that no order is left out as equal.
-        fault_runs: The runs with a fault in addition; None if there were none.
         left: The number of orders within the bound that were found and not run.
         not_interleaved: Sentences about clients whose calls are no steps.
-        ended: Why it ended before its last run, as the end of a sentence; None if it did not.
-        unwritten: Why documents of the findings were not written.
     """
 
-    test: str
+    found: InterleaveFindings
     clients: Sequence[str]
     options: InterleaveOptions
-    serial: Sequence[SerialRun]
-    bounds: Sequence[Bound]
-    runs: int
-    found: Sequence[InterleaveFinding]
-    difference: str | None
-    blocked: Mapping[str, int]
-    sleep: Sleep | None
-    failed_serial: str | None
-    unplayed: str | None
-    shares_memory: bool
-    fault_runs: FaultRuns | None
-    left: int
-    not_interleaved: Sequence[str]
-    ended: str | None = None
-    unwritten: list[str] = field(default_factory=list)
+    line: str = LINE
+    serial: list[SerialRun] = field(default_factory=list)
+    bounds: list[Bound] = field(default_factory=list)
+    difference: str | None = None
+    blocked: dict[str, int] = field(default_factory=dict)
+    failed_serial: str | None = "it ended before the last serial run"
+    unplayed: str | None = None
+    shares_memory: bool = False
+    left: int = 0
+    not_interleaved: Sequence[str] = ()
 
     @property
     def findings(self) -> Sequence[InterleaveFinding]:
         """The findings, the worst first."""
-        return self.found
+        return self.found.rows()
 
     @property
     def failed(self) -> bool:
         """True if there is a finding, or if nothing could be compared or played."""
         return bool(self.findings) or self.failed_serial is not None or self.unplayed is not None
 
-    @property
-    def json(self) -> JSON:
-        """The report as JSON."""
-        return {
-            "version": REPORT_VERSION,
-            "test": self.test,
-            "clients": list(self.clients),
-            "serial": [row._asdict() for row in self.serial],
-            "bounds": [asdict(row) for row in self.bounds],
-            "left": self.left,
-            "faults": None if self.fault_runs is None else self.fault_runs._asdict(),
-            "runs": self.runs,
-            "seed": self.options.seed,
-            "deterministic": self.difference is None and not self.blocked,
-            "notes": [*self._not_compared(), *self._notes()],
-            "findings": [finding.as_json() for finding in self.findings],
-        }
-
     def text(self) -> str:
         """Return the report as text: what was run, then the findings with their shortest schedules."""
         return "\n".join(map(printable, self._lines()))
 
     def _lines(self) -> Iterator[str]:
-        yield f"interleaved {', '.join(self.clients)}: {_count(len(self.clients), 'client')}"
+        yield f"interleaved {', '.join(self.clients)}: {counted(len(self.clients), 'client')}"
         yield from self._not_compared()
         yield f"  serial: {', '.join(map(_serial_text, self.serial))}"
         if self.options.schedule is not None:
@@ -159,7 +249,7 @@ class InterleaveReport(ReportOfFindings):
                 yield f"  preemption: {_PREEMPTION}"
         yield from (f"  {line}" for line in self._notes())
         for finding in self.findings:
-            yield from _finding_lines(finding)
+            yield from _finding_lines(finding, self.line)
 
     def _not_compared(self) -> Iterator[str]:
         if self.failed_serial is not None:
@@ -173,9 +263,9 @@ class InterleaveReport(ReportOfFindings):
                 continue
             is_last = row is self.bounds[-1]
             which = (
-                f"{orders} of at least {_count(orders + self.left, 'order')}"
+                f"{orders} of at least {counted(orders + self.left, 'order')}"
                 if is_last and self.left
-                else f"all {_count(orders, 'order')}"
+                else f"all {counted(orders, 'order')}"
             )
             yield f"bound {row.preemptions}: {which}, {merged} merged"
 
@@ -185,24 +275,21 @@ class InterleaveReport(ReportOfFindings):
             yield f"ended early, {self.ended}; the report has what was found before"
         if self.unplayed is not None:
             yield f"the schedule was not played: {self.unplayed}"
-        if self.fault_runs is not None:
-            row = self.fault_runs
-            yield f"with a fault: {row.tried} of {row.placements} faults at calls, each with every order of one preemption, in {row.runs} runs"
         if self.left and self.failed_serial is None and self.ended is None:
             seconds = None if self.runs >= self.options.runs else self.options.seconds
             budget = f"{self.options.runs} runs" if seconds is None else f"{seconds:g} s"
             last = self.bounds[-1].preemptions
-            rest = f", and none with more than {_count(last, 'preemption')}" if last < self.options.bound else ""
-            yield f"not run: {_count(self.left, 'order')} beyond the budget of {budget}{rest}"
+            rest = f", and none with more than {counted(last, 'preemption')}" if last < self.options.bound else ""
+            yield f"not run: {counted(self.left, 'order')} beyond the budget of {budget}{rest}"
         yield from self.not_interleaved
         if self.shares_memory and self.options.prune and self.options.schedule is None:
             yield "the clients change memory that they share, so every order is run"
         if self.difference is not None:
             yield f"equal runs differ: {self.difference}; so `unserial` is not judged"
         for text, runs in self.blocked.items():
-            yield f"{text} was blocked outside of calls in {_count(runs, 'run')}, which may differ from run to run"
+            yield f"{text} was blocked outside of calls in {counted(runs, 'run')}, which may differ from run to run"
         if self.sleep is not None:
-            yield f"a client sleeps in real time ({self.sleep}); let it sleep on the sandbox's clock: {CURE}"
+            yield f"{self.sleep}; let it sleep on the sandbox's clock: {CURE}"
         yield from self.unwritten
 
 
@@ -212,21 +299,13 @@ def _serial_text(row: SerialRun) -> str:
     return f"{' '.join(row.order)} ({calls}{errors})"
 
 
-def _count(number: int, what: str) -> str:
-    return f"{number} {what if number == 1 else what + 's'}"
-
-
-def _finding_lines(finding: InterleaveFinding) -> Iterator[str]:
+def _finding_lines(finding: InterleaveFinding, line: str) -> Iterator[str]:
     alike = f" ({', '.join(sorted(finding.clients))})" if len(finding.clients) > 1 else ""
-    yield from finding.lines_of(f"at {_count(finding.count, 'order')}{alike}")
+    yield from finding.lines_of(f"at {counted(finding.count, 'order')}{alike}")
     yield from (f"  {line}" for line in finding.lanes())
     where = f", {', '.join(finding.places)}" if finding.places else ""
-    preemptions = _count(finding.preemptions, "preemption") if finding.preemptions else "no preemptions"
+    preemptions = counted(finding.preemptions, "preemption") if finding.preemptions else "no preemptions"
     yield f"  shortest: {preemptions}{where}"
-    option = ""
-    if finding.fault is not None:
-        yield f"  with {finding.fault.describe()}; compared with serial runs that have this fault too"
-        option = f', fault="{finding.fault}"'
-    yield f'  > mockserver_server.interleave(..., schedule="{finding.schedule}"{option})'
+    yield f'  > {line}schedule="{finding.schedule}")'
     if finding.path is not None:
         yield f"  calls repeated by {finding.path}, and step by step in {finding.path.removesuffix('.json')}.html"

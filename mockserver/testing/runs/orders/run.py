@@ -20,17 +20,15 @@ from mockserver.testing.run_end import RunEnded
 from mockserver.testing.runs.bounds import Bounds
 from mockserver.testing.runs.investigation import ControlledRun
 from mockserver.testing.runs.orders import schedules
-from mockserver.testing.runs.orders.actors import Actor, KnownThreads, VainReads
+from mockserver.testing.runs.orders.actors import Actor, KnownThreads, ReadySteps, VainReads
 from mockserver.testing.runs.orders.gate import Gate
 from mockserver.testing.runs.orders.handles import handle
 from mockserver.testing.runs.orders.options import InterleaveOptions
-from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Decision, Played, ReleasedStep
-from mockserver.testing.runs.orders.ready import ReadySteps
 from mockserver.testing.runs.orders.recording import StepRecorder
 from mockserver.testing.runs.orders.schedules import Release, Situation, Waits
 from mockserver.testing.runs.orders.settling import RUN_S, Settling
-from mockserver.testing.runs.orders.starting import ActorThreads
+from mockserver.testing.runs.orders.threads import ActorThreads
 
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
@@ -53,7 +51,6 @@ class InterleavedRun:
         options: Of the search.
         bounds: Those of the run.
         known: What earlier runs have learned.
-        fault: A fault at one call; None for none.
     """
 
     def __init__(
@@ -64,14 +61,13 @@ class InterleavedRun:
         *,
         bounds: Bounds,
         known: KnownThreads,
-        fault: PlacedFault | None = None,
     ) -> None:
         self._gate = Gate()
         self._controlled = ControlledRun(sandbox, bounds)
         self._sandbox, self._hosted = sandbox, self._controlled.hosted
         self._hosted.dispatch.is_held = True
-        self._functions, self._seed, self._fault = clients, options.seed, fault
-        self._actors = {name: Actor(name, options.seed) for name in clients}
+        self._functions = clients
+        self._actors = {name: Actor(name) for name in clients}
         self._threads = ActorThreads(self._hosted, self._gate)
         self._settling = Settling(self._actors, clients, self._gate, self._threads, known, options.blocked_seconds)
         self._ready = ReadySteps(self._hosted.sandbox, self._actors, tuple(clients))
@@ -82,7 +78,6 @@ class InterleavedRun:
         self._last_client: str | None = None
         self._held: frozenset[str] = frozenset()
         self._random_of: Actor | None = None  # whose random numbers are drawn now
-        self._calls = dict.fromkeys(clients, 0)
         self._is_plain = True
         self._began_at = self._hosted.sandbox.now
 
@@ -117,7 +112,6 @@ class InterleavedRun:
             used=self._controlled.watch.used(),
             sleep=None if in_process is None else in_process.longest(),
             is_plain=self._is_plain and stuck is None and not self._settling.blocked,
-            calls=self._calls,
             began=self._began_at,
             timers=self._recorder.timers,
         )
@@ -175,9 +169,6 @@ class InterleavedRun:
             now = self._hosted.sandbox.now
             self._is_plain &= waiting.is_relative and len(actor.waiting) == 1 and waiting.until >= now
             self._advance(max(waiting.until, now))
-        if actor.name in self._calls and waiting.is_api_call:
-            self._calls[actor.name] += 1
-            self._place_fault(actor.name)
         actor.waiting.remove(waiting)
         actor.unanswered += waiting.thread is None
         self._gate.release(waiting)
@@ -189,7 +180,7 @@ class InterleavedRun:
         self._held -= {name}
         if planned is None:  # a rule has postponed it
             return "postponed"
-        actor = self._actors.setdefault(name, Actor(name, self._seed))
+        actor = self._actors.setdefault(name, Actor(name))
         actor.is_begun, actor.is_over = True, False
         self._draw_for(actor)
         self._threads.start_delivery(actor, partial(dispatch.send_attempt, planned))
@@ -204,12 +195,6 @@ class InterleavedRun:
                 if waiting.until is not None:
                     waiting.fired += fired
         return fired
-
-    def _place_fault(self, client: str) -> None:
-        """Set the fault if it is to be at the call that a client makes now."""
-        fault = self._fault
-        if fault is not None and (fault.client, fault.call) == (client, self._calls[client]):
-            self._sandbox.apply(script=[fault.rule])
 
     def _draw_for(self, actor: Actor) -> None:
         """Let the random numbers that are drawn from here on be those of an actor."""

@@ -1,5 +1,5 @@
 """
-The search: the serial runs first, then orders with one preemption, then with two, then those with a fault in addition.
+The search: the serial runs first, then orders with one preemption, then with two.
 
 A run is a function of its schedule. Each run shows what else could have been released at each of its places; those are the
 schedules of further runs, the ones with fewer preemptions first.
@@ -7,45 +7,32 @@ schedules of further runs, the ones with fewer preemptions first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
 from mockserver.testing.arguments import check_function, check_names
 from mockserver.testing.runs.bounds import bounds_beyond
 from mockserver.testing.runs.faults.options import names_of
 from mockserver.testing.runs.findings import Cause
-from mockserver.testing.runs.investigation import Investigation, muted_logs, settings_of_runs
-from mockserver.testing.runs.orders import placed_fault, schedules
-from mockserver.testing.runs.orders.findings import InterleaveFindings
+from mockserver.testing.runs.investigation import Investigation, Plans, muted_logs, settings_of_runs
+from mockserver.testing.runs.orders import schedules, serial
 from mockserver.testing.runs.orders.merging import RunOrders
 from mockserver.testing.runs.orders.options import InterleaveOptions
-from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.planned import PlannedOrders
 from mockserver.testing.runs.orders.played import Order
-from mockserver.testing.runs.orders.report import Bound, FaultRuns, InterleaveReport
+from mockserver.testing.runs.orders.report import LINE, Bound, InterleaveFindings, InterleaveReport, SerialRun
 from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, ClientFunction
-from mockserver.testing.runs.orders.serial import SerialRuns, difference
-from mockserver.testing.runs.orders.subject import OrderOutcome, OrderPlan, OrderSubject
+from mockserver.testing.runs.orders.subject import Interleaving, OrderOutcome, OrderPlan, OrderSubject
 from mockserver.testing.runs.orders.verdicts import SerialEnds
 
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
 
-T = TypeVar("T")
-Running = Generator[OrderPlan, OrderOutcome, T]  # it yields the plan of a run, gets its outcome, and returns T
-
-_ARGUMENTS: Final = (
-    "clients",
-    "setup",
-    "check",
-    "settings",
-    "test",
-    "failures",
-)  # of `MockServer.interleave`, in addition to the options
+# The arguments of `MockServer.interleave` in addition to the options.
+_ARGUMENTS: Final = ("clients", "setup", "check", "settings", "test", "failures")
 _BEGINS_AT: Final = "2026-03-01T12:00:00Z"
 _SERIAL_MAX: Final = 24  # orders of whole clients
 _KEPT: Final = "equal runs differ, and the clients change memory that they share; make it anew in `setup`"
-_UNFINISHED: Final = "it ended before the last serial run"
 
 
 class Search:
@@ -53,42 +40,30 @@ class Search:
     One search.
 
     Args:
-        make_sandbox: Returns a fresh sandbox of this process, each with the same seed and the same frozen instant.
-        setup: Prepares it; its calls are no steps.
-        clients: By name.
-        check: Gets the sandbox after the clients, and raises if something is wrong.
-        options: What to try.
-        test: The name in the report; None is that of the clients.
+        what: The clients, and what to try.
+        test: The name in the report.
+        line: The beginning of the line that repeats a finding.
 
-    Raises:
-        ValueError: The schedule is not one, or the clients are not functions by name.
+    Attributes:
+        report: That of the runs so far.
     """
 
-    def __init__(
-        self,
-        make_sandbox: Callable[[], Sandbox],
-        setup: Callable[[Sandbox], Any] | None,
-        clients: Mapping[str, ClientFunction],
-        check: Callable[[Sandbox], Any] | None,
-        options: InterleaveOptions,
-        test: str | None,
-    ) -> None:
-        schedules.check_clients(clients)
-        self._clients, self._options, self._test = tuple(clients), options, test or " and ".join(clients)
-        self._fault = None if options.fault is None else placed_fault.parse(options.fault, self._clients)
-        self._subject = OrderSubject(make_sandbox, setup, clients, check, options)
-        self._investigation = Investigation(options.seconds)
-        self._serial = SerialRuns(self._clients)
-        self._orders = RunOrders(self._clients, shows_lists=check is not None)
-        self._planned = PlannedOrders(options.bound)
-        self._by_bound: dict[int, Bound] = {}
-        self._findings = InterleaveFindings(self._test)
-        self._difference: str | None = None
-        self._failed: str | None = _UNFINISHED
-        self._unplayed: str | None = None
-        self._fault_runs: FaultRuns | None = None
+    def __init__(self, what: Interleaving, *, test: str, line: str) -> None:
+        self.report = InterleaveReport(
+            test=test,
+            investigation=Investigation(what.options.seconds),
+            found=InterleaveFindings(test),
+            clients=tuple(what.clients),
+            options=what.options,
+            line=line,
+        )
+        self._options, self._clients = what.options, self.report.clients
+        self._subject = OrderSubject(what, self.report)
+        self._serial: list[OrderOutcome] = []
+        self._orders = RunOrders(self._clients, shows_lists=what.check is not None)
+        self._planned = PlannedOrders(what.options.bound)
 
-    def report(self, show: Callable[[str], object] = lambda _: None) -> InterleaveReport:
+    def run(self, show: Callable[[str], object] = lambda _: None) -> InterleaveReport:
         """
         Run everything, and return the report.
 
@@ -98,187 +73,123 @@ class Search:
         Raises:
             KeyboardInterrupt: It was stopped; the report on what was found before is a note of it.
         """
+        report, investigation = self.report, self.report.investigation
         try:
             with muted_logs():
-                self._investigation.run(self.plans(), self._subject.run, lambda: show(self._progress))
+                investigation.run(
+                    self.plans(),
+                    self._subject.run,
+                    lambda: show(investigation.progress(f"{report.runs} runs", len(report.found))),
+                )
         except KeyboardInterrupt as interrupt:
-            interrupt.add_note(self._report().text())
+            interrupt.add_note(report.text())
             raise
-        return self._report()
+        return report
 
-    def plans(self) -> Running[None]:
+    def plans(self) -> Plans[OrderPlan, OrderOutcome]:
         """Yield the plan of each run, and judge its outcome: the serial runs, then one schedule, or all orders."""
         yield from self._serial_runs()
-        if self._failed is not None:
-            return
-        if self._options.schedule is not None:
-            yield from self._schedule(self._options.schedule)
-            return
-        yield from self._all_orders()
-        if self._options.faults:
-            yield from self._faults()
-
-    @property
-    def _progress(self) -> str:
-        runs, found = self._investigation.runs, len(self._findings)
-        return f"{runs} runs, {found} finding{'' if found == 1 else 's'}, {self._investigation.seconds:.0f} s"
-
-    def _report(self) -> InterleaveReport:
-        return InterleaveReport(
-            test=self._test,
-            clients=self._clients,
-            options=self._options,
-            serial=self._serial.rows(),
-            bounds=[self._by_bound[bound] for bound in sorted(self._by_bound)],
-            runs=self._investigation.runs,
-            found=self._findings.rows(),
-            difference=self._difference,
-            blocked=self._subject.blocked,
-            sleep=self._subject.sleep,
-            failed_serial=self._failed,
-            unplayed=self._unplayed,
-            shares_memory=self._subject.shares_memory,
-            fault_runs=self._fault_runs,
-            left=len(self._planned) if self._options.schedule is None else 0,
-            not_interleaved=list(self._serial.not_interleaved()),
-            ended=self._investigation.ended,
-        )
+        if self.report.failed_serial is None:
+            known = SerialEnds([run.end for run in self._serial], self._clients)
+            schedule = self._options.schedule
+            yield from self._all_orders(known) if schedule is None else self._schedule(schedule, known)
 
     # Serial runs
 
-    def _serial_runs(self) -> Running[None]:
+    def _serial_runs(self) -> Plans[OrderPlan, OrderOutcome]:
         """Run each order of whole clients, and the first one again: equal runs should be equal."""
         left: list[tuple[str, ...]] = [()]
-        while left and len(self._serial.runs) < _SERIAL_MAX:
+        while left and len(self._serial) < _SERIAL_MAX:
             prefix = left.pop(0)
-            outcome = yield OrderPlan(prefix)
-            self._serial.runs.append(outcome)
+            outcome = yield prefix
+            self._serial.append(outcome)
+            self.report.serial.append(SerialRun.of(outcome.played, self._clients, outcome.end))
             self._orders.add(outcome.played)
             left += self._plan_beyond_serial(outcome.played.order, prefix)
-        again = yield OrderPlan()
+        again = yield ()
         self._subject.is_watching = False
         self._compare_equal(again)
 
     def _plan_beyond_serial(self, order: Order, prefix: tuple[str, ...]) -> list[tuple[str, ...]]:
         """Plan what leaves a serial order, and return how further serial orders begin."""
-        serial = list[tuple[str, ...]]()
+        beginnings = list[tuple[str, ...]]()
         for place in range(len(prefix), len(order.decisions)):
             decision = order.decisions[place]
             for option in decision.options[1:]:
                 if decision.is_free and option.cost == 0 and option.name in self._clients:
-                    serial.append((*order.names[:place], option.name))
+                    beginnings.append((*order.names[:place], option.name))
                 else:
                     self._planned.plan(order, place, option)
-        return serial
+        return beginnings
 
     def _compare_equal(self, again: OrderOutcome) -> None:
         """Decide what can be compared, by the first serial run and its repetition."""
-        first = self._serial.runs[0]
-        self._difference = difference(first, again)
-        most = max(run.played.used for run in self._serial.runs)
+        report, first = self.report, self._serial[0]
+        report.difference = serial.difference(first, again)
+        report.not_interleaved = list(serial.not_interleaved(self._serial, self._clients))
+        report.failed_serial = serial.failure(self._serial, self._clients, self._options.tolerates)
+        if report.shares_memory and first.played.texts != again.played.texts and not report.blocked:
+            report.failed_serial = _KEPT
+        report.bounds.append(Bound(0, len(self._serial)))
+        report.investigation.has_baseline = True
+        most = max(run.played.used for run in self._serial)
         self._subject.bounds = bounds_beyond(most)._replace(real=SERIAL_BOUNDS.real)
-        self._by_bound[0] = Bound(0, len(self._serial.runs))
-        keeps_memory = (
-            self._subject.shares_memory and first.played.texts != again.played.texts and not self._subject.blocked
-        )
-        self._failed = _KEPT if keeps_memory else self._serial.failure(self._options.tolerates)
-        self._investigation.has_baseline = True
 
     # Orders
 
-    def _all_orders(self) -> Running[None]:
+    def _all_orders(self, known: SerialEnds) -> Plans[OrderPlan, OrderOutcome]:
         """Run the planned orders that are equal to no other one, the ones with the fewest preemptions first."""
-        known = SerialEnds(self._serial.ends, self._clients)
-        while self._planned and self._investigation.runs < self._options.runs:
-            planned = self._planned.first()
-            order = self._equal_to(planned.prefix)
+        report, planned = self.report, self._planned
+        report.left = len(planned)
+        while planned and report.runs < self._options.runs:
+            next_one = planned.first()
+            order = self._equal_to(next_one.prefix)
             is_merged = order is not None
             if order is None:
-                outcome = yield OrderPlan(planned.prefix)
+                outcome = yield next_one.prefix
                 self._judge(outcome, known)
                 self._orders.add(outcome.played)
-                order = self._equal_to(planned.prefix) or outcome.played.order
-            cost = max(planned.preemptions, 1) if self._options.bound else 0
-            row = self._by_bound.setdefault(cost, Bound(cost))
+                order = self._equal_to(next_one.prefix) or outcome.played.order
+            row = self._row(next_one.preemptions)
             row.run += not is_merged
             row.merged += is_merged
-            self._planned.remove_first()
-            self._planned.plan_after(order, planned.prefix)
+            planned.remove_first()
+            planned.plan_after(order, next_one.prefix)
+            report.left = len(planned)
+
+    def _row(self, preemptions: int) -> Bound:
+        """Return the row of the report that counts an order; those that leave a serial one without a preemption count as having one."""
+        rows, counted = self.report.bounds, max(preemptions, 1) if self._options.bound else 0
+        if rows[-1].preemptions != counted:
+            rows.append(Bound(counted))
+        return rows[-1]
 
     def _equal_to(self, prefix: tuple[str, ...]) -> Order | None:
         """Return the whole order that begins with a prefix if a run is equal to it; None if that is not known."""
-        if not self._options.prune or self._subject.shares_memory or self._difference is not None:
+        if not self._options.prune or self.report.shares_memory or self.report.difference is not None:
             return None
         return self._orders.equal_to(prefix)
 
-    # Faults
-
-    def _faults(self) -> Running[None]:
-        """Run the orders of one preemption with each fault, as far as the runs for it suffice."""
-        placed = list(placed_fault.placements(self._serial.operations()))
-        began, tried = self._investigation.runs, 0
-        last = began + self._options.faults
-        self._fault_runs = FaultRuns(0, len(placed), tried)
-        for fault in placed:
-            if self._investigation.runs >= last:
-                break
-            tried += yield from self._orders_with(fault, last)
-            self._fault_runs = FaultRuns(self._investigation.runs - began, len(placed), tried)
-
-    def _orders_with(self, fault: PlacedFault, last: int) -> Running[bool]:
-        """Run the orders with one fault, compared with serial runs that have it too; return False if the runs do not suffice."""
-        orders, known = yield from self._serial_with(fault)
-        for order in orders:
-            for place, decision in enumerate(order.decisions):
-                for option in decision.options[1:]:
-                    if decision.is_free or option.cost != 1:
-                        continue
-                    if self._investigation.runs >= last:
-                        return False
-                    outcome = yield OrderPlan((*order.names[:place], option.name), fault)
-                    self._judge(outcome, known)
-        return True
-
-    def _serial_with(self, fault: PlacedFault) -> Running[tuple[list[Order], SerialEnds]]:
-        """Run the serial orders with a fault, and return them with what all serial runs end with."""
-        orders, ends = list[Order](), self._serial.ends
-        without = SerialEnds(ends, self._clients)
-        for run in self._serial.runs:
-            outcome = yield OrderPlan(run.plan.names, fault)
-            for cause in without.repeated_by_a_fault(outcome.end):
-                self._findings.add([cause], outcome.played, outcome.sandbox, fault)
-            orders.append(outcome.played.order)
-            ends.append(outcome.end)
-        return orders, SerialEnds(ends, self._clients)
-
     # One schedule
 
-    def _schedule(self, schedule: str) -> Running[None]:
-        """Run one order; with a fault it is compared with serial runs that have it too."""
-        names = tuple(schedules.parse(schedule, [*self._clients, schedules.TIMERS]))
-        fault, known = self._fault, SerialEnds(self._serial.ends, self._clients)
-        if fault is not None:
-            _, known = yield from self._serial_with(fault)
-        outcome = yield OrderPlan(names, fault)
-        played = outcome.played
-        taken = [step.actor for step in played.steps[: len(names)]]
-        if taken != list(names):
+    def _schedule(self, schedule: str, known: SerialEnds) -> Plans[OrderPlan, OrderOutcome]:
+        """Run one order."""
+        names = schedules.parse(schedule, [*self._clients, schedules.TIMERS])
+        outcome = yield names
+        taken = [step.actor for step in outcome.played.steps[: len(names)]]
+        if taken != names:
             place = next(place for place, name in enumerate(names) if taken[place : place + 1] != [name])
-            self._unplayed = f"step {place + 1} is to be one of {names[place]}, which has none there"
-        elif fault is not None and played.calls[fault.client] < fault.call:
-            made = played.calls[fault.client]
-            self._unplayed = f"{fault.describe()} is to take place, and {fault.client} has made {made}"
-            return
+            self.report.unplayed = f"step {place + 1} is to be one of {names[place]}, which has none there"
         self._judge(outcome, known)
 
     def _judge(self, outcome: OrderOutcome, known: SerialEnds) -> None:
         """Add the findings of a run; causes that differ by their client alone are one."""
-        causes = known.causes(outcome.end, self._options.tolerates, is_comparable=self._difference is None)
+        causes = known.causes(outcome.end, self._options.tolerates, is_comparable=self.report.difference is None)
         alike: dict[tuple[str, str, str], list[Cause]] = {}
         for cause in causes:
             alike.setdefault(cause.key, []).append(cause)
         for rows in alike.values():
-            self._findings.add(rows, outcome.played, outcome.sandbox, outcome.plan.fault)
+            self.report.found.add(rows, outcome.played, outcome.sandbox)
 
 
 def interleaving(
@@ -289,6 +200,7 @@ def interleaving(
     check: Callable[[Sandbox], Any] | None = None,
     settings: Mapping[str, Any] | None = None,
     test: str | None = None,
+    line: str = LINE,
     **options: Any,
 ) -> Search:
     """
@@ -296,8 +208,10 @@ def interleaving(
 
     Args:
         make_sandbox: Returns a fresh sandbox of this process with settings.
-        clients: As of `Search`; so are setup, check and test.
+        clients: As of `Interleaving`; so are setup and check.
         settings: Of each sandbox.
+        test: The name in the report; by default the names of the clients.
+        line: As of `Search`.
         **options: Fields of `InterleaveOptions`.
 
     Raises:
@@ -308,11 +222,12 @@ def interleaving(
         if part is not None:
             check_function(f"interleave: {name}", part, "a function of a sandbox")
     values = settings_of_runs("interleave", settings, _BEGINS_AT)
-    return Search(
+    schedules.check_clients(clients)
+    what = Interleaving(
         make_sandbox=lambda: make_sandbox(**values),
-        setup=setup,
         clients=clients,
+        setup=setup,
         check=check,
         options=InterleaveOptions(**options),
-        test=test,
     )
+    return Search(what, test=test or " and ".join(clients), line=line)

@@ -15,7 +15,7 @@ from mockserver.server.http1 import real_time
 from mockserver.testing.runs.orders import idle
 from mockserver.testing.runs.orders.actors import Actor, KnownThreads
 from mockserver.testing.runs.orders.gate import ActorEnd, Gate, Mail, SocketAnswered, Waiting
-from mockserver.testing.runs.orders.starting import ActorThreads
+from mockserver.testing.runs.orders.threads import ActorThreads
 
 RUN_S: Final = 60.0  # real time of a run
 _POLL_S: Final = 0.001

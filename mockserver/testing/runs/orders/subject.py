@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mockserver.core.run import Run
 from mockserver.core.scheduler import advance_step, next_due
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.testing.runs.bounds import NEED
-from mockserver.testing.runs.in_process import Sleep
 from mockserver.testing.runs.orders.actors import KnownThreads
 from mockserver.testing.runs.orders.memory import SharedMemory
 from mockserver.testing.runs.orders.options import InterleaveOptions
-from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Played
+from mockserver.testing.runs.orders.report import InterleaveReport
 from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, Choose, ClientFunction, InterleavedRun
 from mockserver.testing.runs.orders.schedules import Release
 from mockserver.testing.runs.orders.verdicts import RunEnd, read_end
@@ -26,26 +26,35 @@ if TYPE_CHECKING:
 _TIMERS_MAX: Final = 10_000  # until nothing is due in the copy of a sandbox
 
 
-class OrderPlan(NamedTuple):
-    """
-    What one run is to be.
-
-    Attributes:
-        names: The actors of its first steps; the other steps follow serially.
-        fault: The fault in addition; None for none.
-    """
-
-    names: Sequence[str] = ()
-    fault: PlacedFault | None = None
+OrderPlan = Sequence[str]  # the actors of the first steps of a run; the other steps follow serially
 
 
 class OrderOutcome(NamedTuple):
     """A run by a plan, with what it ends with, and the sandbox that it leaves."""
 
-    plan: OrderPlan
     played: Played
     end: RunEnd
     sandbox: Sandbox
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interleaving:
+    """
+    The clients of a search, and what to try.
+
+    Attributes:
+        make_sandbox: Returns a fresh sandbox of this process, each with the same seed and the same frozen instant.
+        clients: By name.
+        setup: Prepares the sandbox; its calls are no steps.
+        check: Gets the sandbox after the clients, and raises if something is wrong.
+        options: What to try.
+    """
+
+    make_sandbox: Callable[[], Sandbox]
+    clients: Mapping[str, ClientFunction]
+    setup: Callable[[Sandbox], Any] | None
+    check: Callable[[Sandbox], Any] | None
+    options: InterleaveOptions
 
 
 class OrderSubject:
@@ -55,63 +64,46 @@ class OrderSubject:
     Lifetime: one search.
 
     Args:
-        make_sandbox: Returns a fresh sandbox of this process, each with the same seed and the same frozen instant.
-        setup: Prepares it; its calls are no steps.
-        clients: By name.
-        check: Gets the sandbox after the clients, and raises if something is wrong.
-        options: Of the search.
+        what: The clients.
+        report: Gets what the runs show of them: real sleeps, memory that they share, and where they were blocked.
 
     Attributes:
         bounds: Those of each run.
-        blocked: Where clients waited outside of calls, with the number of runs.
-        sleep: The longest sleep in real time; None if there was none.
-        shares_memory: The clients have changed memory that they share.
         is_watching: Between the steps of a run the shared memory is compared.
     """
 
-    def __init__(
-        self,
-        make_sandbox: Callable[[], Sandbox],
-        setup: Callable[[Sandbox], Any] | None,
-        clients: Mapping[str, ClientFunction],
-        check: Callable[[Sandbox], Any] | None,
-        options: InterleaveOptions,
-    ) -> None:
+    def __init__(self, what: Interleaving, report: InterleaveReport) -> None:
         self.bounds = SERIAL_BOUNDS
-        self.blocked: dict[str, int] = {}
-        self.sleep: Sleep | None = None
-        self.shares_memory, self.is_watching = False, True
-        self._make_sandbox, self._setup, self._clients, self._check = make_sandbox, setup, clients, check
-        self._options = options
-        self._known, self._memory = KnownThreads(), SharedMemory(clients.values())
+        self.is_watching = True
+        self._what, self._report = what, report
+        self._known, self._memory = KnownThreads(), SharedMemory(what.clients.values())
 
     @contextmanager
     def run(self, plan: OrderPlan) -> Iterator[OrderOutcome]:
         """Run the clients by a plan; the sandbox is open in the block."""
-        with self._make_sandbox() as sandbox:
+        with self._what.make_sandbox() as sandbox:
             self._prepare(sandbox)
             run = InterleavedRun(
                 sandbox,
-                self._clients,
-                self._options,
+                self._what.clients,
+                self._what.options,
                 bounds=self.bounds,
                 known=self._known,
-                fault=plan.fault,
             )
             try:
-                played = run.play(self._choices(plan.names))
+                played = run.play(self._choices(plan))
                 end = self._end(sandbox, played)
             finally:
                 run.close()
             self._note(played)
-            yield OrderOutcome(plan, played, end, sandbox)
+            yield OrderOutcome(played, end, sandbox)
 
     def _prepare(self, sandbox: Sandbox) -> None:
         """Run the user's setup, and deliver everything that this has made due."""
         sandbox.is_repeated = True
         try:
-            if self._setup is not None:
-                self._setup(sandbox)
+            if self._what.setup is not None:
+                self._what.setup(sandbox)
         except Exception as failure:
             failure.add_note("raised by the setup of an interleaving, before any client ran")
             raise
@@ -127,8 +119,8 @@ class OrderSubject:
         memory = self._memory.read() if self.is_watching else None
 
         def choose(options: Sequence[Release]) -> str:
-            if self.is_watching and not self.shares_memory:
-                self.shares_memory = memory != self._memory.read()
+            if self.is_watching and not self._report.shares_memory:
+                self._report.shares_memory = memory != self._memory.read()
             wanted = left.pop() if left else ""
             return wanted if any(option.name == wanted for option in options) else options[0].name
 
@@ -136,30 +128,21 @@ class OrderSubject:
 
     def _end(self, sandbox: Sandbox, played: Played) -> RunEnd:
         check: BaseException | None = None
-        if self._check is not None and played.stuck is None:
+        if self._what.check is not None and played.stuck is None:
             try:
-                self._check(sandbox)
+                self._what.check(sandbox)
             except Exception as failure:  # noqa: BLE001 - the way in which it fails is judged
                 check = failure
-        owners = {number: step.actor for step in played.steps for number in step.exchanges}
         hosted = sandbox.local(NEED)
         state = hosted.sandbox
         with state.lock:
-            return read_end(
-                Run.of(state),
-                Run.of(_with_everything_due(state)),
-                owners,
-                played.raised,
-                played.stuck,
-                check,
-                hosted.base_url,
-            )
+            return read_end(played, Run.of(state), Run.of(_with_everything_due(state)), check, hosted.base_url)
 
     def _note(self, played: Played) -> None:
+        blocked = self._report.blocked
         for text in played.blocked:
-            self.blocked[text] = self.blocked.get(text, 0) + 1
-        if played.sleep is not None and (self.sleep is None or played.sleep.seconds > self.sleep.seconds):
-            self.sleep = played.sleep
+            blocked[text] = blocked.get(text, 0) + 1
+        self._report.investigation.note_sleep(played.sleep)
 
 
 def _with_everything_due(state: SandboxState) -> SandboxState:

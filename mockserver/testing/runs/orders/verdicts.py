@@ -25,8 +25,8 @@ from mockserver.core.state.tenant import Tenant
 from mockserver.judge.check import Finding
 from mockserver.judge.client.judge import judge
 from mockserver.judge.client.rules import RULES
-from mockserver.testing.runs.faults.verdicts import describe
-from mockserver.testing.runs.findings import Cause
+from mockserver.testing.runs.findings import Cause, describe
+from mockserver.testing.runs.orders.played import Played
 from mockserver.testing.runs.traced_calls import ID, INSTANT
 from mockserver.trace.of_sandbox import trace_of
 
@@ -63,27 +63,18 @@ class RunEnd(NamedTuple):
     check: str | None
 
 
-def read_end(
-    run: Run,
-    idle: Run,
-    owners: Mapping[int, str],
-    raised: Mapping[str, BaseException],
-    stuck: str | None,
-    check: BaseException | None,
-    base_url: str,
-) -> RunEnd:
+def read_end(played: Played, run: Run, idle: Run, check: BaseException | None, base_url: str) -> RunEnd:
     """
     Return what a run ends with.
 
     Args:
-        run: The sandbox after the run.
+        played: The run.
+        run: The sandbox after it.
         idle: A copy of it in which everything due has been done.
-        owners: The actor of each call, by the call's number.
-        raised: The exceptions with which clients ended.
-        stuck: Why the run has ended before its clients, if it has.
         check: The exception of the user's check.
         base_url: The address of the sandbox, which the next one does not have; nor has it those of the clients' ports.
     """
+    owners, raised = played.owners, played.raised
     executions = [execution for _, execution in idle.records("execution")]
     numbers = {
         "duplicate executions": len(ledger.duplicate_executions(idle, ledger.creating_exchanges(idle))),
@@ -95,11 +86,11 @@ def read_end(
     return RunEnd(
         counts=numbers,
         records=tuple(sorted(_records(idle))),
-        findings=list(_findings(run, owners, is_whole=not raised and stuck is None)),
+        findings=list(_findings(run, owners, is_whole=not raised and played.stuck is None)),
         raised=raised,
         errors={name: _described(failure, base_url) for name, failure in raised.items()},
         refused=_refused(run, owners, raised),
-        stuck=stuck,
+        stuck=played.stuck,
         check=None if check is None else _described(check, base_url),
     )
 
@@ -224,10 +215,6 @@ class SerialEnds:
             causes.append(Cause("unserial", "end", f"the end is that of no serial run: {self._difference(end)}"))
         return causes
 
-    def repeated_by_a_fault(self, end: RunEnd) -> Iterator[Cause]:
-        """Yield what whole clients repeat because of a fault; a session whose answer is lost cannot be found again."""
-        return (cause for cause in self._duplicate(end) if cause.name != "sessions")
-
     def _duplicate(self, end: RunEnd) -> Iterator[Cause]:
         for what, most in self._counts.items():
             count = end.counts[what]
@@ -242,15 +229,8 @@ class SerialEnds:
         news = {
             finding.rule: (name, finding) for name, finding in reversed(end.findings) if finding.rule not in self._rules
         }
-        for rule, (name, finding) in news.items():
-            yield Cause(
-                verdict="breach",
-                name=rule,
-                message=f"{name}: {finding.message}",
-                clause=finding.clause,
-                advice=finding.advice,
-                client=name,
-            )
+        for name, finding in news.values():
+            yield Cause.of_finding("breach", finding, client=name)
 
     def _difference(self, end: RunEnd) -> str:
         def apart(other: RunEnd) -> tuple[list[str], list[str]]:
