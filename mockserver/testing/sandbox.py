@@ -265,7 +265,15 @@ class Sandbox:
         return self._backend.now
 
     def state(self) -> JSON:
-        """Return the sandbox's state as JSON: clock, seed, choices, tenants with their records, rules, deliveries."""
+        """
+        Return the sandbox's state as JSON.
+
+        Returns:
+            A dict with `clock`, `seed`, `choices`, `rules`, `deliveries`, `storedEvents` and `tenants`. A tenant has `tenantId`,
+            `name`, `country`, `developersEnabled`, `subscription`, `chatCount`, its keys masked (`secretKey`, `publicKey`),
+            and a list of each kind of its records: `funnels`, `entrypoints`, `templates`, `chats`, `messages`, `forms`,
+            `webhooks`, `campaigns`, `executions`, `sessions`, `walks` (of the hosted page) and `media`.
+        """
         return self._backend.run("readState")
 
     @property
