@@ -14,11 +14,13 @@ from typing import Any, Final
 from mockserver._json import JSON, View
 from mockserver.contract.endpoints import is_creation_of
 from mockserver.core import ledger
-from mockserver.core.operations.sending import counts
+from mockserver.core.operations.sending import Counts, counts
 from mockserver.core.redaction import Redactor
 from mockserver.core.run import Run
+from mockserver.core.state.outbox import Delivery
+from mockserver.core.state.records import Execution
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.report.problem import Problem, with_texts
+from mockserver.report.problem import with_texts
 from mockserver.report.run.history import folded, rows_of
 from mockserver.report.run.problems import problems, readings, verdict
 from mockserver.server.control import reports, views
@@ -31,7 +33,7 @@ _WHOLE_BYTES, _LAST_BYTES = 2_000, 20_000  # of an answer that is read in full, 
 _ROWS: Final = 25  # of what happened last, once equal ones are folded
 _COUNTED: Final = ("campaigns", "sessions", "templates", "entrypoints", "media", "webhooks")
 _NOT_TAKEN: Final = ("waiting", "abandoned")
-_NAMED: Final = ("campaigns", "templates", "entrypoints", "media")
+_NAMED: Final = ("campaigns", "entrypoints", "media")
 _BY_ITSELF: Final = frozenset(("exchange", "timer", "event", "attempt"))  # causes of changes that need no look
 
 
@@ -49,7 +51,7 @@ def read_first_page(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> FirstP
         readEvents=_events(state),
         readLedger=_ledger(state),
     )
-    found = [*problems(seen, None), *_failed_sends(state)]
+    found = problems(seen, None)
     latest = replace(
         seen,
         exchanges=seen.exchanges[-_NEWEST:],
@@ -107,16 +109,16 @@ def _state(state: SandboxState) -> JSON:
     """Return of the state what names its records; the texts of the problems are masked as a whole."""
     tenants = []
     for tenant in state.tenants.values():
-        row: JSON = {
-            table: [{"id": record.id, "name": record.name} for record in getattr(tenant, table).values()]
-            for table in _NAMED
-        }
-        row["executions"] = [{"id": each.id, "campaignId": each.campaign_id} for each in tenant.executions.values()]
+        row: JSON = {table: [_named(record) for record in getattr(tenant, table).values()] for table in _NAMED}
+        row["templates"] = [
+            {**_named(each), "providerStatus": each.provider_status} for each in tenant.templates.values()
+        ]
+        row["executions"] = [_execution(state, execution) for execution in tenant.executions.values()]
         row["sessions"] = [{"id": each.id} for each in tenant.sessions.values()]
         row["webhooks"] = [views.row(state, webhook) for webhook in tenant.webhooks.values()]
         tenants.append(row)
     deliveries = [
-        {"id": each.id, "eventId": each.event.id, "endpoint": each.webhook_id}
+        {"id": each.id, "eventId": each.event.id, "endpoint": each.webhook_id, "attempts": _errors(each)}
         for each in state.outbox.deliveries.values()
     ]
     return {
@@ -126,6 +128,26 @@ def _state(state: SandboxState) -> JSON:
         "tenants": tenants,
         "deliveries": deliveries,
     }
+
+
+def _named(record: Any) -> JSON:
+    return {"id": record.id, "name": record.name}
+
+
+def _execution(state: SandboxState, execution: Execution) -> JSON:
+    """Return an execution with its counts, which are read of one alone that has a send that fails."""
+    schedule = execution.schedule
+    sent = counts(schedule, state.now) if schedule.failed else Counts(schedule.total, 0, 0)
+    return {
+        "id": execution.id,
+        "campaignId": execution.campaign_id,
+        "template": execution.template.id,
+        "sends": {"target": sent.target, "failed": sent.failed},
+    }
+
+
+def _errors(delivery: Delivery) -> list[JSON]:
+    return [{"error": attempt.error} for attempt in delivery.attempts]
 
 
 def _events(state: SandboxState) -> View:
@@ -142,18 +164,6 @@ def _ledger(state: SandboxState) -> JSON:
     has_trouble = any(entry.fault is not None or entry.error is not None for entry in creates)
     rows = ledger.clones(run, ledger.creating_exchanges(run)) if has_trouble else []
     return {"clonedCampaigns": rows}
-
-
-def _failed_sends(state: SandboxState) -> Iterator[Problem]:
-    """Yield the executions with a failed send; of the others only the schedule is read."""
-    for tenant in state.tenants.values():
-        for execution in tenant.executions.values():
-            sends = counts(execution.schedule, state.now) if execution.schedule.failed else None
-            if sends is not None and sends.failed:
-                campaign = tenant.campaigns.get(execution.campaign_id)
-                name = campaign.name if campaign is not None else "a campaign"
-                headline = f"{sends.failed} of {sends.target} sends of {name} failed"
-                yield Problem(headline=headline, ids=[execution.campaign_id])
 
 
 def _counts(state: SandboxState) -> dict[str, int]:
