@@ -43,21 +43,6 @@ class Calls(Sequence[Exchange[BodyT_co, AnswerT_co]]):
     def times(self, count: int) -> Self: ...
     def where(self, conditions: Conditions | None = None, /, **named: Any) -> Self: ...
 
-class ClientRun(NamedTuple):
-    calls: tuple[Comparable, ...]
-    choices: Mapping[str, object]
-    name: str
-    numbers: tuple[int, ...]
-    raised: str | None
-    steps: tuple[str, ...]
-
-class Comparison(NamedTuple):
-    def assert_same(self) -> None: ...
-    differences: tuple[Difference, ...]
-    findings: tuple[Finding, ...]
-    not_assessed: tuple[NotAssessed, ...]
-    runs: tuple[ClientRun, ...]
-
 class ConductReport(Sequence[Finding]):
     def __getitem__(self, place: int | slice) -> Finding | Sequence[Finding]: ...
     def __iter__(self) -> Iterator[Finding]: ...
@@ -104,13 +89,6 @@ class DeliveryAttempt:
     session_id: str
     source: str
     status: int | None
-
-class Difference(NamedTuple):
-    place: int
-    plain: str
-    received: str
-    rules: tuple[str, ...]
-    run: ClientRun
 
 class EndUser:
     def __enter__(self) -> Self: ...
@@ -540,9 +518,6 @@ class ScenarioError(ValueError):
     document: Mapping[str, Any] | None
     problems: ...
 
-class TooManyCalls(BaseException):
-    ...
-
 class Trace:
     by_key: Mapping[str | None, Sequence[Exchange]]
     def by_number(self, number: int | None) -> Exchange | None: ...
@@ -585,8 +560,6 @@ def bodies(operation: Operation, *, given: SeedData = GIVEN, template_id: str | 
 def chats(*, min_size: int = 0, max_size: int = 5, prefix: str = 'chat_', entrypoints: Sequence[str] = (), steps: Sequence[str] = ()) -> st.SearchStrategy[list[JSON]]: ...
 
 def choices(*, families: tuple[str, ...] = (), at_most: int = 5) -> st.SearchStrategy[dict[str, str]]: ...
-
-def compare(server: MockServer, client: Client, profiles: Sequence[Profile] | None = None, scenario: str | Mapping[str, Any] | None = None, *, calls_at_most: int = 1000, **settings: Any) -> Comparison: ...
 
 def create_app(scenario: str | None = None, *, seed: int = 0) -> Flask: ...
 

@@ -128,7 +128,7 @@ def conduct_page() -> str:
         table_rows = [f"| `{row.id}` | {row.severity} | {_cell(row.advice)} |" for row in part]
         parts += [f"### {title}\n", _table(("rule", "severity", "what a client does"), table_rows)]
     compared = [f"`{row.id}`" for row in RULES.values() if row.judge is None]
-    parts.append(f"Only a [comparison of two runs](#compare-two-runs) shows these: {', '.join(compared)}.")
+    parts.append(f"Only an [exploration](explore.md) of the choices shows these: {', '.join(compared)}.")
     return _introduction("conduct").replace(_RULES, "\n".join(parts))
 
 
