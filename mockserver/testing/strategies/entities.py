@@ -6,7 +6,6 @@ Every reference is to a record of the same seed data.
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Sequence
 from typing import Any
 
@@ -119,22 +118,6 @@ def templates(*, min_size: int = 0, max_size: int = 3, prefix: str = "template_"
 
 def _numbered(rows: Sequence[JSON], prefix: str) -> list[JSON]:
     return [{"id": f"{prefix}{number}", **row} for number, row in enumerate(rows, 1)]
-
-
-def webhooks(*, min_size: int = 0, max_size: int = 2) -> st.SearchStrategy[list[JSON]]:
-    """
-    Return a strategy of lists of registered receivers, of all events or of a group, with or without a secret.
-
-    Args:
-        min_size: The least number of receivers.
-        max_size: The largest number of receivers.
-    """
-    secrets = st.binary(min_size=24, max_size=64).map(lambda key: f"whsec_{b64encode(key).decode()}")
-    entry = st.fixed_dictionaries(
-        {"url": st.sampled_from(["http://127.0.0.1:9000/hook", "http://localhost:9000/a?b=c"])},
-        optional={"secret": secrets, "events": st.sampled_from([["entrypoints"], []])},
-    )
-    return st.lists(entry, min_size=min_size, max_size=max_size)
 
 
 def funnels(*, min_size: int = 0, stem: str = "") -> st.SearchStrategy[list[JSON]]:
