@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from mockserver._files import write_whole
-from mockserver.cli.terminal import fit
 
 if TYPE_CHECKING:
     from mockserver.judge.coverage.coverage import Coverage
@@ -57,14 +56,13 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     least = render.thresholds(options.fail_under) if options.form == "report" and options.fail_under else {}
     coverage = _coverage(options.source, options.token)
     text = _rendered(coverage, options)
-    is_for_reading = options.form == "report" and not options.json
     if options.output is not None:
         write_whole(options.output, text)
     else:
-        out.write(fit(text, out) if is_for_reading else text)
+        out.write(text)
     missed = render.shortfalls(coverage, least)
     for line in missed:
-        print(fit(line, out), file=out)
+        print(line, file=out)
     return 1 if missed else 0
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TextIO
 
 from mockserver._data import data_dir
-from mockserver.cli.terminal import columns, fit
 
 _SHOWN_OF_RULES: Final = ("id", "severity", "clause", "line", "proof", "advice")
 _FORMATS: Final = {
@@ -108,7 +106,7 @@ def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
     document = load_scenario(options.scenario)
     created = SandboxHost().create(SandboxConfig(document)).created.ids
     if not options.json:
-        PlayLog(lambda line: print(fit(line, out), file=out), columns(out)).print_scenario(document, created)
+        PlayLog(lambda line: print(line, file=out)).print_scenario(document, created)
         return 0
     summary = {"name": document.get("scenario"), "summary": document.get("summary", "")}
     summary |= {
@@ -198,7 +196,7 @@ def _print(options: argparse.Namespace, out: TextIO, rows: list[Any], text: Call
         print(json.dumps(rows, ensure_ascii=False, indent=2), file=out)
         return
     for row in rows:
-        print(fit(text(row), out), file=out)
+        print(text(row), file=out)
 
 
 def replay(options: argparse.Namespace, out: TextIO) -> int:
@@ -206,12 +204,7 @@ def replay(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.scenario.documents import read
     from mockserver.testing.report.replay import print_replay
 
-    if options.json:
-        return print_replay(read(options.file), out, as_json=True)
-    text = io.StringIO()
-    status = print_replay(read(options.file), text, as_json=False)
-    out.write(fit(text.getvalue(), out))
-    return status
+    return print_replay(read(options.file), out, as_json=options.json)
 
 
 def report(options: argparse.Namespace, out: TextIO) -> int:
@@ -234,5 +227,5 @@ def report(options: argparse.Namespace, out: TextIO) -> int:
     if options.json:
         print(json.dumps(view, ensure_ascii=False, indent=2), file=out)
     else:
-        print(fit(view["text"].rstrip("\n"), out), file=out)
+        print(view["text"].rstrip("\n"), file=out)
     return 0

@@ -10,7 +10,6 @@ from typing import Final, NamedTuple, TextIO
 
 from mockserver._data import data_dir
 from mockserver._json import JSON
-from mockserver.cli.terminal import fit
 from mockserver.contract.text import closest_match_hint
 
 _QUICK_GUIDE: Final = "quick"
@@ -68,7 +67,7 @@ def print_docs(options: argparse.Namespace, out: TextIO) -> int:
     if options.topic is None:
         width = max(len(each.topic) for each in listed)
         lines = "\n".join(f"{each.topic:<{width}}  {each.shows}" for each in listed)
-        _print(fit(lines, out), [each._asdict() for each in listed], options, out)
+        _print(lines, [each._asdict() for each in listed], options, out)
         return 0
     found = next((each for each in listed if each.topic == options.topic.removesuffix(".md")), None)
     if found is None:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from mockserver._files import write_whole
 from mockserver._settings import PROBE
-from mockserver.cli.terminal import fit
 from mockserver.contract.text import json_value
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         print(json.dumps(report.as_json(_PARTS) | probed.as_json(), ensure_ascii=False, indent=2), file=out)
     else:
         text = "\n".join(map(printable, [*lines(report, _PARTS), *_run_lines(probed)]))
-        print(fit(text, out), file=out)
+        print(text, file=out)
     if probed.stopped:
         return 2
     return 1 if report.service.broken else 0

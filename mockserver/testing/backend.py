@@ -118,7 +118,7 @@ class Backend(Protocol):
     ) -> RegisteredReceiver:
         """Register a function or app of this process, which gets its requests at `path`, as a webhook endpoint."""
 
-    def end_user(self, session: str | Mapping[str, Any], user_agent: str, *, socket: bool) -> EndUser:
+    def end_user(self, session: str | Mapping[str, Any], *, socket: bool) -> EndUser:
         """Return an end user with the link of a session; ValueError if the sandbox has none such."""
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
@@ -238,7 +238,7 @@ class LocalBackend:
         webhook: Webhook = self._run(lambda: self.hosted.run_command(handler, {}))
         return RegisteredReceiver(webhook.id, webhook.url, webhook.secret)
 
-    def end_user(self, session: str | Mapping[str, Any], user_agent: str, *, socket: bool) -> EndUser:
+    def end_user(self, session: str | Mapping[str, Any], *, socket: bool) -> EndUser:
         from mockserver.testing.end_user import EndUser  # late: it reads HTML
 
         if socket:
@@ -246,7 +246,7 @@ class LocalBackend:
         needs_loop = self.hosted.dispatch.needs_loop
         send = partial(visit_over_socket, self, needs_loop) if socket else self.visit
         base_url = self.hosted.base_url if socket else self.hosted.in_process_url
-        return EndUser(link_of(self.hosted, session, base_url), send, user_agent=user_agent)
+        return EndUser(link_of(self.hosted, session, base_url), send)
 
     def visit(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes

@@ -182,16 +182,13 @@ class Sandbox:
 
         return httpx_transport.httpx_client(self._backend.client_route())
 
-    def end_user(
-        self, session: str | Mapping[str, Any], *, socket: bool = False, user_agent: str = "EndUser"
-    ) -> EndUser:
+    def end_user(self, session: str | Mapping[str, Any], *, socket: bool = False) -> EndUser:
         """
         Return the person who opens the link of a connection session, and connects a phone number on the hosted page.
 
         Args:
             session: The session's id, its url, or the JSON of the response that created it.
             socket: Load the pages over the server's socket instead of in process.
-            user_agent: The browser's User-Agent.
 
         Raises:
             ValueError: The sandbox has no such session. On a running server it has the session's url or that JSON.
@@ -201,7 +198,7 @@ class Sandbox:
             >>> sandbox.end_user(session).connect(phone="+5511999990000").status
             200
         """
-        return self._backend.end_user(session, user_agent, socket=socket)
+        return self._backend.end_user(session, socket=socket)
 
     # Calls so far
 

@@ -13,7 +13,7 @@ from mockserver.server import socket_handler as _handler  # noqa: F401
 from mockserver.server.http1 import server as _server  # noqa: F401
 from mockserver.testing import sandbox as _sandbox  # noqa: F401
 from mockserver.testing.strategies.bodies import GIVEN, bodies
-from mockserver.testing.strategies.entities import chats, given, templates
+from mockserver.testing.strategies.entities import chats, templates
 from mockserver.testing.strategies.filters import filters
 from mockserver.testing.strategies.settings import choices, durations
 
@@ -24,6 +24,5 @@ __all__ = [
     "choices",
     "durations",
     "filters",
-    "given",
     "templates",
 ]
