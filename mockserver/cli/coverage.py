@@ -1,4 +1,4 @@
-"""The command `coverage`: a coverage of a file or of a running sandbox, as text, HTML or Markdown; files combined."""
+"""The command `coverage`: a coverage of a file or of a running sandbox, as text or HTML; files combined."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ _FILE: Final = ".mockserver/coverage.json"
 _FORMS: Final = {
     "report": "print the table, and each gap with what closes it",
     "html": "write the page, one file without script",
-    "markdown": "print a table for the summary of a job",
 }
 
 
@@ -91,8 +90,6 @@ def _rendered(coverage: Coverage, options: argparse.Namespace) -> str:
 
     if options.form == "html":
         return page.render(coverage)
-    if options.form == "markdown":
-        return render.markdown(coverage)
     if options.json:
         return coverage.as_text()
     named = render.operations_named(options.operations, coverage)
