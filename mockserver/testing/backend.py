@@ -20,11 +20,14 @@ from mockserver.core.instants import SECOND, Instant, format_exact, from_datetim
 from mockserver.scenario.apply import apply
 from mockserver.scenario.problems import ScenarioError
 from mockserver.server import front_controller
+from mockserver.server.control import routes, sandboxes, webhooks
+from mockserver.server.control.commands import CommandId
 from mockserver.server.errors import ControlError
 from mockserver.server.exchange import NO_TIMEOUT, VirtualWait
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import is_refusal
+from mockserver.testing.end_user import EndUser, over_socket
 from mockserver.testing.transports import in_process
 from mockserver.testing.transports.in_process import ClientRoute, Response
 from mockserver.wire.request import HttpRequest
@@ -34,9 +37,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
     from mockserver.core.state.records import Webhook
-    from mockserver.server.control.commands import CommandId
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
-    from mockserver.testing.end_user import EndUser
 
 __tracebackhide__ = is_refusal
 _DELIVERED_S = 5.0  # the longest wait for the deliveries of a visit over a socket
@@ -191,15 +192,11 @@ class LocalBackend:
         return self.hosted.base_url
 
     def run(self, command: CommandId, /, **arguments: Any) -> JSON:
-        from mockserver.server.control import routes  # late: a test that passes may run no command
-
         __tracebackhide__ = True
         view: JSON = self._run(lambda: routes.run_command(self.hosted, command, arguments))
         return view
 
     def sleep(self, seconds: float) -> None:
-        from mockserver.server.control import sandboxes
-
         def handler(hosted: HostedSandbox, arguments: Mapping[str, Any]) -> Any:
             return sandboxes.advance_clock(hosted, arguments, in_order=False)
 
@@ -229,8 +226,6 @@ class LocalBackend:
     def register_receiver(
         self, target: ReceiverTarget, tenant_id: str, events: Sequence[str], secret: str | None, path: str
     ) -> RegisteredReceiver:
-        from mockserver.server.control import webhooks
-
         def handler(hosted: HostedSandbox, _: Mapping[str, Any]) -> Webhook:
             return webhooks.register(hosted, target, tenant_id, events, secret, path)
 
@@ -239,8 +234,6 @@ class LocalBackend:
         return RegisteredReceiver(webhook.id, webhook.url, webhook.secret)
 
     def end_user(self, session: str | Mapping[str, Any], *, socket: bool) -> EndUser:
-        from mockserver.testing.end_user import EndUser  # late: it reads HTML
-
         if socket:
             self._open_socket()
         needs_loop = self.hosted.dispatch.needs_loop
@@ -347,8 +340,6 @@ def _progress(hosted: HostedSandbox) -> tuple[int, ...]:
 
 def is_recorded(command: CommandId) -> bool:
     """Return True for a command that changes the sandbox, as its history has it."""
-    from mockserver.server.control import routes
-
     return routes.COMMANDS[command].recorded is not None
 
 
@@ -359,8 +350,6 @@ def run_recorded(hosted: HostedSandbox, name: str, arguments: Mapping[str, Any])
     Raises:
         ValueError: No command has this name, or the history never has it, since it only reads.
     """
-    from mockserver.server.control import routes
-
     command = routes.find_command(name)
     if routes.COMMANDS[command].recorded is None:
         raise ValueError(f"command: got {name!r}; expected one that changes the sandbox, as its history has it")
@@ -440,8 +429,6 @@ def visit_over_socket(
     Raises:
         ValueError: A receiver needs the event loop that this thread runs; the request itself has had its effect.
     """
-    from mockserver.testing.end_user import over_socket
-
     page = over_socket(method, url, headers, body)
     if method != "POST":
         return page

@@ -32,7 +32,9 @@ from mockserver.testing.arguments import (
 )
 from mockserver.testing.backend import Backend, LocalBackend
 from mockserver.testing.call_log import CallLog
+from mockserver.testing.calls import Calls, Conditions
 from mockserver.testing.conduct import ConductReport, Ledger, format_findings
+from mockserver.testing.end_user import EndUser
 from mockserver.testing.receivers import Receiver
 from mockserver.testing.report.failures import describe
 from mockserver.testing.report.snapshots import UndoneRun, snapshot, undone_run
@@ -47,8 +49,6 @@ if TYPE_CHECKING:
     import requests
 
     from mockserver.server.hosting.host import HostedSandbox
-    from mockserver.testing.calls import Calls, Conditions
-    from mockserver.testing.end_user import EndUser
 
 __tracebackhide__ = is_refusal
 P = ParamSpec("P")

@@ -15,11 +15,10 @@ from mockserver.contract.text import camel_case, closest_match_hint
 from mockserver.report.run import exchanges
 from mockserver.testing.arguments import instant, is_refusal
 from mockserver.testing.backend import Backend
+from mockserver.testing.calls import Exchange
 
 if TYPE_CHECKING:
     import flask
-
-    from mockserver.testing.calls import Exchange
 
 __tracebackhide__ = is_refusal
 

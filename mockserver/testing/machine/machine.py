@@ -34,9 +34,6 @@ from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 from mockserver.testing.strategies import GIVEN, durations
 
-if TYPE_CHECKING:
-    from mockserver.testing.sandbox import Sandbox
-
 _NEED = "a state machine"  # needs the sandbox in this process
 
 
