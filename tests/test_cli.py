@@ -190,13 +190,3 @@ def test_a_wrong_profile_ends_it_with_2_and_the_nearest_name(
     output = capsys.readouterr()
     assert 2 == code
     assert [] == [name for name in names if name not in output.err]
-
-
-def test_a_skill_that_cannot_be_written_is_refused_with_what_is_expected(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "file"
-    file.touch()
-
-    assert 2 == main(["skill", "--write", str(file)])
-    assert f"mockserver: got --write {file} (File exists); expected a folder" in capsys.readouterr().err

@@ -67,7 +67,6 @@ WRONG = [
     ("openapi --json=x", "--json: got 'x'; expected no value", ""),
     ("openapi --profile none.yaml", "got none.yaml (No such file", ""),
     ("docs pytst", "got pytst; expected quick, pytest, ", "did you mean 'pytest'?"),
-    ("skill --write empty.json", "got --write empty.json (", ""),
     ("judge", "got no FILE; expected `mockserver judge FILE`", ""),
     ("judge cut.ha", "got cut.ha (No such file", "did you mean 'cut.har'?"),
     ("judge cut.har", "got cut.har, whose JSON ends or breaks at line 1, column 8; expected a whole HAR", ""),
