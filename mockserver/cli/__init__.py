@@ -98,7 +98,7 @@ _EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
     "coverage combine": ("mockserver coverage combine test-1.json test-2.json -o suite.json",),
     "openapi": ("mockserver openapi --json", "mockserver openapi --profile guide --openapi 3.0"),
     "docs": ("mockserver docs", "mockserver docs faults"),
-    "skill": ("mockserver skill > skills/mockserver/SKILL.md",),
+    "skill": ("mockserver skill",),
     "explore": ("mockserver explore --scenario demo --faults drop-before,drop-after -- npm test",),
     "judge": ("mockserver judge calls.har", "mockserver judge calls.har --scenario-out seen.yaml"),
     "probe": ("mockserver probe https://crm.example/api --key sk_tenant --allow-writes",),
