@@ -20,7 +20,6 @@ from mockserver.core.instants import SECOND, Instant, format_exact, from_datetim
 from mockserver.scenario.apply import apply
 from mockserver.scenario.problems import ScenarioError
 from mockserver.server import front_controller
-from mockserver.server.control import routes, sandboxes, webhooks
 from mockserver.server.control.commands import CommandId
 from mockserver.server.errors import ControlError
 from mockserver.server.exchange import NO_TIMEOUT, VirtualWait
@@ -192,11 +191,15 @@ class LocalBackend:
         return self.hosted.base_url
 
     def run(self, command: CommandId, /, **arguments: Any) -> JSON:
+        from mockserver.server.control import routes  # late, here and below: a test that passes may run no command
+
         __tracebackhide__ = True
         view: JSON = self._run(lambda: routes.run_command(self.hosted, command, arguments))
         return view
 
     def sleep(self, seconds: float) -> None:
+        from mockserver.server.control import sandboxes
+
         def handler(hosted: HostedSandbox, arguments: Mapping[str, Any]) -> Any:
             return sandboxes.advance_clock(hosted, arguments, in_order=False)
 
@@ -226,6 +229,8 @@ class LocalBackend:
     def register_receiver(
         self, target: ReceiverTarget, tenant_id: str, events: Sequence[str], secret: str | None, path: str
     ) -> RegisteredReceiver:
+        from mockserver.server.control import webhooks
+
         def handler(hosted: HostedSandbox, _: Mapping[str, Any]) -> Webhook:
             return webhooks.register(hosted, target, tenant_id, events, secret, path)
 
@@ -340,6 +345,8 @@ def _progress(hosted: HostedSandbox) -> tuple[int, ...]:
 
 def is_recorded(command: CommandId) -> bool:
     """Return True for a command that changes the sandbox, as its history has it."""
+    from mockserver.server.control import routes
+
     return routes.COMMANDS[command].recorded is not None
 
 
@@ -350,6 +357,8 @@ def run_recorded(hosted: HostedSandbox, name: str, arguments: Mapping[str, Any])
     Raises:
         ValueError: No command has this name, or the history never has it, since it only reads.
     """
+    from mockserver.server.control import routes
+
     command = routes.find_command(name)
     if routes.COMMANDS[command].recorded is None:
         raise ValueError(f"command: got {name!r}; expected one that changes the sandbox, as its history has it")
