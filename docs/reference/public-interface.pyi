@@ -335,7 +335,6 @@ class Log:
     history: JSON
     journal: JSON
     def replay_document(self, name: str = 'replay') -> JSON: ...
-    steps: list[JSON]
     def watch_choices(self, read: set[str]) -> None: ...
 
 class MockServer:
@@ -496,7 +495,6 @@ class Sandbox:
 class SandboxClock:
     def follow(self, *, catch_up: bool = False) -> None: ...
     next_due: datetime | None
-    sleeps: ...
 
 class SandboxTestCase(unittest.TestCase):
     mockserver: Sandbox

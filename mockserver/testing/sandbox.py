@@ -397,9 +397,7 @@ class Sandbox:
         Example:
             `Retrying(sleep=mockserver.sleep)`; for clients that await it, `sandbox.aio.sleep`.
         """
-        length = length_of_sleep(seconds)
-        self.clock.sleeps += 1
-        self._backend.sleep(length)
+        self._backend.sleep(length_of_sleep(seconds))
 
     def freeze(self, at: str | datetime | Literal[True] = True) -> None:
         """
