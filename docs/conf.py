@@ -27,7 +27,7 @@ copyright = "the mockserver authors"
 extensions = ["myst_parser"]
 source_suffix = {".md": "markdown"}
 root_doc = "index" if (DOCS / "index.md").is_file() else "reference/index"
-exclude_patterns = ["_build", "reference/pages"]
+exclude_patterns = ["_build", "reference/pages", "reference/introductions"]
 
 # Headings down to the fourth level have the anchors that GitHub gives them.
 myst_heading_anchors = 4

@@ -1,5 +1,5 @@
 """
-Every setting, declared once: those of `mockserver serve`, and those of a suite of pytest.
+Every setting, declared once: those of `mockserver serve`, those of `mockserver probe`, and those of a suite of pytest.
 
 1. A setting of the server is `--NAME` on the command line and `MOCKSERVER_NAME` in the environment.
 2. A setting of a suite is `--mockserver-NAME` on pytest's command line, `mockserver_NAME` in the ini file, and `NAME` in the
@@ -17,8 +17,9 @@ from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 
 PREFIX: Final = "MOCKSERVER_"
 READS_MAX: Final = 1_000  # equal reads of one record in a row that end a test
-Place = Literal["serve", "ini file", "command line", "fixture", "mark"]
+Place = Literal["serve", "probe", "ini file", "command line", "fixture", "mark"]
 Form = Literal["one", "flag", "many"]
+_KEYS, _ALLOWED, _OUTPUT = "keys", "what the run may do", "output"  # groups of `probe`
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +38,7 @@ class Setting:
         group: the title of its group in the help of the server.
         form: `one` value, a `flag`, or `many` values, which a variable separates by `;` or line ends, and an ini file by line ends.
         example: a value, for the message about a wrong one.
+        options: the values, if there are no others.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Setting:
     group: str = ""
     form: Form = "one"
     example: str = ""
+    options: tuple[str, ...] = ()
 
     @property
     def variable(self) -> str:
@@ -67,6 +70,16 @@ class Setting:
         words = f"{self.words}; may be repeated" if self.form == "many" else self.words
         return f"{words} (default: {shown})" if shown else words
 
+    def option(self, value: object) -> str:
+        """Return one of the options; ValueError, with the nearest one, for any other value."""
+        if isinstance(value, str) and value in self.options:
+            return value
+        from mockserver.contract.text import closest_match_hint  # late: most values are right
+
+        *others, last = self.options
+        hint = closest_match_hint(value, self.options) if isinstance(value, str) else ""
+        raise ValueError(f"got {value!r}; expected {', '.join(others)} or {last}{hint}")
+
 
 # Titles of the groups in the help of the server.
 _DATA, _ADDRESS, _ACCESS = "data and behaviour", "address", "access"
@@ -84,6 +97,13 @@ def _of_server(name: str, type: str, metavar: str, words: str, group: str, **fur
 
 def _flag_of_server(name: str, words: str, group: str) -> Setting:
     return Setting(name=name, type="flag", words=words, group=group, places=("serve",), form="flag")
+
+
+def _of_probe(name: str, type: str, metavar: str, words: str, group: str, **further: Any) -> Setting:
+    form: Form = "flag" if type == "flag" else "one"
+    return Setting(
+        name=name, type=type, metavar=metavar, words=words, group=group, places=("probe",), form=form, **further
+    )
 
 
 def _of_suite(name: str, type: str, metavar: str, words: str, *places: Place, **further: Any) -> Setting:
@@ -124,7 +144,21 @@ SERVER: Final = (
     _flag_of_server("exit-with-parent", "end when the process that started this one ends", _START),
     _of_server("journal-max-entries", "whole number", "COUNT",     "maximum of exchanges in the journal of a sandbox", _SANDBOXES, default=str(JOURNAL_MAX_ENTRIES)),
     _of_server("journal-max-bytes",   "whole number", "BYTES",     "maximum of their bytes; the oldest are removed first", _SANDBOXES, default=str(JOURNAL_MAX_BYTES)),
-    _of_server("log-format",          "log format",   "FORMAT",    "format of the log on standard error, one line per call: text, json or off; with json the start line is JSON too", _FILES, default="text"),
+    _of_server("log-format",          "option",       "FORMAT",    "format of the log on standard error, one line per call: text, json or off; with json the start line is JSON too", _FILES, default="text", options=("text", "json", "off")),
+)
+
+PROBE: Final = (
+    _of_probe("key",           "any text", "KEY",  "secret key of a tenant; the variable MOCKSERVER_KEY is used if this option is absent", _KEYS),
+    _of_probe("public-key",    "any text", "KEY",  "public key of the same tenant",                          _KEYS),
+    _of_probe("other-key",     "any text", "KEY",  "secret key of another tenant",                           _KEYS),
+    _of_probe("chat",          "any text", "ID",   "chat whose messages the run may read",                   _ALLOWED),
+    _of_probe("form",          "any text", "ID",   "form whose embed policy the run may read",               _ALLOWED),
+    _of_probe("entrypoint",    "any text", "ID",   "entrypoint that the run may read, preferably with a phone number", _ALLOWED),
+    _of_probe("allow-writes",  "flag",     "",     "create drafts and cancel them; create sessions, which expire", _ALLOWED),
+    _of_probe("allow-sends",   "flag",     "",     "also start drafts, only with an empty audience; requires --allow-writes", _ALLOWED),
+    _of_probe("rate",          "number",   "RATE", "maximum of calls per second",                            _ALLOWED, default="10"),
+    _of_probe("profile-out",   "path",     "FILE", "save the settled choices, for `mockserver serve --profile FILE`", _OUTPUT),
+    _of_probe("json",          "flag",     "",     "print the report as JSON",                               _OUTPUT),
 )
 
 SUITE: Final = (
@@ -138,7 +172,7 @@ SUITE: Final = (
     _of_suite("given",        "seed data",    "MAPPING",   "seed data of each sandbox",                            *_PYTHON, otherwise="none"),
     _of_suite("own-port",     "own port",     "BOOLEAN",   "give each sandbox an address with its own port and without a path", *_PYTHON, default="False"),
     # Of a test.
-    _of_suite("conduct",      "conduct",      "MODE",      "effect of findings on the client's conduct: error, report, on-failure or off", "ini file", "mark", default="on-failure"),
+    _of_suite("conduct",      "option",       "MODE",      "effect of findings on the client's conduct: error, report, on-failure or off", "ini file", "mark", default="on-failure", options=("error", "report", "on-failure", "off")),
     _of_suite("poll-limit",   "reads",        "NUMBER|off", "equal reads of one record in a row that end a test",  "ini file", "command line", "mark", default=str(READS_MAX)),
     # Of a run.
     _of_suite("strict",       "flag",         "",          "check every response against its schema",              *_OF_RUN, "fixture", form="flag"),
@@ -148,7 +182,7 @@ SUITE: Final = (
     _of_suite("sandbox-labels", "labels",     "KEY:VALUE", "labels of the suite's sandboxes on that server, separated by commas", *_OF_RUN),
     _of_suite("receiver-host", "text",        "HOST",      "name by which that server reaches this machine, for receivers in this process", *_OF_RUN),
     _of_suite("failures-dir", "text",         "FOLDER",    "folder for replay documents, `off` for none",          *_OF_RUN, default=".mockserver/failures"),
-    _of_suite("trace",        "text",         "WHEN",      "write an HTML trace of a test: off, on-failure, always", *_OF_RUN, default="off"),
+    _of_suite("trace",        "option",       "WHEN",      "write an HTML trace of a test: off, on-failure, always", *_OF_RUN, default="off", options=("off", "on-failure", "always")),
     _of_suite("cov",          "flag",         "",          "gather what the calls have covered of the contract",   *_OF_RUN, form="flag"),
     _of_suite("cov-file",     "text",         "FILE",      "file that the coverage is written to",                 *_OF_RUN, default=".mockserver/coverage.json"),
     _of_suite("cov-fail-under", "text",       "PERCENT",   "fail below this coverage: 80, operations=100,answers=80, or both", *_OF_RUN),

@@ -11,7 +11,7 @@ from mockserver._settings import READS_MAX
 from mockserver.testing.report.notes import add_notes
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
-from mockserver.testing.setting_checks import checked_reads_limit
+from mockserver.testing.settings import reads_limit
 
 if TYPE_CHECKING:
     from mockserver.judge.coverage.coverage import Coverage
@@ -61,7 +61,7 @@ class SandboxTestCase(unittest.TestCase):
         self.addCleanup(server.close)
         self.mockserver = server.sandbox(**self.mockserver_settings)
         limit = self.mockserver_poll_limit
-        self.mockserver._limit_reads(READS_MAX if limit is None else checked_reads_limit(limit))
+        self.mockserver._limit_reads(READS_MAX if limit is None else reads_limit(limit))
         if self._adopt is not None:
             self._adopt(server, self.mockserver)
 

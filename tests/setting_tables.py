@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from mockserver._settings import GROUPS, SERVER, SUITE, Setting
+from mockserver._settings import GROUPS, PROBE, SERVER, SUITE, Setting
 
 DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
 MARKER: Final = (
@@ -50,10 +50,18 @@ def server_table() -> str:
     return _table(("about", "options"), rows)
 
 
+def probe_table() -> str:
+    """The options of `mockserver probe`."""
+    return _table(
+        ("option", "effect"), ((f"`--{row.name} {row.metavar}`".replace(" `", "`"), row.help) for row in PROBE)
+    )
+
+
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "pytest-settings.md": suite_table,
     "coverage.md": coverage_table,
     "other-languages.md": server_table,
+    "probe.md": probe_table,
 }
 
 

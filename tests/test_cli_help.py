@@ -19,7 +19,7 @@ from tests.harness.rows import each_row
 
 RECORDING = Path(__file__).parent / "recordings" / "clinic.har"
 COMMANDS = tuple(re.findall(r"^    ([a-z][a-z-]+) ", build_parser().format_help(), re.MULTILINE))
-FORMS = ("report", "html", "markdown", "combine")
+FORMS = ("report", "html", "combine")
 ALL = (*COMMANDS, *(f"coverage {form}" for form in FORMS))
 # Their examples serve until a signal, call a server or a service, or run a command of the reader: they are parsed alone.
 PARSED = {"serve", "play", "health", "open", "report", "explore", "probe"}

@@ -24,7 +24,7 @@ SERVER = (
 )  # fmt: skip
 TESTING = (
     ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments", "run_end", "key_labels"), ("backend", "setting_checks"), ("sandbox_parts",),
-    ("call_log", "conduct"), ("report",), ("sandbox",), ("runs",), ("explore", "interleave"), ("server",), ("remote", "differential"), ("strategies",),
+    ("call_log", "conduct"), ("report",), ("sandbox",), ("runs",), ("explore", "interleave"), ("server",), ("remote",), ("strategies",),
     ("hypothesis_types", "machine"),
 )  # fmt: skip
 LEVELS = {"": TOP, "core": CORE, "server": SERVER, "testing": TESTING}

@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "AGENTS.md", "CHANGELOG.md")),
-    *(path for path in (ROOT / "docs").rglob("*.md") if not {"_build", "pages"} & set(path.parts)),
+    *(path for path in (ROOT / "docs").rglob("*.md") if not {"_build", "pages", "introductions"} & set(path.parts)),
 )
 _BLOCK = re.compile(r"^(```+|~~~+).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"(`+)[^`].*?\1")

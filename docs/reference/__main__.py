@@ -1,5 +1,5 @@
 """
-Writes the pages of the reference, `docs/reference/*.md`: `python -m docs.reference`.
+Writes the pages of the reference, `docs/reference/*.md`, and those of `contract_pages.py`: `python -m docs.reference`.
 
 Each page has its text in `docs/reference/pages`. A line `<!-- generated: NAME -->` there is replaced by a table of `tables.py`,
 and `<!-- python: NAME -->` for a class, a function or a module with what its docstrings say.
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from docs.reference import python, tables
+from docs.reference import contract_pages, python, tables
 
 SOURCES = Path(__file__).with_name("pages")
 PAGES = Path(__file__).parent
@@ -23,6 +23,8 @@ def written() -> Iterator[tuple[Path, str]]:
         text = tables.fill(source.read_text(encoding="utf-8"))
         text = python.LINE.sub(lambda line: "\n".join(python.described(line[0])), text)
         yield PAGES / source.name, re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
+    for name, page in contract_pages.PAGES.items():
+        yield PAGES.parent / f"{name}.md", page()
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The command `coverage`: a coverage of a file or of a running sandbox, as text, HTML or Markdown; files combined."""
+"""The command `coverage`: a coverage of a file or of a running sandbox, as text or HTML; files combined."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TextIO
 
 from mockserver._files import write_whole
-from mockserver.cli.terminal import fit
 
 if TYPE_CHECKING:
     from mockserver.judge.coverage.coverage import Coverage
@@ -16,7 +15,6 @@ _FILE: Final = ".mockserver/coverage.json"
 _FORMS: Final = {
     "report": "print the table, and each gap with what closes it",
     "html": "write the page, one file without script",
-    "markdown": "print a table for the summary of a job",
 }
 
 
@@ -57,14 +55,13 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     least = render.thresholds(options.fail_under) if options.form == "report" and options.fail_under else {}
     coverage = _coverage(options.source, options.token)
     text = _rendered(coverage, options)
-    is_for_reading = options.form == "report" and not options.json
     if options.output is not None:
         write_whole(options.output, text)
     else:
-        out.write(fit(text, out) if is_for_reading else text)
+        out.write(text)
     missed = render.shortfalls(coverage, least)
     for line in missed:
-        print(fit(line, out), file=out)
+        print(line, file=out)
     return 1 if missed else 0
 
 
@@ -93,8 +90,6 @@ def _rendered(coverage: Coverage, options: argparse.Namespace) -> str:
 
     if options.form == "html":
         return page.render(coverage)
-    if options.form == "markdown":
-        return render.markdown(coverage)
     if options.json:
         return coverage.as_text()
     named = render.operations_named(options.operations, coverage)

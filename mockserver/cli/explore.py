@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from mockserver._commands import command_line
 from mockserver._files import write_whole
-from mockserver.cli.terminal import fit, progress
+from mockserver.cli.terminal import progress
 from mockserver.contract.text import counted
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     _write(report, options, runs)
     unexplored = ("", _UNEXPLORED.format(runs.own_sandboxes)) if runs.own_sandboxes > 1 else ()
     text = report.text(as_documents=True, then=(*unexplored, *runs.outputs_of(report)))
-    print(fit(text, out), file=out)
+    print(text, file=out)
     if report.ended is not None:
         return INTERRUPTED
     return 1 if report.failed else 0

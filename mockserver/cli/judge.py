@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from mockserver._files import write_whole
-from mockserver.cli.terminal import fit
 
 _FILES: Final = "HAR, cassette of vcrpy, or journal or replay document of a sandbox"
 _URL: Final = "part of the addresses before /v1 (default: the one that most calls of the API have)"
@@ -63,6 +62,6 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         shown = list(map(printable, lines(report, parts)))
         if written:
             shown.append(f"written: {', '.join(written)}")
-        print(fit("\n".join(shown), out), file=out)
+        print("\n".join(shown), file=out)
     is_broken = report.client_broke_a_severe_rule if options.client else bool(report.service.broken)
     return 1 if is_broken else 0

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import io
 import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-from mockserver.cli.terminal import columns, fit
+from mockserver._data import data_dir
 
+_SHOWN_OF_RULES: Final = ("id", "severity", "clause", "line", "proof", "advice")
 _FORMATS: Final = {
     "schema": "print the JSON Schema of a scenario document",
     "json": "print JSON",
-    "markdown": "print the page of the documentation",
 }
 
 
@@ -22,20 +21,20 @@ def add_scenarios_options(scenarios: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver scenarios`."""
     help_text = "print this scenario: its clauses, the ids of its seed data, its rules"
     scenarios.add_argument("scenario", nargs="?", metavar="NAME|FILE", help=help_text)
-    _add_formats(scenarios, "schema", "json", "markdown")
+    _add_formats(scenarios, "schema", "json")
 
 
 def add_table_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver choices`."""
     command.add_argument("ids", nargs="*", metavar="ID", help="print this choice alone, such as dual-status")
-    _add_formats(command, "json", "markdown")
+    _add_formats(command, "json")
 
 
 def add_clauses_options(clauses: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver clauses`."""
     clauses.add_argument("ids", nargs="*", metavar="ID", help="print this clause alone, such as start.not-draft")
     clauses.add_argument("--conduct", action="store_true", help="list the rules of conduct for clients instead")
-    _add_formats(clauses, "json", "markdown")
+    _add_formats(clauses, "json")
 
 
 def add_replay_options(replay: argparse.ArgumentParser) -> None:
@@ -61,21 +60,16 @@ def _add_formats(command: argparse.ArgumentParser, *formats: str) -> None:
 
 def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
     """List the library with the summary of each scenario, or print one scenario."""
-    from mockserver.cli import docs
     from mockserver.scenario import library
 
     if options.scenario is not None:
-        if options.markdown or options.schema:
-            form = "markdown" if options.markdown else "schema"
+        if options.schema:
             raise ValueError(
-                f"got {options.scenario!r} and --{form}; expected one of them, since --{form} concerns all scenarios"
+                f"got {options.scenario!r} and --schema; expected one of them, since --schema concerns all scenarios"
             )
         return _show_scenario(options, out)
-    if options.markdown:
-        print(docs.scenarios_page(), end="", file=out)
-        return 0
     if options.schema:
-        print(docs.scenario_schema(), end="", file=out)
+        print(scenario_schema(), end="", file=out)
         return 0
     documents = [library.document(name) for name in library.paths()]
     rows = [
@@ -85,6 +79,20 @@ def list_scenarios(options: argparse.Namespace, out: TextIO) -> int:
     width = max(len(row["name"]) for row in rows) + 2
     _print(options, out, rows, lambda row: f"{row['name']:<{width}}{row['summary']}")
     return 0
+
+
+def scenario_schema() -> str:
+    """Return the text of `schemas/scenario.json`, with the effects as their rows in `contract/effects` define them."""
+    from mockserver.contract.effects import schema_properties
+
+    schema = json.loads((data_dir("schemas") / "scenario.json").read_text(encoding="utf-8"))
+    effects = schema["$defs"]["effects"] | {"properties": dict(schema_properties())}
+    return (
+        json.dumps(
+            schema | {"$defs": schema["$defs"] | {"effects": effects}}, indent=2, ensure_ascii=False, default=dict
+        )
+        + "\n"
+    )
 
 
 def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
@@ -98,7 +106,7 @@ def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
     document = load_scenario(options.scenario)
     created = SandboxHost().create(SandboxConfig(document)).created.ids
     if not options.json:
-        PlayLog(lambda line: print(fit(line, out), file=out), columns(out)).print_scenario(document, created)
+        PlayLog(lambda line: print(line, file=out)).print_scenario(document, created)
         return 0
     summary = {"name": document.get("scenario"), "summary": document.get("summary", "")}
     summary |= {
@@ -114,16 +122,6 @@ def list_choices(options: argparse.Namespace, out: TextIO) -> int:
     """List every choice, or only those with the given ids: its question, its options, its default and the reason."""
     from mockserver.contract.choices import CHOICES
 
-    if options.markdown:
-        from mockserver.cli.docs import choices_page
-
-        if options.ids:
-            raise ValueError(
-                f"got {options.ids[0]!r} and --markdown; expected one of them, since --markdown concerns all choices"
-            )
-
-        print(choices_page(), end="", file=out)
-        return 0
     rows = [
         {**row._asdict(), "options": list(row.options), "clauses": list(row.clauses), "means": dict(row.means)}
         for row in CHOICES.values()
@@ -154,8 +152,6 @@ def list_clauses(options: argparse.Namespace, out: TextIO) -> int:
 
     if options.conduct:
         return _list_conduct(options, out)
-    if options.markdown:
-        raise ValueError("got --markdown; expected --conduct --markdown, since only the rules of conduct have a page")
     rows = [
         {
             "id": clause.id,
@@ -174,14 +170,12 @@ def list_clauses(options: argparse.Namespace, out: TextIO) -> int:
 
 def _list_conduct(options: argparse.Namespace, out: TextIO) -> int:
     """List every rule of conduct, with what proves it and what to do instead."""
-    from mockserver.cli import docs
+    from mockserver.judge.client.rules import RULES
 
     if options.ids:
         raise ValueError(f"got {options.ids[0]!r} and --conduct; expected one of them, since --conduct lists all rules")
-    if options.markdown:
-        print(docs.conduct_page(), end="", file=out)
-    else:
-        _print(options, out, docs.rows(), docs.line)
+    rows = [{name: getattr(rule, name) for name in _SHOWN_OF_RULES} for rule in RULES.values()]
+    _print(options, out, rows, lambda row: f"{row['severity']}  {row['id']:<28}{row['proof']}")
     return 0
 
 
@@ -202,7 +196,7 @@ def _print(options: argparse.Namespace, out: TextIO, rows: list[Any], text: Call
         print(json.dumps(rows, ensure_ascii=False, indent=2), file=out)
         return
     for row in rows:
-        print(fit(text(row), out), file=out)
+        print(text(row), file=out)
 
 
 def replay(options: argparse.Namespace, out: TextIO) -> int:
@@ -210,12 +204,7 @@ def replay(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.scenario.documents import read
     from mockserver.testing.report.replay import print_replay
 
-    if options.json:
-        return print_replay(read(options.file), out, as_json=True)
-    text = io.StringIO()
-    status = print_replay(read(options.file), text, as_json=False)
-    out.write(fit(text.getvalue(), out))
-    return status
+    return print_replay(read(options.file), out, as_json=options.json)
 
 
 def report(options: argparse.Namespace, out: TextIO) -> int:
@@ -238,5 +227,5 @@ def report(options: argparse.Namespace, out: TextIO) -> int:
     if options.json:
         print(json.dumps(view, ensure_ascii=False, indent=2), file=out)
     else:
-        print(fit(view["text"].rstrip("\n"), out), file=out)
+        print(view["text"].rstrip("\n"), file=out)
     return 0

@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from pathlib import Path
 from typing import Final, NamedTuple, TextIO
 
 from mockserver._data import data_dir
 from mockserver._json import JSON
-from mockserver.cli.terminal import fit
 from mockserver.contract.text import closest_match_hint
 
 _QUICK_GUIDE: Final = "quick"
@@ -45,10 +43,7 @@ def add_docs_options(command: argparse.ArgumentParser) -> None:
 
 
 def add_skill_options(command: argparse.ArgumentParser) -> None:
-    """Add the options of `mockserver skill`."""
-    help_text = "write SKILL.md to this folder instead of printing it"
-    command.add_argument("--write", type=Path, metavar="DIR", help=help_text)
-    command.add_argument("--json", action="store_true", help="print JSON: the file and its text")
+    """Add no option: `mockserver skill` has none."""
 
 
 def topics() -> list[Topic]:
@@ -68,7 +63,7 @@ def print_docs(options: argparse.Namespace, out: TextIO) -> int:
     if options.topic is None:
         width = max(len(each.topic) for each in listed)
         lines = "\n".join(f"{each.topic:<{width}}  {each.shows}" for each in listed)
-        _print(fit(lines, out), [each._asdict() for each in listed], options, out)
+        _print(lines, [each._asdict() for each in listed], options, out)
         return 0
     found = next((each for each in listed if each.topic == options.topic.removesuffix(".md")), None)
     if found is None:
@@ -84,21 +79,8 @@ def print_docs(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def print_skill(options: argparse.Namespace, out: TextIO) -> int:
-    """Print the skill for coding agents, or write it to a folder."""
-    text = _SKILL_HEAD + _page(_QUICK_GUIDE)
-    if options.write is None:
-        _print(text, {"text": text}, options, out)
-        return 0
-    file = options.write / "SKILL.md"
-    try:
-        options.write.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as failure:
-        got = f"got --write {options.write} ({failure.strerror})"
-        raise ValueError(
-            f"{got}; expected a folder that this user may write, which is made if it does not exist"
-        ) from None
-    _print(f"wrote {file}", {"file": str(file), "text": text}, options, out)
+    """Print the skill for coding agents."""
+    print((_SKILL_HEAD + _page(_QUICK_GUIDE)).rstrip("\n"), file=out)
     return 0
 
 

@@ -11,7 +11,6 @@ from mockserver._json import JSON
 from mockserver._settings import SERVER
 from mockserver.cli import serve as serving
 from mockserver.cli import settings
-from mockserver.cli.terminal import fit
 
 if TYPE_CHECKING:
     from mockserver.server.hosting.host import HostedSandbox, SandboxHost
@@ -37,9 +36,7 @@ def open_file(options: argparse.Namespace, out: TextIO) -> int:
         texts.extend(lines)
         return hosted
 
-    return serving.serve(
-        options, out, lambda _: print(fit("\n".join(["", *texts]), out), file=out, flush=True), create=create
-    )
+    return serving.serve(options, out, lambda _: print("\n".join(["", *texts]), file=out, flush=True), create=create)
 
 
 def _repeat(host: SandboxHost, file: Path, at: int | None) -> tuple[HostedSandbox, list[str]]:

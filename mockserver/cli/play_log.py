@@ -26,12 +26,10 @@ class PlayLog:
 
     Args:
         print_line: Gets one line without its line end.
-        columns: The width of the terminal, which the summary of a scenario fits; None if there is none.
     """
 
-    def __init__(self, print_line: Callable[[str], object], columns: int | None = None) -> None:
+    def __init__(self, print_line: Callable[[str], object]) -> None:
         self._print: Callable[[str], object] = lambda line: print_line(printable(line))
-        self._summary_width = _WIDTH if columns is None else min(_WIDTH, columns - len(_MARGIN))
         self._fired: dict[str, int] = {}
         self._transitions = 0
         self._events = 0
@@ -39,7 +37,7 @@ class PlayLog:
     def print_scenario(self, document: Mapping[str, Any], created: Mapping[str, Sequence[str]]) -> None:
         """Print the summary of a scenario, its clauses, the ids of its seed data, and its rules."""
         self._print(f"Scenario {document.get('scenario', 'without a name')}")
-        for line in textwrap.wrap(document.get("summary", ""), self._summary_width):
+        for line in textwrap.wrap(document.get("summary", ""), _WIDTH):
             self._print(f"{_MARGIN}{line}")
         if document.get("clauses"):
             self._print(f"  clauses: {', '.join(document['clauses'])}")

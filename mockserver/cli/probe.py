@@ -7,12 +7,13 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TextIO
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from mockserver._files import write_whole
-from mockserver.cli.terminal import fit
+from mockserver._settings import PROBE
 from mockserver.contract.text import json_value
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from mockserver.report.recording import Part
 
 KEY_VARIABLE = "MOCKSERVER_KEY"
+_READERS: Final[Mapping[str, Callable[[str], Any]]] = MappingProxyType({"any text": str, "number": float, "path": Path})
 _KEY_MIN_CHARS: Final = 8
 _PARTS: Final[tuple[Part, ...]] = ("service", "choices")  # the client is the run itself
 
@@ -29,38 +31,13 @@ _PARTS: Final[tuple[Part, ...]] = ("service", "choices")  # the client is the ru
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver probe`."""
     command.add_argument("url", metavar="URL", help="base url of the service, such as https://crm.example/api")
-    keys = command.add_argument_group("keys")
-    allowed = command.add_argument_group("what the run may do")
-    output = command.add_argument_group("output")
-    keys.add_argument(
-        "--key", help=f"secret key of a tenant; the variable {KEY_VARIABLE} is used if this option is absent"
-    )
-    keys.add_argument("--public-key", default="", metavar="KEY", help="public key of the same tenant")
-    keys.add_argument("--other-key", default="", metavar="KEY", help="secret key of another tenant")
-    allowed.add_argument("--chat", default="", metavar="ID", help="chat whose messages the run may read")
-    allowed.add_argument("--form", default="", metavar="ID", help="form whose embed policy the run may read")
-    allowed.add_argument(
-        "--entrypoint",
-        default="",
-        metavar="ID",
-        help="entrypoint that the run may read, preferably with a phone number",
-    )
-    allowed.add_argument(
-        "--allow-writes", action="store_true", help="create drafts and cancel them; create sessions, which expire"
-    )
-    allowed.add_argument(
-        "--allow-sends",
-        action="store_true",
-        help="also start drafts, only with an empty audience; requires --allow-writes",
-    )
-    output.add_argument(
-        "--profile-out",
-        type=Path,
-        metavar="FILE",
-        help="save the settled choices, for `mockserver serve --profile FILE`",
-    )
-    allowed.add_argument("--rate", type=float, default=10, help="maximum of calls per second (default: %(default)s)")
-    output.add_argument("--json", action="store_true", help="print the report as JSON")
+    groups = {title: command.add_argument_group(title) for title in dict.fromkeys(row.group for row in PROBE)}
+    for setting in PROBE:
+        own: dict[str, Any] = {"action": "store_true"}
+        if setting.form == "one":
+            default = "" if setting.type == "any text" else setting.default
+            own = {"metavar": setting.metavar, "type": _READERS[setting.type], "default": default}
+        groups[setting.group].add_argument(f"--{setting.name}", help=setting.help, **own)
 
 
 def run(options: argparse.Namespace, out: TextIO) -> int:
@@ -91,7 +68,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         print(json.dumps(report.as_json(_PARTS) | probed.as_json(), ensure_ascii=False, indent=2), file=out)
     else:
         text = "\n".join(map(printable, [*lines(report, _PARTS), *_run_lines(probed)]))
-        print(fit(text, out), file=out)
+        print(text, file=out)
     if probed.stopped:
         return 2
     return 1 if report.service.broken else 0

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from mockserver._settings import SERVER
 from mockserver.cli.lifetime import ready_file, remove_stale, stop_signals, watch_parent
 from mockserver.cli.settings import OFF, add_options, is_exposed, resolve, token_of
-from mockserver.cli.terminal import columns, fit
 from mockserver.contract.text import json_value
 from mockserver.version import VERSION
 
@@ -59,7 +58,7 @@ def play(options: argparse.Namespace, out: TextIO) -> int:
     resolve(options, *SERVER)
     document = load_scenario(options.scenario)
     with LogWriter(out, _dropped_text) as writer:
-        log = PlayLog(lambda line: writer.write(fit(line, out) + "\n"), columns(out))
+        log = PlayLog(lambda line: writer.write(line + "\n"))
         return serve(options, out, lambda created: log.print_scenario(document, created), log.print_new)
 
 
@@ -155,7 +154,7 @@ def _serve(
             if options.log_format == "json":
                 _print_whole(json.dumps(ready | ({"token": None} if options.token_file else {})), out)
             else:
-                _print_whole(fit(_start_lines(server.url, hosted, host.token, options), out), out)
+                _print_whole(_start_lines(server.url, hosted, host.token, options), out)
             on_start(hosted.created.ids)
             host.on_exchange = on_exchange
             background.start()

@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 
 from mockserver._settings import GROUPS, PREFIX, SERVER, Setting
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.text import closest_match, closest_match_hint, did_you_mean, whole_number
+from mockserver.contract.text import closest_match, did_you_mean, whole_number
 from mockserver.core.webhooks.url_policy import host_name
 from mockserver.server.hosting.shard import read_shard
 
@@ -83,12 +83,6 @@ def _some_text(text: str) -> str:
     return text
 
 
-def _log_format(text: str) -> str:
-    if text not in ("text", "json", "off"):
-        raise ValueError(f"expected text, json or off{closest_match_hint(text, ('text', 'json', 'off'))}")
-    return text
-
-
 def _url(text: str) -> str:
     try:
         parts = urlsplit(text)
@@ -112,7 +106,6 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = MappingProxyType(
         "byte count": _limit(whole_number, "a whole number of bytes from 1"),
         "host name": host_name,
         "url": _url,
-        "log format": _log_format,
         "shard": read_shard,
     }
 )
@@ -126,7 +119,7 @@ def read(setting: Setting, text: str) -> Any:
         return _limit(parse_duration, f"a duration such as {setting.example}")(text)
     if setting.type == "size":
         return _limit(_large_size, f"a size of at least 1MB such as {setting.example}, 512MB or 1GiB")(text)
-    return _READERS[setting.type](text)
+    return setting.option(text) if setting.options else _READERS[setting.type](text)
 
 
 def default_of(setting: Setting) -> Any:

@@ -29,7 +29,7 @@ if _collision := find_collision():
 
 from mockserver._settings import set_in
 from mockserver.pytest_plugin import conduct, explore, options
-from mockserver.testing.settings import NAMES, Layer, check_clock
+from mockserver.testing.settings import NAMES, Layer, check_clock, reads_limit
 
 if TYPE_CHECKING:
     from mockserver.judge.coverage.coverage import Coverage
@@ -90,7 +90,8 @@ def pytest_configure(config: pytest.Config) -> None:
         for layer in options.layers(config):  # an unknown option ends the run before any test, with the nearest name
             check_clock(layer)
         options.trace_mode(config)
-        options.reads_limit(config)
+        options.poll_limit(config)
+        options.conduct_mode(config)
     except ValueError as refusal:
         raise pytest.UsageError(str(refusal)) from None
 
@@ -141,33 +142,14 @@ def _mark_errors(marker: pytest.Mark) -> Iterator[str]:
     """Yield the error messages for a mark, with the nearest names."""
     if marker.args:
         yield f"@pytest.mark.mockserver: got {marker.args!r}; expected keyword arguments only"
-    yield from filter(None, (_mark_error(name, value) for name, value in marker.kwargs.items()))
+    from mockserver.testing.setting_checks import setting_error
+
+    errors = (setting_error(name, value, _OF_A_MARK) for name, value in marker.kwargs.items())
+    yield from (f"@pytest.mark.mockserver: {error}" for error in errors if error)
     try:
         check_clock(Layer("@pytest.mark.mockserver", marker.kwargs))
     except ValueError as refusal:
         yield str(refusal)
-
-
-def _mark_error(name: str, value: Any) -> str | None:
-    """Return the error message for a setting of a mark, with the nearest name, or None."""
-    from mockserver.contract.text import closest_match_hint
-    from mockserver.testing.setting_checks import checked_reads_limit, setting_error
-
-    if name not in _OF_A_MARK:
-        known = ", ".join(_OF_A_MARK)
-        return f"@pytest.mark.mockserver has no {name!r}; it has {known}{closest_match_hint(name, _OF_A_MARK)}"
-    if name == "conduct":
-        error = conduct.problem(value)
-        error = f"conduct: {error}" if error else None
-    elif name == "poll_limit":
-        error = None
-        try:
-            checked_reads_limit(value)
-        except ValueError as refusal:
-            error = f"poll_limit: {refusal}"
-    else:
-        error = setting_error(name, value)
-    return f"@pytest.mark.mockserver: {error}" if error else None
 
 
 @pytest.hookimpl(trylast=True)  # so that the test's own parameters come first in its ids
@@ -205,7 +187,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
         # The sandbox that its `setUp` will make is the test's: a failure has its report, document and trace.
         instance._adopt = partial(_ownership(item.config).assign, item)
         if instance.mockserver_poll_limit is None:
-            instance.mockserver_poll_limit = options.reads_limit(item.config) or "off"
+            instance.mockserver_poll_limit = options.poll_limit(item.config) or "off"
     return result
 
 
@@ -445,7 +427,6 @@ def mockserver_sweep_choices(request: pytest.FixtureRequest) -> dict[str, str]:
 @pytest.fixture
 def mockserver(request: pytest.FixtureRequest, mockserver_server: MockServer) -> Iterator[Sandbox]:
     """A sandbox of this test only, its clock frozen at the present; `@pytest.mark.mockserver(...)` has its settings."""
-    from mockserver.testing.setting_checks import checked_reads_limit
 
     layers = [*mockserver_server.layers]
     marks = list(request.node.iter_markers("mockserver"))
@@ -459,7 +440,7 @@ def mockserver(request: pytest.FixtureRequest, mockserver_server: MockServer) ->
         if not explore.is_inner(request.node):
             _ownership(request.config).assign(request.node, mockserver_server, sandbox)
             limits = [mark.kwargs["poll_limit"] for mark in marks if "poll_limit" in mark.kwargs]
-            sandbox._limit_reads(checked_reads_limit(limits[0]) if limits else options.reads_limit(request.config))
+            sandbox._limit_reads(reads_limit(limits[0]) if limits else options.poll_limit(request.config))
         unittest = sys.modules.get("unittest")
         if unittest is not None and isinstance(request.instance, unittest.TestCase):
             request.instance.mockserver = sandbox  # its class takes no fixtures as arguments

@@ -1,7 +1,7 @@
 """
 Conduct in pytest: findings fail a test in the mode `error`, are part of a failing test's report, and are counted at the end.
 
-1. `@pytest.mark.mockserver(conduct=...)` sets the mode of a test, the ini option `mockserver_conduct` that of all (see `MODES`).
+1. `@pytest.mark.mockserver(conduct=...)` sets the mode of a test, the ini option `mockserver_conduct` that of all (see its row in `_settings`).
 2. A finding fails the test in its call phase, so that xfail applies, and only if the test has passed otherwise.
 3. Findings are part of the test's report, so that xdist sends them to the process that counts them.
 """
@@ -24,26 +24,15 @@ if TYPE_CHECKING:
     from mockserver.testing.conduct import ConductReport
     from mockserver.testing.sandbox import Sandbox
 
-# Of these `error` and `report` judge each test, and `on-failure` only one that fails: a judgement is a tenth of a small test.
-MODES = ("error", "report", "on-failure", "off")
 NAME = "mockserver-conduct"
 _TITLE = "mockserver: conduct"
 _JUDGED: pytest.StashKey[list[ConductReport]] = pytest.StashKey()  # of each sandbox of the test
 
 
-def problem(value: object) -> str | None:
-    """Return the error message for an unknown mode, with the nearest one, or None."""
-    if value in MODES:
-        return None
-    from mockserver.contract.text import closest_match_hint
-
-    return f"got {value!r}; expected error, report, on-failure or off{closest_match_hint(value, MODES)}"
-
-
 def mode(item: pytest.Item) -> str:
     """Return the mode of this test, from its nearest mark or from the ini file."""
     marked = (marker.kwargs["conduct"] for marker in item.iter_markers("mockserver") if "conduct" in marker.kwargs)
-    return str(next(marked, None) or item.config.getini("mockserver_conduct"))
+    return str(next(marked, None) or options.conduct_mode(item.config))
 
 
 class ConductPlugin:
@@ -58,9 +47,6 @@ class ConductPlugin:
         self.findings: list[dict[str, Any]] = []
         self._judged: set[str] = set()
         self._advised: set[str] = set()  # rules whose advice the report of a failed test has
-        wrong = problem(config.getini("mockserver_conduct"))
-        if wrong:
-            raise pytest.UsageError(f"mockserver_conduct: {wrong}")
 
     def start_test(self) -> None:
         """Begin with a test: the sandboxes so far are not its own."""
@@ -72,6 +58,7 @@ class ConductPlugin:
             del item.stash[_JUDGED]  # of an earlier run of this test
         test_mode = mode(item)
         # The further runs of an exploration take the place of the sandboxes of the first one before the test's report.
+        # Else only a failure is judged: a judgement is a tenth of a small test.
         judges_each = test_mode in ("error", "report") or self._is_written or EXPLORATION in item.stash
         if test_mode == "off" or not judges_each:
             return

@@ -27,7 +27,7 @@ from mockserver.testing.runs.findings import ReportOfFindings
 from mockserver.testing.sandbox import Sandbox
 
 _SANDBOXES_MAX = 3  # of one test; of more, as under `@given`, the last one is that of the failure
-_ROLLED_BACK = "The sandbox was reset after the example that failed: its steps and its scenario are in the error above"
+_ROLLED_BACK = "The sandbox was reset after the example that failed: its steps are in the error above"
 
 
 def add_report_sections(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mockserver._files import write_whole
 from mockserver._settings import READS_MAX, SUITE, Setting, set_in
-from mockserver.testing.settings import Layer
+from mockserver.testing.settings import Layer, reads_limit
 
 if TYPE_CHECKING:
     import pytest
@@ -91,9 +91,6 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = MappingProxyType(
 _OF_INI_FILE: Final = {f"mockserver_{setting.attribute}": setting for setting in set_in("ini file")}
 _FLAGS: Final = tuple(name for name, setting in _OF_INI_FILE.items() if setting.form == "flag")
 _OF_SANDBOX: Final = set_in("command line", "fixture", "mark")
-TRACE_MODES = ("off", "on-failure", "always")
-
-
 COVERAGE_PLUGIN = "mockserver-coverage"
 
 
@@ -202,28 +199,23 @@ def mark_arguments(item: pytest.Item, mark: str, names: Collection[str]) -> dict
     return arguments
 
 
-def reads_limit(config: pytest.Config) -> int | None:
+def poll_limit(config: pytest.Config) -> int | None:
     """Return the number of equal reads in a row that ends a test, None for no limit; ValueError for any other value."""
     value = run_option(config, "poll-limit")
-    if value is None:
-        return READS_MAX
-    from mockserver.testing.setting_checks import checked_reads_limit
-
     try:
-        return checked_reads_limit(value)
+        return reads_limit(READS_MAX if value is None else value)
     except ValueError as refusal:
         raise ValueError(f"mockserver_poll_limit: {refusal}") from None
 
 
-def trace_mode(config: pytest.Config) -> str:
-    """Return when a trace of a test is written: off, on-failure or always; ValueError for any other text."""
-    mode = run_option(config, "trace") or TRACE_MODES[0]
-    if mode not in TRACE_MODES:
-        from mockserver.contract.text import closest_match_hint
+def conduct_mode(config: pytest.Config) -> str:
+    """Return the effect of findings on conduct where no mark sets it; ValueError for any text that is no option."""
+    return str(_read("mockserver_conduct", _OF_INI_FILE["mockserver_conduct"], config.getini("mockserver_conduct")))
 
-        hint = closest_match_hint(mode, TRACE_MODES)
-        raise ValueError(f"--mockserver-trace: got {mode!r}; expected {', '.join(TRACE_MODES)}{hint}")
-    return str(mode)
+
+def trace_mode(config: pytest.Config) -> str:
+    """Return when a trace of a test is written; ValueError for any text that is no option."""
+    return str(run_option(config, "trace") or "off")
 
 
 def _values(text_of: Callable[[str], Any], form: str) -> dict[str, Any]:
@@ -248,7 +240,7 @@ def _values(text_of: Callable[[str], Any], form: str) -> dict[str, Any]:
 
 def _read(where: str, setting: Setting, text: str) -> Any:
     try:
-        return _READERS[setting.type](text)
+        return setting.option(text) if setting.options else _READERS[setting.type](text)
     except ValueError as refusal:
         raise ValueError(f"{where}: {refusal}") from None
 

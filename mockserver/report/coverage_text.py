@@ -1,5 +1,5 @@
 """
-A coverage as text: a table for the terminal, every gap with its remedy, and Markdown.
+A coverage as text: a table for the terminal, and every gap with its remedy.
 
 Each shows the items of some operations, by default of those that were called, with the count of everything below.
 """
@@ -16,7 +16,6 @@ from mockserver.judge.coverage.dimensions import DIMENSIONS, OF_OPERATIONS, Dime
 from mockserver.report.coverage_remedies import remedy
 
 _GAPS_CHARS: Final = 44  # so that a line has at most 80
-_MARKDOWN_GAPS: Final = 10  # of a dimension, so that they fit into the summary of a job
 _EVERYTHING: Final = "everything"
 USED, ALL = "used", "all"  # in place of names of operations
 
@@ -73,14 +72,6 @@ def total(shown: Collection[CoveragePart]) -> Count:
     return Count(sum(part.share.covered for part in shown), sum(part.share.total for part in shown))
 
 
-def _counts(
-    coverage: Coverage, operations: Collection[str] | None, shown: Collection[CoveragePart]
-) -> dict[str, Count]:
-    """Return the counts below a table: of what is shown, unless that is everything, and of everything."""
-    of_shown = {} if operations is None else {"total": total(shown)}
-    return {**of_shown, _EVERYTHING: coverage.count()}
-
-
 def table(coverage: Coverage, operations: Collection[str] | None) -> list[str]:
     """
     Return one line per dimension with its first gaps, below a heading, and one for all.
@@ -92,7 +83,8 @@ def table(coverage: Coverage, operations: Collection[str] | None) -> list[str]:
     shown = parts(coverage, operations)
     lines = [f"{'':<10}  covered  total  share  first gaps"]
     lines += [f"{_row(part.name, part.share)}  {_first(part.missing)}".rstrip() for part in shown]
-    return [*lines, *(_row(name, count) for name, count in _counts(coverage, operations, shown).items())]
+    lines += [] if operations is None else [_row("total", total(shown))]
+    return [*lines, _row(_EVERYTHING, coverage.count())]
 
 
 def _row(name: str, count: Count) -> str:
@@ -116,37 +108,6 @@ def gaps(coverage: Coverage, operations: Collection[str] | None, *, as_requests:
         for item in part.missing:
             found = remedy(part.name, item)
             yield f"  {item}\n      {found.request if as_requests else found.line}"
-
-
-def markdown(coverage: Coverage) -> str:
-    """Return a table with the first gaps of the operations that were called, short enough for the summary of a job."""
-    operations = operations_named(USED, coverage)
-    shown = parts(coverage, operations)
-    lines = [
-        "### Coverage of the contract",
-        "",
-        "| dimension | covered | total | share |",
-        "| --- | ---: | ---: | ---: |",
-    ]
-    lines += [_markdown_row(part.name, part.share) for part in shown]
-    lines += [_markdown_row(f"**{name}**", count) for name, count in _counts(coverage, operations, shown).items()]
-    for part in shown:
-        if part.missing:
-            lines += ["", f"<details><summary>{part.name}: {len(part.missing)} not covered</summary>", ""]
-            lines += [_markdown_gap(part.name, item) for item in part.missing[:_MARKDOWN_GAPS]]
-            if len(part.missing) > _MARKDOWN_GAPS:
-                lines.append(f"- {len(part.missing) - _MARKDOWN_GAPS} more")
-            lines += ["", "</details>"]
-    return "\n".join(lines) + "\n"
-
-
-def _markdown_row(name: str, count: Count) -> str:
-    return f"| {name} | {count.covered} | {count.total} | {count.text} |"
-
-
-def _markdown_gap(dimension: Dimension, item: str) -> str:
-    found = remedy(dimension, item)
-    return f"- `{item}`: `{found.line}`" if found.is_code else f"- `{item}`: {found.line}"
 
 
 def thresholds(text: str) -> dict[Dimension | None, float]:

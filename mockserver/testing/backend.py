@@ -20,11 +20,13 @@ from mockserver.core.instants import SECOND, Instant, format_exact, from_datetim
 from mockserver.scenario.apply import apply
 from mockserver.scenario.problems import ScenarioError
 from mockserver.server import front_controller
+from mockserver.server.control.commands import CommandId
 from mockserver.server.errors import ControlError
 from mockserver.server.exchange import NO_TIMEOUT, VirtualWait
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import is_refusal
+from mockserver.testing.end_user import EndUser, over_socket
 from mockserver.testing.transports import in_process
 from mockserver.testing.transports.in_process import ClientRoute, Response
 from mockserver.wire.request import HttpRequest
@@ -34,9 +36,7 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop
 
     from mockserver.core.state.records import Webhook
-    from mockserver.server.control.commands import CommandId
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
-    from mockserver.testing.end_user import EndUser
 
 __tracebackhide__ = is_refusal
 _DELIVERED_S = 5.0  # the longest wait for the deliveries of a visit over a socket
@@ -118,7 +118,7 @@ class Backend(Protocol):
     ) -> RegisteredReceiver:
         """Register a function or app of this process, which gets its requests at `path`, as a webhook endpoint."""
 
-    def end_user(self, session: str | Mapping[str, Any], user_agent: str, *, socket: bool) -> EndUser:
+    def end_user(self, session: str | Mapping[str, Any], *, socket: bool) -> EndUser:
         """Return an end user with the link of a session; ValueError if the sandbox has none such."""
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
@@ -191,7 +191,7 @@ class LocalBackend:
         return self.hosted.base_url
 
     def run(self, command: CommandId, /, **arguments: Any) -> JSON:
-        from mockserver.server.control import routes  # late: a test that passes may run no command
+        from mockserver.server.control import routes  # late, here and below: a test that passes may run no command
 
         __tracebackhide__ = True
         view: JSON = self._run(lambda: routes.run_command(self.hosted, command, arguments))
@@ -238,15 +238,13 @@ class LocalBackend:
         webhook: Webhook = self._run(lambda: self.hosted.run_command(handler, {}))
         return RegisteredReceiver(webhook.id, webhook.url, webhook.secret)
 
-    def end_user(self, session: str | Mapping[str, Any], user_agent: str, *, socket: bool) -> EndUser:
-        from mockserver.testing.end_user import EndUser  # late: it reads HTML
-
+    def end_user(self, session: str | Mapping[str, Any], *, socket: bool) -> EndUser:
         if socket:
             self._open_socket()
         needs_loop = self.hosted.dispatch.needs_loop
         send = partial(visit_over_socket, self, needs_loop) if socket else self.visit
         base_url = self.hosted.base_url if socket else self.hosted.in_process_url
-        return EndUser(link_of(self.hosted, session, base_url), send, user_agent=user_agent)
+        return EndUser(link_of(self.hosted, session, base_url), send)
 
     def visit(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
@@ -440,8 +438,6 @@ def visit_over_socket(
     Raises:
         ValueError: A receiver needs the event loop that this thread runs; the request itself has had its effect.
     """
-    from mockserver.testing.end_user import over_socket
-
     page = over_socket(method, url, headers, body)
     if method != "POST":
         return page

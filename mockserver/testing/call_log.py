@@ -40,11 +40,6 @@ class CallLog:
     def __init__(self, backend: Backend) -> None:
         self._backend, self._clock, self._log = backend, SandboxClock(backend), Log(backend)
 
-    @property
-    def exchanges(self) -> list[_Any]:
-        """Every call so far, oldest first, also of paths that no operation has."""
-        return self._log.exchanges
-
     @overload
     def __call__(self, operation: Literal["listTemplates"]) -> Calls[None, bodies.ListTemplatesAnswer]: ...
 
@@ -124,7 +119,7 @@ class CallLog:
             >>> sandbox.calls("listCampaigns").where(status=200).one().method
             'GET'
         """
-        return self._calls(operation, self.exchanges)
+        return self._calls(operation, self._log.exchanges)
 
     def _calls(self, operation: str, journal: list[_Any], after: int = 0) -> Calls[Any, Any]:
         """Return the calls of an operation with a number above `after`; a mismatch still shows the whole journal."""
@@ -135,7 +130,7 @@ class CallLog:
     def assert_order(self, *operations: OperationName, exact: bool = False) -> None:
         """Check that these operations were called in this order (see `Sandbox.assert_order`)."""
         __tracebackhide__ = True
-        journal, left = self.exchanges, [operations_named(name) for name in operations]
+        journal, left = self._log.exchanges, [operations_named(name) for name in operations]
         names, place = list(operations), "at the start"
         for exchange in journal:
             if left and exchange.operation in left[0]:
@@ -166,7 +161,7 @@ class CallLog:
         **named: Any,
     ) -> Iterator[None]:
         """Check that the block causes `times` calls (see `Sandbox.expecting`)."""
-        before = max((exchange.n for exchange in self.exchanges), default=0)
+        before = max((exchange.n for exchange in self._log.exchanges), default=0)
         yield
         __tracebackhide__ = True
         calls = self._until(operation, condition_paths(conditions, named), times, before, timeout or 0, within)
@@ -190,7 +185,7 @@ class CallLog:
         if len(calls) < times:
             limit = f"within {within}" if within is not None else f"within {timeout:g} s"
             expected = f"at least {times} call{'s' if times > 1 else ''} of {operation} {limit}"
-            journal = self.exchanges
+            journal = self._log.exchanges
             raise too_few(expected, len(calls), paths, self._calls(operation, journal).where(), journal)
         return calls
 
@@ -198,7 +193,7 @@ class CallLog:
         self, operation: str, paths: Conditions, times: int, after: int, timeout_s: float, within: str | float | None
     ) -> Calls[Any, Any]:
         def calls() -> Calls[Any, Any]:
-            return self._calls(operation, self.exchanges, after).where(paths)
+            return self._calls(operation, self._log.exchanges, after).where(paths)
 
         def is_enough() -> bool:
             return len(calls()) >= times

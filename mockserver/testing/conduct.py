@@ -83,7 +83,10 @@ class ConductReport(Sequence[Finding]):
         return [finding for finding in self.findings if severity is None or finding.severity < severity]
 
     def __str__(self) -> str:
-        from mockserver.report.findings import judged_rules, judged_text  # late, as above
+        from mockserver.report.findings import (  # late: the rules, which most tests do not need
+            judged_rules,
+            judged_text,
+        )
 
         judged = judged_rules(row.rule for row in self.not_assessed)
         counted = judged_text(judged, (finding.rule for finding in self.findings))

@@ -129,13 +129,13 @@ class EndUser:
         'intro'
     """
 
-    def __init__(self, url: str, send: SendPage, *, user_agent: str = "EndUser") -> None:
+    def __init__(self, url: str, send: SendPage) -> None:
         self.url = url
         self.page: Page | None = None
         self._send = send
         self._at = url
         self._base = url.rpartition("/connect/")[0]
-        self._headers = {"user-agent": user_agent, "accept": "text/html", "sec-fetch-dest": "document"}
+        self._headers = {"user-agent": "EndUser", "accept": "text/html", "sec-fetch-dest": "document"}
 
     def open(self) -> Page:
         """Open the link in a new tab."""

@@ -296,7 +296,7 @@ class RemoteBackend:
         row = self.run("createWebhook", url=receiver.url, tenantId=tenant_id, events=list(events), **own)
         return RegisteredReceiver(row["webhookId"], receiver.url, row["secret"])
 
-    def end_user(self, session: str | Mapping[str, Any], user_agent: str, *, socket: bool) -> EndUser:
+    def end_user(self, session: str | Mapping[str, Any], *, socket: bool) -> EndUser:
         url = session if isinstance(session, str) else str(session.get("url", ""))
         base = f"{self.address}/connect/"
         if not url.startswith(base):
@@ -304,7 +304,7 @@ class RemoteBackend:
                 f"session: expected the url of a session on {self.address}, or the JSON of its creation; "
                 "an id is enough for a sandbox in this process"
             )
-        return EndUser(url, partial(visit_over_socket, self, event_loops.serves), user_agent=user_agent)
+        return EndUser(url, partial(visit_over_socket, self, event_loops.serves))
 
     def _check_clock(self) -> None:
         """Refuse a sandbox whose clock would follow this process's, which a test has frozen, if it were in this process."""

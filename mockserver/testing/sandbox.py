@@ -32,7 +32,9 @@ from mockserver.testing.arguments import (
 )
 from mockserver.testing.backend import Backend, LocalBackend
 from mockserver.testing.call_log import CallLog
+from mockserver.testing.calls import Calls, Conditions
 from mockserver.testing.conduct import ConductReport, Ledger, format_findings
+from mockserver.testing.end_user import EndUser
 from mockserver.testing.receivers import Receiver
 from mockserver.testing.report.failures import describe
 from mockserver.testing.report.snapshots import UndoneRun, snapshot, undone_run
@@ -47,8 +49,6 @@ if TYPE_CHECKING:
     import requests
 
     from mockserver.server.hosting.host import HostedSandbox
-    from mockserver.testing.calls import Calls, Conditions
-    from mockserver.testing.end_user import EndUser
 
 __tracebackhide__ = is_refusal
 P = ParamSpec("P")
@@ -182,16 +182,13 @@ class Sandbox:
 
         return httpx_transport.httpx_client(self._backend.client_route())
 
-    def end_user(
-        self, session: str | Mapping[str, Any], *, socket: bool = False, user_agent: str = "EndUser"
-    ) -> EndUser:
+    def end_user(self, session: str | Mapping[str, Any], *, socket: bool = False) -> EndUser:
         """
         Return the person who opens the link of a connection session, and connects a phone number on the hosted page.
 
         Args:
             session: The session's id, its url, or the JSON of the response that created it.
             socket: Load the pages over the server's socket instead of in process.
-            user_agent: The browser's User-Agent.
 
         Raises:
             ValueError: The sandbox has no such session. On a running server it has the session's url or that JSON.
@@ -201,7 +198,7 @@ class Sandbox:
             >>> sandbox.end_user(session).connect(phone="+5511999990000").status
             200
         """
-        return self._backend.end_user(session, user_agent, socket=socket)
+        return self._backend.end_user(session, socket=socket)
 
     # Calls so far
 
@@ -265,7 +262,15 @@ class Sandbox:
         return self._backend.now
 
     def state(self) -> JSON:
-        """Return the sandbox's state as JSON: clock, seed, choices, tenants with their records, rules, deliveries."""
+        """
+        Return the sandbox's state as JSON.
+
+        Returns:
+            A dict with `clock`, `seed`, `choices`, `rules`, `deliveries`, `storedEvents` and `tenants`. A tenant has `tenantId`,
+            `name`, `country`, `developersEnabled`, `subscription`, `chatCount`, its keys masked (`secretKey`, `publicKey`),
+            and a list of each kind of its records: `funnels`, `entrypoints`, `templates`, `chats`, `messages`, `forms`,
+            `webhooks`, `campaigns`, `executions`, `sessions`, `walks` (of the hosted page) and `media`.
+        """
         return self._backend.run("readState")
 
     @property
@@ -392,9 +397,7 @@ class Sandbox:
         Example:
             `Retrying(sleep=mockserver.sleep)`; for clients that await it, `sandbox.aio.sleep`.
         """
-        length = length_of_sleep(seconds)
-        self.clock.sleeps += 1
-        self._backend.sleep(length)
+        self._backend.sleep(length_of_sleep(seconds))
 
     def freeze(self, at: str | datetime | Literal[True] = True) -> None:
         """

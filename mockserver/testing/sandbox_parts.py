@@ -15,26 +15,19 @@ from mockserver.contract.text import camel_case, closest_match_hint
 from mockserver.report.run import exchanges
 from mockserver.testing.arguments import instant, is_refusal
 from mockserver.testing.backend import Backend
+from mockserver.testing.calls import Exchange
 
 if TYPE_CHECKING:
     import flask
-
-    from mockserver.testing.calls import Exchange
 
 __tracebackhide__ = is_refusal
 
 
 class SandboxClock:
-    """
-    The clock of a sandbox, other than `advance`, `freeze`, `sleep` and `now`, which the sandbox itself has.
-
-    Attributes:
-        sleeps: How often the sandbox's `sleep` was called.
-    """
+    """The clock of a sandbox, other than `advance`, `freeze`, `sleep` and `now`, which the sandbox itself has."""
 
     def __init__(self, backend: Backend) -> None:
         self._backend = backend
-        self.sleeps = 0
 
     @property
     def next_due(self) -> datetime | None:
@@ -128,14 +121,8 @@ class Log:
 
     @property
     def history(self) -> JSON:
-        """A dict with the `steps` so far, the calls that a rule defers (`deferred`), and the next timer (`due`); keys redacted."""
+        """A dict with the `steps` so far (the commands and page visits, oldest first), the calls that a rule defers (`deferred`), and the next timer (`due`); keys redacted."""
         return self._backend.run("readHistory")
-
-    @property
-    def steps(self) -> list[JSON]:
-        """The commands and page visits so far, oldest first: everything that was done other than calls of the API."""
-        steps: list[JSON] = self.history["steps"]
-        return steps
 
     def replay_document(self, name: str = "replay") -> JSON:
         """

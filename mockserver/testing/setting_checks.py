@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from mockserver._settings import set_in
+from mockserver._settings import Setting, set_in
 from mockserver.contract.choices import problem as choice_problem
-from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
 from mockserver.contract.text import closest_match_hint
 from mockserver.core.instants import parse
 from mockserver.scenario import choices, library
 from mockserver.scenario.documents import to_plain, validate
 from mockserver.scenario.problems import ScenarioError
-from mockserver.testing.settings import FILES, NAMES, Layer, Settings, check_clock
+from mockserver.testing.settings import FILES, NAMES, Layer, Settings, check_clock, reads_limit
 
 # The format of instants in scenario documents, narrower than the ISO 8601 that the API takes.
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
@@ -62,17 +61,30 @@ def _choices(layers: list[Layer], sources: dict[str, str]) -> dict[str, Any]:
     return chosen
 
 
-def setting_error(name: str, value: Any) -> str | None:
-    """Return the error of a setting, with the nearest name; None if it has none."""
-    if name not in NAMES:
-        return f"got {name!r}; expected {', '.join(NAMES)}{closest_match_hint(name, NAMES)}"
+def setting_error(name: str, value: Any, known: Collection[str] = NAMES) -> str | None:
+    """
+    Return the error of a setting, with the nearest name; None if it has none.
+
+    Args:
+        name: Of the setting.
+        value: Of the setting; None for one that is not set.
+        known: The names that its place has.
+    """
+    if name not in known:
+        return f"got {name!r}; expected {', '.join(known)}{closest_match_hint(name, known)}"
+    setting = _SETTINGS[name]
     if value is None:
         return None
-    type = _TYPES[name]
-    if type in _EXPECTED:
-        is_right, expected = _EXPECTED[type]
+    if setting.type in _EXPECTED:
+        is_right, expected = _EXPECTED[setting.type]
         return None if is_right(value) else f"{name}: got {value!r}; expected {expected}"
-    return _PROBLEMS[type](value)
+    if setting.type in _PROBLEMS:
+        return _PROBLEMS[setting.type](value)
+    try:
+        _ = setting.option(value) if setting.options else reads_limit(value)
+    except ValueError as refusal:
+        return f"{name}: {refusal}"
+    return None
 
 
 def _choices_problem(chosen: Any) -> str | None:
@@ -128,7 +140,7 @@ def _given_problem(given: Any) -> str | None:
     return None
 
 
-_TYPES: Mapping[str, str] = MappingProxyType({setting.attribute: setting.type for setting in set_in("fixture", "mark")})
+_SETTINGS: Mapping[str, Setting] = MappingProxyType({setting.attribute: setting for setting in set_in("mark")})
 _PROBLEMS: Mapping[str, Callable[[Any], str | None]] = MappingProxyType(
     {
         "choices": _choices_problem,
@@ -137,17 +149,3 @@ _PROBLEMS: Mapping[str, Callable[[Any], str | None]] = MappingProxyType(
         "seed data": _given_problem,
     }
 )
-
-
-def checked_reads_limit(value: object) -> int | None:
-    """
-    Return the limit of equal reads that a setting gives, None for `off`.
-
-    Raises:
-        ValueError: It is neither a number of reads that a journal holds nor `off`.
-    """
-    if value == "off":
-        return None
-    if isinstance(value, int) and not isinstance(value, bool) and 2 <= value <= JOURNAL_MAX_ENTRIES:
-        return value
-    raise ValueError(f"got {value!r}; expected a whole number from {2} to {JOURNAL_MAX_ENTRIES}, or 'off'")

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from mockserver._settings import set_in
+from mockserver.contract.limits import JOURNAL_MAX_ENTRIES
 
 # The settings of a sandbox; `strict` belongs to the server.
 NAMES = tuple(setting.attribute for setting in set_in("fixture", "mark"))
@@ -60,3 +61,17 @@ def check_clock(layer: Layer) -> None:
     if clock not in (None, "follow") or (clock and now):
         expected = "expected now=INSTANT, clock='follow', or neither"
         raise ValueError(f"{layer.source}: got clock={clock!r} with now={now!r}; {expected}")
+
+
+def reads_limit(value: object) -> int | None:
+    """
+    Return the limit of equal reads that a setting gives, None for `off`.
+
+    Raises:
+        ValueError: It is neither a number of reads that a journal holds nor `off`.
+    """
+    if value == "off":
+        return None
+    if isinstance(value, int) and not isinstance(value, bool) and 2 <= value <= JOURNAL_MAX_ENTRIES:
+        return value
+    raise ValueError(f"got {value!r}; expected a whole number from 2 to {JOURNAL_MAX_ENTRIES}, or 'off'")

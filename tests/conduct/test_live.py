@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from mockserver.testing.differential import compare
 from mockserver.testing.sandbox import Sandbox
 from tests.clients.driven import Client
-from tests.clients.operations import SESSIONS
 from tests.conduct.provocation import GIVEN, NOON
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
@@ -158,17 +156,3 @@ def test_a_late_retry_may_be_refused_by_its_age(mockserver: Sandbox) -> None:
 
     assert [] == list(mockserver.conduct)
     assert {"secret-misread"} == by_age(mockserver)
-
-
-def test_requiring_parameters_on_the_return_url_is_a_finding(mockserver_server: MockServer) -> None:
-    def client(sandbox: Sandbox) -> None:
-        session = sandbox.call("POST", SESSIONS, json={"returnUrl": "https://crm.example/back"}).json()["sessionId"]
-        with sandbox.end_user(session) as person:
-            back = person.connect().location or ""
-        if "sessionId=" in back:
-            sandbox.call("GET", f"{SESSIONS}/{session}")
-
-    found = compare(mockserver_server, client, now=NOON)
-
-    assert ["require-return-params"] == [each.rule for each in found.findings]
-    assert "return-query=session-and-status: step 2 is GET" in found.findings[0].message

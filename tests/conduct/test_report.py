@@ -8,13 +8,12 @@ from types import SimpleNamespace
 import pytest
 
 from mockserver.contract.clauses import read as clauses
-from mockserver.judge.client.rules import RULES
+from mockserver.judge.client.rules import BLAMED, RULES
 from mockserver.testing.sandbox import Sandbox
 from tests.clients.driven import Client
 from tests.conduct import provocations_of_campaigns, provocations_of_receivers, provocations_of_sessions
 from tests.conduct.provocation import GIVEN, NOON, TAGGED
 from tests.conduct.records import Watched
-from tests.testing.test_differential import COMPARED
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
 
@@ -33,8 +32,8 @@ def assessed_not(sandbox: Sandbox) -> dict[str, str]:
     return {each.rule: each.why for each in sandbox.conduct.not_assessed}
 
 
-def test_every_rule_is_provoked_or_compared() -> None:
-    assert set(RULES) == PROVOKED | set(COMPARED)
+def test_every_rule_is_provoked_or_blamed_for_an_option() -> None:
+    assert set(RULES) == PROVOKED | set(BLAMED)
     assert {rule.id for rule in RULES.values() if rule.judge is not None} == PROVOKED
 
 
@@ -52,7 +51,7 @@ def test_a_rule_without_evidence_is_not_a_pass(mockserver: Sandbox) -> None:
     assert {row.id for row in RULES.values() if row.needs & {"deliveries", "visits"}} <= set(reported)
     assert "no hosted page was visited" == reported["iframe"]
     assert "nothing was delivered to a receiver" == reported["no-verify"]
-    assert "differential.compare" in reported["match-on-message"]
+    assert "explore its choices" in reported["match-on-message"]
 
 
 def test_without_a_forged_request_a_receiver_is_not_judged(mockserver: Sandbox) -> None:

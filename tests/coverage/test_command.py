@@ -137,18 +137,6 @@ def test_the_page_shows_every_item_once_and_the_sentence_of_each_missing_clause(
         assert (sentence.text if sentence.is_quoted else ours) in texts
 
 
-def test_markdown_is_a_table_with_the_first_gaps_and_fits_a_summary(
-    capsys: pytest.CaptureFixture[str], file: Path
-) -> None:
-    markdown = printed(capsys, "markdown", file)
-
-    assert "| operations | 2 | 2 | 100 % |" in markdown
-    assert f"| {TOTAL} |" in markdown
-    assert "- `listCampaigns API_KEY_MISSING`: `mockserver.on(" in markdown
-    assert re.search(r"<summary>answers: \d+ not covered</summary>", markdown)
-    assert 16_000 > len(markdown.encode())
-
-
 def test_a_share_is_rounded_down_so_that_100_percent_is_everything() -> None:
     almost = whole()
     almost._covered["filters"].discard("chat.platform equals")

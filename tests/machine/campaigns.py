@@ -35,7 +35,6 @@ class Campaigns(GatewayMachine):
         "readConnectionSession",
     )
     varied = ("message-text", "dual-status", "success-status", "short-pages")
-    failures = None
     bug: str | None = None
 
     @classmethod

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from hypothesis import Phase, settings
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
+from mockserver._json import JSON
 from mockserver.testing.machine import GatewayMachine
 from tests.clients import planted, planted_receivers
 from tests.machine.campaigns import Campaigns
@@ -64,11 +66,26 @@ ROUNDS = settings(
 
 
 class Found(NamedTuple):
-    """Result of a run: the failure or None, the number of examples, and the scenario that replays the failure."""
+    """Result of a run: the failure or None, the number of examples, and the faults of the last one."""
 
     failure: Exception | None
     examples: int
-    scenario: dict[str, Any]
+    faults: list[JSON]
+
+
+def fired(sandbox: Sandbox) -> list[JSON]:
+    """Return the calls and the attempts to deliver that a fault has changed, by their numbers among those of one operation."""
+    counts: Counter[str | None] = Counter()
+    found: list[JSON] = []
+    for call in sandbox.log.exchanges:
+        counts[call.operation] += 1
+        if call.fault:
+            found.append({"on": call.operation, "nth": counts[call.operation]})
+    attempts = [
+        attempt for event in sandbox.events for delivery in event["deliveries"] for attempt in delivery["attempts"]
+    ]
+    found += [{"on": "delivery", "nth": number} for number, row in enumerate(attempts, 1) if "fault" in row]
+    return found
 
 
 def hunt(
@@ -76,16 +93,16 @@ def hunt(
 ) -> Found:
     """Run its machine around a client with this bug, every invariant on."""
     base: Any = machine or (Receiving if bug in planted_receivers.BUGS else Campaigns)
-    counts: dict[str, Any] = {"made": 0, "scenario": {}}
+    counts: dict[str, Any] = {"made": 0, "faults": []}
 
     class Hunting(base):  # type: ignore[misc]
         def make_client(self) -> Any:
             counts["made"] += 1
             return super().make_client()
 
-        def _note_replay(self, failure: Exception) -> None:
-            counts["scenario"] = self.as_scenario("found", str(failure).partition("\n")[0])
-            super()._note_replay(failure)
+        def teardown(self) -> None:
+            counts["faults"] = fired(self.sandbox)
+            super().teardown()
 
     Hunting.bug = bug
     failure: Exception | None = None
@@ -93,4 +110,4 @@ def hunt(
         Hunting.check(server, settings=rounds)
     except Exception as raised:  # noqa: BLE001 - any error of the client or the machine
         failure = raised
-    return Found(failure=failure, examples=counts["made"], scenario=counts["scenario"])
+    return Found(failure=failure, examples=counts["made"], faults=counts["faults"])

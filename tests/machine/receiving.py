@@ -17,7 +17,6 @@ class Receiving(GatewayMachine):
 
     faults = ON_DELIVERIES
     operator = False
-    failures = None
     bug: str | None = None
 
     def make_client(self) -> CarefulReceiver:

@@ -12,7 +12,6 @@ from tests.clients.operations import SESSIONS
 
 class Plain(GatewayMachine):
     invariants = tuple(INVARIANTS)
-    failures = None
     given = {  # noqa: RUF012 - seed data, never changed
         "templates": [{"id": "template_t", "name": "T"}],
         "chats": [{"id": f"chat_{n}"} for n in range(9)],

@@ -1,10 +1,9 @@
-"""The machine: its actors, the invariants by name, replays, and the ways to run it."""
+"""The machine: its actors, the invariants by name, and the ways to run it."""
 
 from __future__ import annotations
 
 import asyncio
-import json
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -51,33 +50,8 @@ def test_the_clean_client_violates_no_invariant(mockserver_server: MockServer) -
     Campaigns.check(mockserver_server, settings=FEW)
 
 
-def test_the_scenario_of_a_machine_replays_its_run() -> None:
-    machine = played()
-    lived(machine)
-    document = machine.as_scenario()
-
-    class Again(with_bug(None)):  # type: ignore[misc]
-        @classmethod
-        def prepare(cls, sandbox: Sandbox) -> None:
-            sandbox.apply({"script": document["script"]})
-            super().prepare(sandbox)
-
-    again = Again()
-    for name in ("inject_fault", "time_passes", "operator_acts", "end_user_acts"):
-        setattr(again, name, lambda *_: None)
-    lived(again)
-
-    assert calls(machine) == calls(again)
-    assert machine.sandbox.state()["tenants"] == again.sandbox.state()["tenants"]
-
-
-def test_a_failure_prints_and_stores_a_scenario_that_creates_a_sandbox(
-    mockserver_server: MockServer, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
-    machine: Any = type(
-        "Mine", (with_bug("lost-filters"),), {"failures": str(tmp_path), "faults": (), "operator": False}
-    )
+def test_a_failing_example_is_reported_with_its_calls(mockserver_server: MockServer) -> None:
+    machine: Any = type("Mine", (with_bug("lost-filters"),), {"faults": (), "operator": False})
 
     with pytest.raises(
         AssertionError,
@@ -85,25 +59,31 @@ def test_a_failure_prints_and_stores_a_scenario_that_creates_a_sandbox(
     ) as violation:
         machine.check(mockserver_server, settings=settings(FEW, max_examples=50, report_multiple_bugs=False))
 
-    (kept,) = tmp_path.iterdir()
-    assert "Mine-NoStartWithoutFiltersError.json" == kept.name
-    assert "The scenario that replays it:" in "".join(violation.value.__notes__)
-    document = json.loads(kept.read_text(encoding="utf-8"))
-    with mockserver_server.sandbox(document) as sandbox:
-        assert 5 == len(sandbox.call("GET", "/v1/messaging/chats/chat_ana").json()["records"])
+    sandbox = mockserver_server.made[-1]
+    assert " previewAudience POST " in sandbox.report(violation.value)
+    assert " previewAudience POST " not in sandbox.report()
 
 
 @pytest.mark.parametrize(
     "actor", ["time", *(pytest.param(actor, marks=pytest.mark.deep) for actor in ("end_user", "operator"))]
 )
-def test_an_actor_that_is_switched_off_does_nothing(mockserver_server: MockServer, actor: str) -> None:
+def test_an_actor_that_is_switched_off_does_nothing(
+    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch, actor: str
+) -> None:
     happened: list[str] = []
     machine = type("Quiet", (Campaigns,), {actor: False})
+    advance = Sandbox.advance
+
+    def advanced(sandbox: Sandbox, seconds: float) -> None:
+        happened.extend(["advance"] if seconds else [])
+        advance(sandbox, seconds)
 
     class Watching(machine):  # type: ignore[misc, valid-type]
-        def teardown(self) -> None:
-            happened.extend(key for rule in self.as_scenario()["script"] for key in rule["do"])
-            super().teardown()
+        def apply_effects(self, effects: Mapping[str, Any]) -> None:
+            happened.extend(effects)
+            super().apply_effects(effects)
+
+    monkeypatch.setattr(Sandbox, "advance", advanced)
 
     Watching.check(mockserver_server, settings=settings(FEW, max_examples=40, phases=[Phase.generate]))
 
@@ -118,7 +98,7 @@ def test_no_faults_means_no_faults(mockserver_server: MockServer) -> None:
         faults = ()
 
         def teardown(self) -> None:
-            assert [] == self._record._planned
+            assert [] == self.sandbox.rules
             super().teardown()
 
     Calm.check(mockserver_server, settings=FEW)

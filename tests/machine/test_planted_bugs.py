@@ -55,6 +55,4 @@ def test_a_failure_shrinks_to_the_relevant_call(
 
     found = hunt(mockserver_server, bug, settings(ROUNDS, derandomize=False))
 
-    assert [rule] == [
-        {key: value for key, value in each.items() if key != "do"} for each in found.scenario["script"] if "on" in each and each["on"] != "*"
-    ]  # fmt: skip
+    assert [rule] == found.faults

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.core.operations import sending
-from mockserver.testing.strategies import scripts
 from tests.depth import at_depth
 from tests.properties.playing import GIVEN, MOVES, NOON, Played, Player, last_states
 from tests.properties.programs import programs
+from tests.properties.scripts import scripts
 
 PATIENCE_S = 30
 DRAIN_US = 5_000_000  # an execution ends so much later than its campaign at most

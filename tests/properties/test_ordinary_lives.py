@@ -17,13 +17,14 @@ from mockserver._json import JSON
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.judge.client.judge import judge
 from mockserver.testing.report.replay import replay
-from mockserver.testing.strategies import choices, scripts
+from mockserver.testing.strategies import choices
 from mockserver.trace.reading import read_recording
 from tests.clients.calls import Busy
 from tests.clients.planted import TROUBLE
 from tests.depth import loaded_examples
 from tests.properties import users
 from tests.properties.playing import NOON
+from tests.properties.scripts import scripts
 from tests.runs.faults import working_day
 
 Life = Callable[[Sandbox], None]

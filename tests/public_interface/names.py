@@ -17,7 +17,7 @@ from typing import Any
 import mockserver
 from docs.reference import tables
 from mockserver import MockServer, cli, pytest_plugin
-from mockserver._settings import SERVER
+from mockserver._settings import SERVER, SUITE
 from mockserver.cli.settings import default_of
 from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
@@ -27,7 +27,6 @@ from mockserver.judge.check import Finding
 from mockserver.judge.client.rules import RULES
 from mockserver.judge.service.verdicts import Breach
 from mockserver.probe.run import ProbeRun
-from mockserver.pytest_plugin.options import TRACE_MODES
 from mockserver.report.recording import RecordingReport
 from mockserver.report.service import answer_json
 from mockserver.scenario import library
@@ -79,7 +78,8 @@ def _pytest() -> Iterator[str]:
         yield from (f"pytest mark {name}({each})" for each in arguments.split(", ") if each != "*")
     for name, (scope, _) in tables.fixtures().items():
         yield f"pytest fixture {name} (of a {scope})"
-    yield from (f"pytest option --mockserver-trace = {mode}" for mode in TRACE_MODES)
+    of_run = (row for row in SUITE if "command line" in row.places)
+    yield from (f"pytest option --mockserver-{row.name} = {option}" for row in of_run for option in row.options)
 
 
 def _commands() -> Iterator[str]:
@@ -204,7 +204,7 @@ def _files() -> Iterator[str]:
         ).as_json(),
         frozenset(("incomplete",)),
     )
-    for command in ("choices", "clauses", "scenarios", "docs", "skill"):
+    for command in ("choices", "clauses", "scenarios", "docs"):
         yield from value_facts(f"mockserver {command} --json", _printed(command), frozenset(("means",)))
     yield from value_facts("mockserver clauses --conduct --json", _printed("clauses", "--conduct"))
 

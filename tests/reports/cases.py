@@ -402,6 +402,16 @@ def test_second_campaign(mockserver: Sandbox) -> None:
     assert len(send(mockserver, "GET", "/v1/campaigns")["campaigns"]) == 1
 
 
+def test_second_campaign_after_a_look(mockserver: Sandbox) -> None:
+    """The client looks for the campaign whose answer is lost, and creates another one all the same, which it may."""
+    mockserver.on("createCampaign").nth(1).drop("after")
+    with pytest.raises(ConnectionError):
+        create(mockserver)
+    send(mockserver, "GET", "/v1/campaigns")
+    create(mockserver, name="Promo (2)")
+    assert len(send(mockserver, "GET", "/v1/campaigns")["campaigns"]) == 1
+
+
 def test_double_start(mockserver: Sandbox) -> None:
     """The answer of a start is lost, and the client starts again without a look."""
     mockserver.on("startCampaign").nth(1).drop("after")
@@ -424,6 +434,16 @@ def test_failed_sends(mockserver: Sandbox) -> None:
     campaign = launched(mockserver)
     mockserver.advance(until="idle")
     assert read(mockserver, campaign)["executions"][0]["sentCount"] == 2
+
+
+@pytest.mark.mockserver(
+    given={**GIVEN, "templates": [{"id": "t", "name": "Oferta", "providerTemplateStatus": "PAUSED"}]}
+)
+def test_paused_template(mockserver: Sandbox) -> None:
+    """The provider has paused the template, so that each send fails."""
+    launched(mockserver)
+    mockserver.advance(until="idle")
+    assert len(mockserver.ledger.sends) == 2
 
 
 @pytest.mark.mockserver(given=MANY)
@@ -544,6 +564,15 @@ def test_clock_is_not_advanced(mockserver: Sandbox) -> None:
     campaign = launched(mockserver)
     mockserver.advance(microseconds=544_321)
     assert read(mockserver, campaign)["status"] == "completed"
+
+
+def test_wait_that_does_nothing(mockserver: Sandbox) -> None:
+    """The client waits by a function that the test has replaced by one that does nothing."""
+    campaign, status = launched(mockserver), "processing"
+    for _ in range(10):
+        status = read(mockserver, campaign)["status"]
+    if status != "completed":
+        raise TimeoutError(f"{campaign} is not completed")
 
 
 def test_read_before_the_end(mockserver: Sandbox) -> None:
@@ -670,6 +699,15 @@ def test_repeated_event(mockserver: Sandbox) -> None:
     connected(mockserver)
     mockserver.advance("1h")
     assert len(seen) == 1
+
+
+def test_lost_event(mockserver: Sandbox) -> None:
+    """A rule loses the event, which the service takes for delivered."""
+    seen: list[Any] = []
+    mockserver.on("delivery").deliver(lose=True)
+    mockserver.receive_webhooks(lambda event: seen.append(event) or 204)
+    connected(mockserver)
+    assert seen
 
 
 def test_event_for_nobody(mockserver: Sandbox) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
-from mockserver.cli.docs import scenario_schema
+from mockserver.cli.listing import scenario_schema
 from mockserver.contract import schemas
 from mockserver.contract.effects import ALIASES, EFFECTS, FORGERIES, WIRE_FAULTS, of_group
 from mockserver.contract.errors import ERRORS

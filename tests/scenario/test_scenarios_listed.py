@@ -67,7 +67,7 @@ def test_each_scenario_of_the_library_is_listed_by_name(capsys: pytest.CaptureFi
     ("arguments", "words"),
     [
         (["dmo"], "did you mean 'demo'?"),
-        (["demo", "--markdown"], "expected one of them"),
+        (["demo", "--schema"], "expected one of them"),
         (["no.yaml"], "No such file"),
     ],
 )

@@ -32,7 +32,7 @@ READS = (
 )  # fmt: skip
 PAGES = ("", "calls", "objects", "events", "choices", "scenarios")
 COMMANDS = (
-    ("choices", "--markdown"), ("scenarios", "--markdown"), ("clauses", "--conduct", "--markdown"), ("clauses",),
+    ("choices",), ("scenarios",), ("clauses", "--conduct"), ("clauses",),
     ("scenarios", "--schema"), ("openapi",), ("openapi", "--control"),
 )  # fmt: skip
 REAL_TIMES = re.compile(r'("durationMs": ?)\d+(\.\d+)?|\b\d+(\.\d+)? ms\b')

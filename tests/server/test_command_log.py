@@ -27,7 +27,7 @@ def sandbox() -> Sandbox:
 
 
 def kept(sandbox: Sandbox) -> list[tuple[str, dict[str, Any]]]:
-    return [(step["command"], step["arguments"]) for step in sandbox.log.steps]
+    return [(step["command"], step["arguments"]) for step in sandbox.log.history["steps"]]
 
 
 def test_commands_in_process_and_over_http_are_recorded_alike(sandbox: Sandbox) -> None:
@@ -59,7 +59,7 @@ def test_only_a_call_that_a_script_makes_wait_is_a_step_of_its_own(sandbox: Sand
     sandbox.call("GET", "/v1/campaigns")
     sandbox.call("GET", "/v1/campaigns", timeout=9)
 
-    (waiting,) = (step for step in sandbox.log.steps if step["command"] == "call")
+    (waiting,) = (step for step in sandbox.log.history["steps"] if step["command"] == "call")
     assert 1 == waiting["exchanges"]
     assert {"method": "GET", "path": "/v1/campaigns", "waits": 9} == waiting["arguments"]
     assert sandbox.secret_key not in repr(sandbox._hosted.sandbox.journal.commands[-1])

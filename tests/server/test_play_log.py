@@ -87,14 +87,3 @@ def test_a_scenario_is_introduced_by_what_it_shows(lines: list[str]) -> None:
 )
 def test_a_rule_reads_in_one_line(rule: dict[str, Any], words: str) -> None:
     assert describe_rule(rule) == words
-
-
-@pytest.mark.parametrize(("columns", "widest"), [(None, 102), (200, 102), (80, 80)])
-def test_the_summary_of_a_scenario_fits_the_terminal_with_the_margin_of_each_line(
-    lines: list[str], columns: int | None, widest: int
-) -> None:
-    PlayLog(lines.append, columns).print_scenario({"scenario": "a", "summary": "x " * 100}, {})
-
-    summary = lines[1:]
-    assert widest - 2 < max(map(len, summary)) <= widest
-    assert [] == [line for line in summary if not line.startswith("  x")]

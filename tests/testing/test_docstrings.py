@@ -65,6 +65,12 @@ def test_every_public_member_and_parameter_is_documented() -> None:
     assert {} == {kind.__name__: missing for kind in PUBLIC if (missing := undocumented(kind))}
 
 
+def test_each_member_of_a_tenant_of_the_state_is_documented(mockserver: Sandbox) -> None:
+    documented = inspect.getdoc(Sandbox.state) or ""
+
+    assert [] == [name for name in mockserver.state()["tenants"][0] if f"`{name}`" not in documented]
+
+
 @each_row("example", EXAMPLES)
 def test_an_example_runs(example: doctest.DocTest, mockserver_server: MockServer) -> None:
     with mockserver_server.sandbox("demo") as sandbox:

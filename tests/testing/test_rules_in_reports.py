@@ -12,7 +12,6 @@ WORLD = """
 import unittest
 import pytest
 from hypothesis import given, settings, strategies as st
-from mockserver.testing.differential import compare
 
 RULE = {"on": "startCampaign", "nth": 2, "mustFire": True, "do": {"drop": "after"}}
 
@@ -186,9 +185,6 @@ def test_passes_with_examples_inside(mockserver_server):
 
 def test_passes_as_it_explores(mockserver_server):
     assert not mockserver_server.explore(client, faults=("drop-after",), choices=()).failed
-
-def test_passes_as_it_compares(mockserver_server):
-    compare(mockserver_server, client, [{"dual-status": "guide"}])
 
 @pytest.mark.mockserver_explore(faults=("delay",), choices=())
 def test_passes_explored(mockserver):

@@ -87,7 +87,7 @@ def test_an_unknown_value_ends_the_run_with_the_nearest(suite: Suite) -> None:
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(
-        ["*--mockserver-trace: got 'on-failures'; expected off, on-failure, always; did you mean 'on-failure'?"]
+        ["*--mockserver-trace: got 'on-failures'; expected off, on-failure or always; did you mean 'on-failure'?"]
     )
 
 

@@ -20,7 +20,7 @@ from mockserver.trace.facts import why_lacking
 from mockserver.trace.trace import Trace
 
 _OTHER_RUN: Final = (
-    "one run does not show it: compare two, with mockserver.testing.differential.compare or `mockserver explore`"
+    "one run does not show it: explore its choices, by `mockserver_server.explore` or `mockserver explore`"
 )
 _OVERLAP: Final = "the calls that would prove it overlap"
 _OVERLAP_MAX: Final = MILLISECOND  # that two calls in a row may show because both of their ends are rounded

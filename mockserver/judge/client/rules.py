@@ -14,7 +14,7 @@ from typing import Final
 from mockserver.judge.check import Check
 from mockserver.judge.client import campaigns, polling, receivers, requests, retry_after, sessions
 
-# Rules without a judge: only a comparison of two runs shows whether the client keeps them.
+# Rules without a judge: only a run under another option shows whether the client keeps them.
 _COMPARED_CAMPAIGNS: Final = (
     Check(
         id="match-on-message",
@@ -65,14 +65,6 @@ _COMPARED_SESSIONS: Final = (
         severity=2,
         proof="other calls when returnUrl has other parameters",
         advice="Expect no parameters on returnUrl.",
-    ),
-    Check(
-        id="one-failure-fits-all",
-        clause="session.failed",
-        line="L145-L152",
-        severity=2,
-        proof="the same calls whatever the reason of the failure",
-        advice="Try again after token_exchange_failed and expired; phone_in_use and funnel_not_found need a person.",
     ),
     Check(
         id="expects-fields-on-read",

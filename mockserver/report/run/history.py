@@ -95,7 +95,7 @@ def _placed(snapshot: SandboxSnapshot, cited: Container[int], nearest: int | Non
     times = [from_datetime(call.at) for call in snapshot.exchanges]
     for change in snapshot.transitions:
         after = max(after, _call_before(snapshot, change, times))  # changes stay in their own order
-        text = f"{words.change(change, snapshot.names)}{_by_other(change)}"
+        text = f"{words.change(change, snapshot.names)}{_by_other(snapshot, change)}"
         line = f"  {time_of_day(change['at'])}     {text}"
         yield (after, 1, change["n"]), Row(kind="change", at=change["at"], lines=[line])
 
@@ -158,7 +158,10 @@ def _step(step: View) -> str:
     return f"a rule delays {arguments['method']} {arguments['path']}{timeout}"
 
 
-def _by_other(change: View) -> str:
+def _by_other(snapshot: SandboxSnapshot, change: View) -> str:
+    """Return what other than a call has made a change."""
+    if change["id"] in snapshot.lost and change["to"] == "delivered":
+        return "  (lost by a rule, which the service does not notice)"
     return "" if "exchange" in change["cause"] else f"  ({words.cause(change)})"
 
 

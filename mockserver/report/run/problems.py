@@ -35,6 +35,7 @@ _CAUSES: Final[tuple[Cause, ...]] = (
     receivers.refusing,
     absent.no_calls,
     answers.ignored_name,
+    faults.failed_sends,
     faults.without_effect,
     clocks.apart,
     receivers.repeated,
@@ -43,6 +44,7 @@ _CAUSES: Final[tuple[Cause, ...]] = (
 _READINGS: Final[tuple[Cause, ...]] = (
     clocks.expired_by_process,
     clocks.pending_session,
+    clocks.idle_polls,
     answers.changed_since,
     answers.read_on,
     answers.audience,
@@ -68,7 +70,7 @@ def problems(snapshot: SandboxSnapshot, failure: Failure | None) -> list[Problem
     if ranks <= {"advice"}:
         return [*_each_call_once(found), *readings(snapshot, failure), *refused.expected_refusals(snapshot, failure)]
     if ranks <= {"fault", "advice"}:
-        found += clocks.due(snapshot, failure)
+        found += clocks.held(snapshot, failure)
     return list(_each_call_once([*found, *refused.expected_refusals(snapshot, failure)]))
 
 

@@ -76,8 +76,9 @@ def _event(event: View, snapshot: SandboxSnapshot) -> str:
     deliveries = []
     for delivery in event.get("deliveries", ()):
         attempts = ", ".join(map(_attempt, delivery["attempts"])) or "no attempt"
+        status = receivers.Attempted(event, delivery).status
         endpoint = snapshot.names.get(delivery["endpoint"], delivery["endpoint"])
-        deliveries.append(f"{endpoint}: {delivery['status']} after {attempts}")
+        deliveries.append(f"{endpoint}: {status} after {attempts}")
     return f"{time_of_day(event['at'])}  {event['event']} {event['id']} -> {'; '.join(deliveries) or 'no endpoint'}"
 
 

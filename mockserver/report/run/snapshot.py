@@ -2,18 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from mockserver._json import View
 from mockserver.contract.choices import DEFAULTS
+from mockserver.core.webhooks.deliveries import LOST
 from mockserver.judge.check import Finding, NotAssessed
 from mockserver.report.run import exchanges
 from mockserver.report.run.exchanges import Exchange
 from mockserver.report.run.words import names_of
 
+APPROVED: Final = "APPROVED"  # the status of a template of the provider whose sends succeed
 Reading = Literal["readJournal", "readState", "readHistory", "readConduct", "readEvents", "readLedger", "listRules"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FailedSends:
+    """
+    An execution with sends that have failed.
+
+    Attributes:
+        execution: Its id; those of its campaign and template follow.
+        unapproved: The status of the template, if the provider has not approved it, so that no send succeeds; else None.
+        failed: How many sends have failed.
+        target: Of how many.
+    """
+
+    execution: str
+    campaign: str
+    template: str
+    unapproved: str | None
+    failed: int
+    target: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +51,8 @@ class SandboxSnapshot:
         deferred: The calls that a rule delays.
         next_timer: The next timer of the sandbox and its instant; None if there is none.
         names: The names of records, and the addresses of endpoints, by id.
+        failed_sends: The executions with sends that have failed.
+        lost: The ids of the deliveries whose request a rule has lost, and which are delivered to the service.
         clones: Campaigns that were created again under another name, as in the ledger.
         findings: The findings on the client's conduct, the worst first.
         not_assessed: The rules on conduct that this run does not show, with the reason.
@@ -59,6 +83,8 @@ class SandboxSnapshot:
     next_timer: View | None
     names: Mapping[str, str]
     clones: Sequence[View]
+    lost: frozenset[str] = frozenset()
+    failed_sends: Sequence[FailedSends] = ()
     findings: Sequence[Finding] = ()
     not_assessed: Sequence[NotAssessed] = ()
     unmoved: View | None = None
@@ -112,6 +138,8 @@ def read_snapshot(
         deferred=history["deferred"],
         next_timer=history["due"],
         names=names_of(state, events),
+        lost=frozenset(row["id"] for row in state["deliveries"] if _is_lost(row)),
+        failed_sends=tuple(_failed_sends(state)),
         clones=read("readLedger")["clonedCampaigns"],
         findings=findings_of(conduct),
         not_assessed=tuple(NotAssessed(row["rule"], row["why"]) for row in conduct["notAssessed"]),
@@ -127,3 +155,23 @@ def findings_of(conduct: View) -> tuple[Finding, ...]:
     from mockserver.judge.client.judge import finding  # late: the judges, which most tests do not need
 
     return tuple(finding(row["rule"], row["message"], row["exchanges"]) for row in conduct["findings"])
+
+
+def _is_lost(delivery: View) -> bool:
+    return any(attempt.get("error") == LOST for attempt in delivery["attempts"])
+
+
+def _failed_sends(state: View) -> Iterator[FailedSends]:
+    for tenant in state["tenants"]:
+        statuses = {template["id"]: template["providerStatus"] for template in tenant["templates"]}
+        for execution in tenant["executions"]:
+            sends, status = execution["sends"], statuses.get(execution["template"])
+            if sends["failed"]:
+                yield FailedSends(
+                    execution=execution["id"],
+                    campaign=execution["campaignId"],
+                    template=execution["template"],
+                    unapproved=None if status == APPROVED else status,
+                    failed=sends["failed"],
+                    target=sends["target"],
+                )

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from mockserver.core.operations.sending import counts
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.report.problem import Problem
 from mockserver.report.run.history import folded, rows_of
 from mockserver.report.run.problems import problems, readings, verdict
 from mockserver.server.control import reports
 from mockserver.server.hosting.host import HostedSnapshot
-from mockserver.wire.response import redactor
 
 _NEWEST: Final = 100  # calls, changes and commands among which the rows are
 _ROWS: Final = 25  # of what happened last, once equal ones are folded
@@ -44,7 +42,7 @@ def read_first_page(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> FirstP
     """Return what the first page shows."""
     state = snapshot.state
     seen = reports.report_snapshot(snapshot, snapshot.hosted.base_url)
-    found = [*problems(seen, None), *_failed_sends(state)]
+    found = problems(seen, None)
     latest = replace(
         seen,
         exchanges=seen.exchanges[-_NEWEST:],
@@ -59,19 +57,6 @@ def read_first_page(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> FirstP
         rows=[row.lines[0].strip() for row in rows],
         counts=_counts(state),
     )
-
-
-def _failed_sends(state: SandboxState) -> Iterator[Problem]:
-    """Yield the executions with a failed send."""
-    hide = redactor(state)
-    for tenant in state.tenants.values():
-        for execution in tenant.executions.values():
-            sends = counts(execution.schedule, state.now)
-            if sends.failed:
-                campaign = tenant.campaigns.get(execution.campaign_id)
-                name = hide.text(campaign.name) if campaign is not None else "a campaign"
-                headline = f"{sends.failed} of {sends.target} sends of {name} failed"
-                yield Problem(headline=headline, ids=[execution.campaign_id])
 
 
 def _counts(state: SandboxState) -> dict[str, int]:

@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hypothesis import Phase, note, settings
+from hypothesis import Phase, settings
 from hypothesis import strategies as st
-from hypothesis.errors import HypothesisException
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
@@ -26,18 +25,14 @@ from hypothesis.stateful import (
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.filters import PLATFORMS
-from mockserver.scenario import documents
 from mockserver.testing import sweep
-from mockserver.testing.machine import invariants, recording
+from mockserver.testing.machine import invariants
 from mockserver.testing.machine.example_log import ExampleLog
 from mockserver.testing.machine.faults import ON_CALLS, drawn
 from mockserver.testing.machine.invariants import ENDLESS, Invariant, Violation
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 from mockserver.testing.strategies import GIVEN, durations
-
-if TYPE_CHECKING:
-    from mockserver.testing.sandbox import Sandbox
 
 _NEED = "a state machine"  # needs the sandbox in this process
 
@@ -60,7 +55,6 @@ class SharedSandbox:
             self.close()
             raise
         self.sandbox.is_rolled_back = self.sandbox.is_repeated = True
-        self.settings: Mapping[str, Any] = settings
 
     @contextmanager
     def example(self) -> Iterator[Sandbox]:
@@ -126,7 +120,6 @@ class GatewayMachine(RuleBasedStateMachine):
         fault_operations: Operations at which it may inject them; None for all that a fault names.
         longest_span: Longest advance of the clock, in seconds.
         waits_at_most: Waits of the client per step; one more violates `no-endless-wait`.
-        failures: Folder for the scenario documents that replay failures; None to write none.
         invariants: Names of `INVARIANTS` that the client must not violate.
         client: The client under test, from `make_client`.
         sandbox: The sandbox that the client calls.
@@ -144,7 +137,6 @@ class GatewayMachine(RuleBasedStateMachine):
     fault_operations: ClassVar[Sequence[str] | None] = None
     longest_span: ClassVar[float] = 3600
     waits_at_most: ClassVar[int] = 50
-    failures: ClassVar[str | None] = ".mockserver/failures"
 
     if TYPE_CHECKING:
         invariants: Any  # names, removed when the class is created: Hypothesis has a method of this name
@@ -170,8 +162,6 @@ class GatewayMachine(RuleBasedStateMachine):
         self._stack = ExitStack()
         self.sandbox: Sandbox = self._stack.enter_context(self._shared.example())
         self._log = ExampleLog(self.sandbox.local(_NEED))
-        self._record = recording.ExampleRecording(self.sandbox)
-        self._chosen: JSON = {}
         self._waits = 0
         self._violation: Violation | None = None
         self.client: Any = self.make_client()
@@ -250,16 +240,6 @@ class GatewayMachine(RuleBasedStateMachine):
         """
         await self.sandbox.aio.run(self.sleep, seconds)
 
-    def as_scenario(self, name: str = "found", summary: str = "Steps of the machine.") -> JSON:
-        """
-        Return a scenario document of the example so far: settings, faults, clock moves and actions of other actors.
-
-        The document replays the example for a client that makes the same calls. It contains no keys.
-        """
-        own = {**self.choices, **self._chosen}
-        settings = {"seed": self.seed, "clock": {"freeze": self.now}, "choices": own, "given": self.given}
-        return recording.document(self.sandbox.local(_NEED).sandbox, name, summary, settings, self._record.script())
-
     # Time and faults
 
     @initialize(
@@ -271,8 +251,7 @@ class GatewayMachine(RuleBasedStateMachine):
     def begin(self, options: Mapping[str, str], faults: Sequence[JSON]) -> None:
         """Choose other options of open questions, and inject faults into later calls."""
         if options:
-            self._chosen = dict(options)
-            self.sandbox.choose(self._chosen)
+            self.sandbox.choose(options)
         for fault in faults:
             self.inject_fault(fault)
 
@@ -286,14 +265,12 @@ class GatewayMachine(RuleBasedStateMachine):
     @rule(seconds=st.runner().flatmap(lambda self: self._spans))
     def time_passes(self, seconds: float) -> None:
         """Advance the clock while the client makes no call."""
-        self._record.add_effects({"advance": seconds})
         self.sandbox.advance(seconds)
 
     @precondition(lambda self: self._faults is not None)
     @rule(fault=st.runner().flatmap(lambda self: self._faults))
     def inject_fault(self, fault: JSON) -> None:
         """Inject a fault, as a rule of a scenario's script."""
-        self._record.add_rule(fault)
         self.sandbox.apply({"script": [fault]})
 
     # The other actors, whose actions are effects of scenario documents: the end user, and the operator of the tenant
@@ -318,12 +295,11 @@ class GatewayMachine(RuleBasedStateMachine):
 
     def apply_effects(self, effects: Mapping[str, Any]) -> None:
         """
-        Apply effects of scenario documents now, and record them for the document that replays the example.
+        Apply effects of scenario documents now.
 
         Raises:
             ValueError: An effect has no target.
         """
-        self._record.add_effects(effects)
         (rule_id,) = self.sandbox.apply({"script": [{"at": 0, "do": dict(effects)}]})["rules"]
         self.sandbox.advance(0)
         no_target = next(rule.get("noTarget") for rule in self.sandbox.rules if rule["id"] == rule_id)
@@ -347,25 +323,9 @@ class GatewayMachine(RuleBasedStateMachine):
         return self._violation is not None
 
     def teardown(self) -> None:
-        """Print how to replay a failure, and restore the sandbox."""
-        failure = sys.exc_info()[1]
+        """Restore the sandbox; the report of a failing example is that of its calls."""
         try:
-            if isinstance(failure, Exception) and not isinstance(failure, HypothesisException):
-                self._note_replay(failure)
+            self._stack.__exit__(*sys.exc_info())
         finally:
-            self._stack.close()
             if self._own_shared is not None:
                 self._own_shared.close()
-
-    def _note_replay(self, failure: Exception) -> None:
-        kind = type(failure).__name__
-        summary = str(failure).partition("\n")[0][:200] or kind
-        name = f"{type(self).__name__}-{kind}"
-        text = documents.dump(self.as_scenario(name, summary))
-        message = f"The scenario that replays it:\n{text}"
-        if self.failures is not None:
-            try:
-                message += f"Written to {recording.write(self.failures, name, text)}"
-            except OSError as problem:  # it must not hide the failure
-                message += f"It was not written: {type(problem).__name__}: {problem}"
-        note(message)

@@ -1,7 +1,7 @@
 """
-Hypothesis strategies of request bodies, filters, seed data, scripts, choices and lengths of time.
+Hypothesis strategies of request bodies, filters, seed data, choices and lengths of time.
 
-Their values are valid, or invalid, under the default choices, and are biased to boundaries: the values at which the
+Their values are valid under the default choices, and are biased to boundaries: the values at which the
 result changes are drawn often.
 """
 
@@ -12,27 +12,17 @@ from mockserver.scenario import explaining as _explaining  # noqa: F401
 from mockserver.server import socket_handler as _handler  # noqa: F401
 from mockserver.server.http1 import server as _server  # noqa: F401
 from mockserver.testing import sandbox as _sandbox  # noqa: F401
-from mockserver.testing.strategies.audiences import audience, filters, filters_with_audience, invalid_filters
-from mockserver.testing.strategies.bodies import GIVEN, Invalid, bodies, invalid_bodies
-from mockserver.testing.strategies.entities import chats, given, templates, tenants, webhooks
-from mockserver.testing.strategies.scripts import choices, durations, scripts, timelines
+from mockserver.testing.strategies.bodies import GIVEN, bodies
+from mockserver.testing.strategies.entities import chats, templates
+from mockserver.testing.strategies.filters import filters
+from mockserver.testing.strategies.settings import choices, durations
 
 __all__ = [
     "GIVEN",
-    "Invalid",
-    "audience",
     "bodies",
     "chats",
     "choices",
     "durations",
     "filters",
-    "filters_with_audience",
-    "given",
-    "invalid_bodies",
-    "invalid_filters",
-    "scripts",
     "templates",
-    "tenants",
-    "timelines",
-    "webhooks",
 ]

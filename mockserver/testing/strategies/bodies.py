@@ -1,10 +1,10 @@
-"""Request bodies of each operation: valid ones up to their boundaries, and invalid ones with their error code."""
+"""Valid request bodies of each operation, up to their boundaries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, get_type_hints
 
 from hypothesis import strategies as st
 
@@ -14,7 +14,8 @@ from mockserver.contract.endpoints import ENDPOINTS, Operation
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS
 from mockserver.contract.text import closest_match_hint
 from mockserver.testing import bodies as body_types
-from mockserver.testing.strategies import audiences, values
+from mockserver.testing.strategies import values
+from mockserver.testing.strategies.filters import filters
 
 SeedData = Mapping[str, Any]
 
@@ -56,21 +57,6 @@ _FILES = (("image/png", _PNG), ("application/pdf", b"%PDF-1.7\n%%EOF\n"), ("text
 File = tuple[str, tuple[str, bytes, str]]
 
 
-class Invalid(NamedTuple):
-    """
-    A body that the gateway refuses.
-
-    Attributes:
-        body: The JSON value.
-        code: The error code under the default choices.
-        why: The fault, such as "name is missing".
-    """
-
-    body: Any
-    code: str
-    why: str
-
-
 def bodies(operation: Operation, *, given: SeedData = GIVEN, template_id: str | None = None) -> st.SearchStrategy[Any]:
     """
     Return a strategy of valid bodies: JSON values, None for an operation without a body, and for `uploadMedia` the
@@ -106,55 +92,8 @@ def bodies(operation: Operation, *, given: SeedData = GIVEN, template_id: str | 
     if operation == "createConnectionSession":
         return _sessions(given)
     if operation == "previewAudience":
-        return values.from_schema(schemas.load("previewAudience.request"), {"filters": audiences.filters()})
+        return values.from_schema(schemas.load("previewAudience.request"), {"filters": filters()})
     return st.none()
-
-
-def invalid_bodies(
-    operation: Operation, *, given: SeedData = GIVEN, template_id: str | None = None, taken: Sequence[str] = ()
-) -> st.SearchStrategy[Invalid]:
-    """
-    Return a strategy of bodies that the operation refuses, each with one fault.
-
-    Args:
-        operation: The id of an operation with a JSON body.
-        given: The seed data to which the bodies refer.
-        template_id: The template of `startCampaign`, as in `bodies`.
-        taken: Names of campaigns that exist.
-
-    Raises:
-        ValueError: The operation has no JSON body.
-    """
-    makers: Mapping[str, Callable[[Any], Iterator[Invalid]]] = {
-        "createCampaign": lambda valid: _wrong_campaigns(given, valid, taken),
-        "startCampaign": lambda valid: _wrong_starts(_template(given, template_id), valid),
-        "createConnectionSession": _wrong_sessions,
-        "previewAudience": lambda valid: _of_schema("previewAudience", valid),
-    }
-    if operation not in makers:
-        raise ValueError(f"got {operation!r}; expected an operation with a JSON body: {', '.join(makers)}")
-    valid = bodies(operation, given=given, template_id=template_id)
-
-    def wrong(body: Any) -> st.SearchStrategy[Invalid]:
-        by_code: dict[str, list[Invalid]] = {}
-        for row in makers[operation](body):
-            by_code.setdefault(row.code, []).append(row)
-        return st.sampled_from(list(by_code)).flatmap(
-            lambda code: st.sampled_from(by_code[code])
-        )  # codes equally often
-
-    broken = valid.flatmap(wrong)
-    if "filters" not in dict(ENDPOINTS[operation].field_clauses):
-        return broken
-    filtered = st.tuples(valid, audiences.invalid_filters()).map(
-        lambda pair: Invalid({**pair[0], "filters": pair[1][0]}, pair[1][1], pair[1][2])
-    )
-    return st.one_of(broken, filtered)
-
-
-def _of_schema(operation: str, valid: JSON) -> Iterator[Invalid]:
-    for why, body in values.breaking(schemas.load(f"{operation}.request"), valid):
-        yield Invalid(body, "VALIDATION_ERROR", why)
 
 
 def _templates(given: SeedData) -> list[Mapping[str, Any]]:
@@ -172,7 +111,7 @@ def _campaigns(given: SeedData) -> st.SearchStrategy[JSON]:
     own = {
         "templateId": st.sampled_from([template["id"] for template in _templates(given)]),
         "name": values.texts(1, 100, plain=("Campanha",)),
-        "filters": audiences.filters(max_groups=2),
+        "filters": filters(max_groups=2),
     }
     official = {template["id"] for template in _templates(given) if _is_official(template)}
 
@@ -181,17 +120,6 @@ def _campaigns(given: SeedData) -> st.SearchStrategy[JSON]:
         return {**body, "platform": "chatapp"} if is_wrong else body
 
     return values.from_schema(schemas.load("createCampaign.request"), own).map(on_channel)
-
-
-def _wrong_campaigns(given: SeedData, valid: JSON, taken: Sequence[str]) -> Iterator[Invalid]:
-    yield from _of_schema("createCampaign", valid)
-    yield Invalid({**valid, "templateId": "template_nowhere"}, "MESSAGE_TEMPLATE_NOT_FOUND", "an unknown template")
-    for template in _templates(given):
-        if _is_official(template):
-            body = {**valid, "templateId": template["id"], "platform": "chatapp_lite"}
-            yield Invalid(body, "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH", "an official template on chatapp_lite")
-    for name in taken:
-        yield Invalid({**valid, "name": name}, "CAMPAIGN_NAME_ALREADY_EXISTS", "a name that is taken")
 
 
 def _template(given: SeedData, template_id: str | None) -> Mapping[str, Any]:
@@ -207,22 +135,6 @@ def _template(given: SeedData, template_id: str | None) -> Mapping[str, Any]:
 
 def _manual_variables(template: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [variable for variable in template.get("variables", ()) if "source" not in variable]
-
-
-def _wrong_starts(template: Mapping[str, Any], valid: Any) -> Iterator[Invalid]:
-    body = valid or {}
-    yield from _of_schema("startCampaign", body)
-    variables = body.get("commonVariables", {})
-    for key in variables:
-        yield Invalid({"commonVariables": {**variables, key: 10}}, "VALIDATION_ERROR", f"{key} is a number")
-    required = [variable["key"] for variable in _manual_variables(template) if variable.get("required")]
-    for name in required:
-        rest = {key: value for key, value in variables.items() if key != name}
-        yield Invalid({"commonVariables": rest}, "CAMPAIGN_MISSING_COMMON_VARIABLES", f"{name} is missing")
-        number = name.removeprefix("var")
-        renamed = {**rest, number: "x"}
-        why = f"{name} is called {number}"
-        yield Invalid({"commonVariables": renamed}, "CAMPAIGN_MISSING_COMMON_VARIABLES", why)
 
 
 def _sessions(given: SeedData) -> st.SearchStrategy[JSON]:
@@ -241,22 +153,6 @@ def _sessions(given: SeedData) -> st.SearchStrategy[JSON]:
         return {key: ids.get(key, value) for key, value in row[0].items()}
 
     return st.tuples(drawn, st.sampled_from(pairs)).map(in_funnel)
-
-
-def _wrong_sessions(valid: JSON) -> Iterator[Invalid]:
-    yield from _of_schema("createConnectionSession", valid)
-    for url in (
-        "http://app.example/back",
-        "/back",
-        "app.example/back",
-        "https://",
-        "https://user:pass@app.example/",
-        "https://user@app.example/",
-        "https://app.example/a b",
-        "javascript:alert(1)",
-        _BASE_URL + "x" * (RETURN_URL_MAX_CHARS - len(_BASE_URL) + 1),
-    ):
-        yield Invalid({**valid, "returnUrl": url}, "VALIDATION_ERROR", f"returnUrl is {url[:40]}")
 
 
 _REQUESTS: Mapping[Any, Operation] = MappingProxyType(

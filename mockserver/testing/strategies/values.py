@@ -6,7 +6,7 @@ They support the keywords of JSON Schema that the request schemas use.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -85,14 +85,6 @@ def dates() -> st.SearchStrategy[str]:
 Schema = Mapping[str, Any]
 Own = Mapping[str, st.SearchStrategy[Any]]  # by property: a narrower strategy than the schema's
 
-_OF_OTHER_TYPES: Mapping[str, tuple[Any, ...]] = {
-    "string": (1, True, None, ["a"], {"a": "b"}),
-    "integer": ("60", 1.5, True, None, [1]),
-    "boolean": ("true", 1, 0, None),
-    "array": ({}, "all", 1, None),
-    "object": ([], "{}", 1, True),  # not None, which HTTP libraries take for no body at all
-}
-
 
 def from_schema(schema: Schema, own: Own | None = None) -> st.SearchStrategy[Any]:
     """Return a strategy of valid values; raises ValueError for a type that no request schema has."""
@@ -125,35 +117,3 @@ def _objects(schema: Schema, own: Own) -> st.SearchStrategy[Any]:
         return {name: value for name, value in drawn.items() if drawn.keys() >= set(dependent.get(name, ()))}
 
     return st.fixed_dictionaries(required, optional=optional).map(with_companions)
-
-
-def breaking(schema: Schema, valid: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield bodies that violate one rule of an object's schema, derived from a valid one: (reason, body)."""
-    for other in _OF_OTHER_TYPES["object"]:
-        yield f"the body is {other!r}", other
-    for name in schema.get("required", ()):
-        yield f"{name} is missing", {key: value for key, value in valid.items() if key != name}
-    for name, below in schema.get("properties", {}).items():
-        yield from ((f"{name} is {label}", {**valid, name: value}) for label, value in _invalid_values(below))
-    if schema.get("additionalProperties") is False:
-        yield "a property that is not allowed", {**valid, "unknown": 1}
-    for name, companions in schema.get("dependentRequired", {}).items():
-        rest = {key: value for key, value in valid.items() if key not in companions}
-        yield f"{name} without {' and '.join(companions)}", {**rest, name: "x"}
-
-
-def _invalid_values(schema: Schema) -> Iterator[tuple[str, Any]]:
-    """Yield values that violate one rule of a property's schema, each with a label."""
-    for other in _OF_OTHER_TYPES[schema.get("type", "object")]:
-        yield repr(other), other
-    if "enum" in schema:
-        yield "not a member of its list", f"{schema['enum'][0]}_x"
-        yield "in capitals", schema["enum"][0].upper()
-    for bound, step in (("minimum", -1), ("maximum", 1)):
-        if bound in schema:
-            yield f"beyond its {bound}", schema[bound] + step
-    if schema.get("minLength"):
-        yield "too short", "x" * (schema["minLength"] - 1)
-    if "maxLength" in schema:
-        yield "too long", "x" * (schema["maxLength"] + 1)
-        yield "too long, in emoji", "😀" * (schema["maxLength"] + 1)

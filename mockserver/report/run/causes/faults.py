@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from mockserver._json import View
+from mockserver.contract.clauses import sentence_of
 from mockserver.contract.effects import DELIVERY, EFFECTS
 from mockserver.contract.effects.descriptions import describe_rule
 from mockserver.judge.client.receivers import REFUSALS
@@ -15,11 +16,12 @@ from mockserver.report.run import words
 from mockserver.report.run.causes import receivers
 from mockserver.report.run.failure import Failure
 from mockserver.report.run.rules import matched
-from mockserver.report.run.snapshot import SandboxSnapshot
+from mockserver.report.run.snapshot import APPROVED, SandboxSnapshot
 from mockserver.report.run.words import Call
 
 _CAUSED_SHOWN: Final = 3  # of what one rule has caused
 _ENDED_EARLY: Final = ("canceled", "failed")
+_SENDS_CLAUSE: Final = "send.failures"
 
 
 def fired_rules(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
@@ -115,6 +117,22 @@ def ended_campaigns(snapshot: SandboxSnapshot, failure: Failure | None) -> Itera
         if is_early and not change["cause"].keys() & {"exchange", "rule"}:
             headline = f"{words.change(change, snapshot.names)}, {words.cause(change)}"
             yield Problem(headline=headline, rank="fault", ids=[change["id"]])
+
+
+def failed_sends(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the executions with failed sends, but for those whose rule says it, with the status of a template that is not approved."""
+    firings = [firing for rule in snapshot.rules for firing in rule.get("did", ())]
+    by_rule = {sends["execution"] for firing in firings for sends in firing.get("sends", ()) if sends["failing"]}
+    for row in snapshot.failed_sends:
+        if row.execution in by_rule:
+            continue
+        campaign, template = (snapshot.names.get(id, id) for id in (row.campaign, row.template))
+        why = f": its template {template!r} is {row.unapproved}, not {APPROVED}" if row.unapproved else ""
+        yield Problem(
+            headline=f"{row.failed} of {words.counted(row.target, 'send')} of {campaign} failed{why}",
+            sentence=sentence_of(_SENDS_CLAUSE),
+            ids=[row.campaign],
+        )
 
 
 def without_effect(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:

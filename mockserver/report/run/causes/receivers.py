@@ -10,6 +10,7 @@ from mockserver._json import View
 from mockserver.contract.effects import FORGERIES
 from mockserver.core.instants import MILLISECOND, from_datetime, parse
 from mockserver.core.state.outbox import RECEIVER_RAISED
+from mockserver.core.webhooks.deliveries import LOST
 from mockserver.judge.client.receivers import BY_AGE, REFUSALS
 from mockserver.report.problem import ADVANCE, Action, Problem
 from mockserver.report.run import words
@@ -37,6 +38,12 @@ class Attempted(NamedTuple):
     def genuine(self) -> Sequence[View]:
         """The attempts that no rule has added."""
         return [attempt for attempt in self.delivery["attempts"] if extra(attempt) is None]
+
+    @property
+    def status(self) -> str:
+        """The status of the delivery; `not delivered` for one whose request a rule has lost, which the service does not notice."""
+        is_lost = bool(self.genuine) and self.genuine[-1].get("error") == LOST
+        return "not delivered" if is_lost else str(self.delivery["status"])
 
 
 def extra(attempt: View) -> str | None:
@@ -96,9 +103,11 @@ def refusing(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
         last = rows[-1].genuine[-1]
         error = f": {last['error']}" if last.get("error") else ""
         times = f", and to {len(rows) - 1} more" if len(rows) > 1 else ""
-        answered = "gave no answer" if status is None else f"answered {status}"
+        did = "gave no answer to" if status is None else f"answered {status} to"
+        if last.get("error") == LOST:
+            did = "did not get"
         yield Problem(
-            headline=f"{_url(snapshot, endpoint)} {answered} to {rows[-1].event['event']}{times}{error}",
+            headline=f"{_url(snapshot, endpoint)} {did} {rows[-1].event['event']}{times}{error}",
             rank="refusal",
             got=_fate(rows),
             advice=_refusal_advice(status, taken[endpoint], is_by_age),
@@ -110,7 +119,7 @@ def refusing(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
 def _fate(rows: Sequence[Attempted]) -> list[str]:
     """Return how many attempts were made, and what has become of the deliveries."""
     attempts = sum(len(row.genuine) for row in rows)
-    statuses = Counter(row.delivery["status"] for row in rows)
+    statuses = Counter(row.status for row in rows)
     states = ", ".join(f"{count} {status}" for status, count in statuses.items())
     return [f"{words.counted(attempts, 'attempt')}; of the deliveries {states}"]
 
@@ -173,7 +182,7 @@ def accepted(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
     taken = []
     for each in _attempted(snapshot.events):
         at = parse(each.event["at"])
-        if at is not None and at[0] >= since and each.delivery["status"] == "delivered":
+        if at is not None and at[0] >= since and each.status == "delivered":
             taken.append(each)
     if taken:
         last = taken[-1]

@@ -284,6 +284,8 @@ class InterleaveReport(ReportOfFindings):
         yield from self.not_interleaved
         if self.shares_memory and self.options.prune and self.options.schedule is None:
             yield "the clients change memory that they share, so every order is run"
+        elif any(row.merged for row in self.bounds) and _calls_depend_on_order(self.serial):
+            yield "how many calls a client makes depends on the order; if the clients meet in a database or a file, `prune=False` runs the merged orders too"
         if self.difference is not None:
             yield f"equal runs differ: {self.difference}; so `unserial` is not judged"
         for text, runs in self.blocked.items():
@@ -291,6 +293,15 @@ class InterleaveReport(ReportOfFindings):
         if self.sleep is not None:
             yield f"{self.sleep}; let it sleep on the sandbox's clock: {CURE}"
         yield from self.unwritten
+
+
+def _calls_depend_on_order(serial: Sequence[SerialRun]) -> bool:
+    """Return True if a client makes more calls in one serial run than in another."""
+    counts: dict[str, set[int]] = {}
+    for row in serial:
+        for name, calls in zip(row.order, row.calls, strict=True):
+            counts.setdefault(name, set()).add(calls)
+    return any(len(different) > 1 for different in counts.values())
 
 
 def _serial_text(row: SerialRun) -> str:

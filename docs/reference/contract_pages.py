@@ -1,5 +1,5 @@
 """
-The generated pages of the documentation: `docs/choices.md`, `docs/conduct.md` and `docs/scenarios.md`.
+The pages that are made from tables of the package: `docs/choices.md`, `docs/conduct.md` and `docs/scenarios.md`.
 
 Each page has an introduction, a file in `introductions`, and tables of the contract, of the rules of conduct or of the library.
 """
@@ -9,13 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
-from typing import Any, Final
+from types import MappingProxyType, ModuleType
+from typing import Final
 
-from mockserver._data import data_dir
+from mockserver.cli.listing import scenario_schema
 from mockserver.contract.choices import CHOICES, FAMILIES, Choice
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.contract.effects import ALIASES, EFFECTS, GROUPS, of_group, schema_properties
+from mockserver.contract.effects import ALIASES, EFFECTS, GROUPS, of_group
 from mockserver.judge.client.rules import PARTS, RULES
 from mockserver.scenario import library
 
@@ -43,7 +43,6 @@ _SUBJECTS: Final[Mapping[str, tuple[str, ...]]] = {
 }  # fmt: skip
 _RULES: Final = "<!-- rules -->"  # where the page on conduct has them
 _SEED_DATA: Final = "<!-- seed data -->"  # where the page on scenarios has its fields
-_SHOWN_OF_RULES: Final = ("id", "severity", "clause", "line", "proof", "advice")
 
 
 def choices_page() -> str:
@@ -128,18 +127,8 @@ def conduct_page() -> str:
         table_rows = [f"| `{row.id}` | {row.severity} | {_cell(row.advice)} |" for row in part]
         parts += [f"### {title}\n", _table(("rule", "severity", "what a client does"), table_rows)]
     compared = [f"`{row.id}`" for row in RULES.values() if row.judge is None]
-    parts.append(f"Only a [comparison of two runs](#compare-two-runs) shows these: {', '.join(compared)}.")
+    parts.append(f"Only an [exploration](explore.md) of the choices shows these: {', '.join(compared)}.")
     return _introduction("conduct").replace(_RULES, "\n".join(parts))
-
-
-def rows() -> list[dict[str, Any]]:
-    """Return the rules as JSON values."""
-    return [{name: getattr(row, name) for name in _SHOWN_OF_RULES} for row in RULES.values()]
-
-
-def line(row: Mapping[str, Any]) -> str:
-    """Return a rule as one line of a list."""
-    return f"{row['severity']}  {row['id']:<28}{row['proof']}"
 
 
 def scenarios_page() -> str:
@@ -165,18 +154,6 @@ def _seed_data() -> str:
     return _table(("kind", "fields"), rows).rstrip("\n")
 
 
-def scenario_schema() -> str:
-    """Return the text of `schemas/scenario.json`, with the effects as their rows in `contract/effects` define them."""
-    schema = json.loads((data_dir("schemas") / "scenario.json").read_text(encoding="utf-8"))
-    effects = schema["$defs"]["effects"] | {"properties": dict(schema_properties())}
-    return (
-        json.dumps(
-            schema | {"$defs": schema["$defs"] | {"effects": effects}}, indent=2, ensure_ascii=False, default=dict
-        )
-        + "\n"
-    )
-
-
 def _effects() -> Iterator[str]:
     for group in GROUPS:
         yield f"## Effects {group.place}\n"
@@ -189,3 +166,6 @@ def _effects() -> Iterator[str]:
         yield ""
     names = "; ".join(f"`{alias}` is `{effect}`" for alias, (effect, _) in ALIASES.items())
     yield f"Other names: {names}.\n"
+
+
+PAGES: Final = MappingProxyType({"choices": choices_page, "conduct": conduct_page, "scenarios": scenarios_page})
