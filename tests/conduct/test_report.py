@@ -77,6 +77,7 @@ def test_real_time_judges_polls_only_in_runs_of_sufficient_length(mockserver: Sa
     ticks = iter(range(0, 1000, 1))
     stopwatch = SimpleNamespace(monotonic_us=lambda: next(ticks) * 4_000_000, process_frozen_at=lambda: None)
     stopwatch.end_epoch, stopwatch.calls = core.runtime.end_epoch, core.runtime.calls
+    stopwatch.attempts = core.runtime.attempts
     core.runtime = stopwatch  # type: ignore[assignment]
     pair = client.launch(cadence=1)
     for _ in range(12):

@@ -34,7 +34,7 @@ from tests.documents.recorded_api import NOW, SEED, UNLIMITED
 JSON = dict[str, Any]
 
 _SHOWN: Final = 2  # of a list in an answer
-_TEXT_LINES: Final = 12  # of a text in an answer
+_TEXT_LINES: Final = 10  # of a text in an answer
 _EMPTY: Final[Mapping[str, Any]] = MappingProxyType({})
 _GIVEN: Final[JSON] = {
     "templates": [{"id": "template_revisao", "name": "Revisão", "items": [{"type": "text", "text": "Oi, {{1}}!"}]}],

@@ -47,8 +47,8 @@ def test_one_rule_or_a_list_of_rules_is_added_and_returned(sandbox: Sandbox, rul
         ({**LOST, "on": "listCampaign"}, "/on"),
         ([LOST, {**LOST, "on": "listCampaign"}], "/1/on"),
         (["drop"], "/0"),
-        ({"rules": 5}, ""),
-        ({}, ""),
+        ({"rules": 5}, "/do"),
+        ({}, "/do"),
     ],
 )
 def test_a_wrong_rule_is_refused_at_its_place_and_none_is_added(sandbox: Sandbox, rules: Any, place: str) -> None:

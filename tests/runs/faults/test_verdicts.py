@@ -601,6 +601,21 @@ def test_a_refusal_under_an_option_excuses_less(explore: Callable[..., ExploreRe
     assert (1, not report.failed) == (report.coverage.singles.tried, True)
 
 
+@pytest.mark.clause("advice.code-not-message")
+def test_a_client_that_only_reads_the_messages_it_knows_breaks_the_rule_of_codes(
+    explore: Callable[..., ExploreReport],
+) -> None:
+    known = {"Campanha não encontrada.": "gone"}
+
+    def test(sandbox: Sandbox) -> None:
+        prepared(sandbox)
+        known[sandbox.call("POST", "/v1/campaigns/campaign_none/start").json()["message"]]
+
+    report = explore(test, faults=(), choices=("message-text",))
+
+    assert "match-on-message" in {row.cause for row in report.findings}
+
+
 def test_a_test_that_causes_another_number_each_time_is_never_silent(explore: Callable[..., ExploreReport]) -> None:
     numbers = itertools.cycle((3, 1, 2))
 
