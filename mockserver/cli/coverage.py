@@ -20,7 +20,7 @@ _FORMS: Final = {
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Declare the commands below `mockserver coverage`."""
-    forms = parser.add_subparsers(required=True, metavar="FORM")
+    forms = parser.add_subparsers(required=True, metavar="report|html|combine")
     for name, help_text in _FORMS.items():
         form = forms.add_parser(name, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}.")
         source = "file of --mockserver-cov, or base url of a sandbox on a running server (default: %(default)s)"
@@ -81,7 +81,13 @@ def _coverage(source: str, token: str | None) -> Coverage:
     from mockserver.testing.remote import ControlClient
 
     client = ControlClient(source, token)
-    return Coverage.from_json(client.request("GET", f"{client.url}/_mock/coverage"), source)
+    try:
+        document = client.request("GET", f"{client.url}/_mock/coverage")
+    except OSError as failure:
+        expected = "the base url of a sandbox of a running server, such as http://127.0.0.1:5055"
+        why = failure.strerror or failure
+        raise OSError(f"got {source}, which does not respond ({why}); expected {expected}") from None
+    return Coverage.from_json(document, source)
 
 
 def _rendered(coverage: Coverage, options: argparse.Namespace) -> str:

@@ -361,6 +361,8 @@ def _with_wire_faults(
         response = response._replace(status=200, body=_NOT_JSON)
     if wire.termination is not None:
         return NoResponse(wire.termination)
+    if wire.truncate_bytes is not None and wire.truncate_bytes >= len(response.body) and match.owner is not None:
+        sandbox.rule_set.no_target[match.owner.id] = f"truncate: the body has {len(response.body)} bytes"
     if wire.truncate_bytes is not None or wire.chunks:
         return response._replace(transmission=Transmission(wire.truncate_bytes, wire.chunks, wire.over))
     return response

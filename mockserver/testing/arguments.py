@@ -48,7 +48,7 @@ def length_of_advance(by: str | float | timedelta | None, units: LengthByUnit) -
 
     Raises:
         TypeError: A unit is unknown.
-        ValueError: Both were given.
+        ValueError: Both were given, or the length is too large for a timedelta.
     """
     if units and by is not None:
         raise ValueError(f"advance: got {by!r} and {dict(units)}; expected one length")
@@ -56,7 +56,10 @@ def length_of_advance(by: str | float | timedelta | None, units: LengthByUnit) -
     if unknown is not None:
         expected = f"{', '.join(_UNITS)}, to or until"
         raise TypeError(f"advance: got {unknown!r}; expected {expected}{closest_match_hint(unknown, _UNITS)}")
-    length = timedelta(**units) if units else by
+    try:
+        length = timedelta(**units) if units else by
+    except OverflowError:
+        raise ValueError(f"advance: got {dict(units)}; expected at most {timedelta.max.days} days") from None
     if not isinstance(length, timedelta):
         return length
     seconds = to_microseconds(length) / SECOND

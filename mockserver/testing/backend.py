@@ -474,9 +474,9 @@ def link_of(hosted: HostedSandbox, session: str | Mapping[str, Any], base_url: s
     Raises:
         ValueError: It is no session of the sandbox.
     """
-    if not isinstance(session, str | Mapping):
+    named = session.get("url") or session.get("sessionId") if isinstance(session, Mapping) else session
+    if not isinstance(named, str):
         raise ValueError(f"session: got {session!r}; expected a session's id, its url, or the JSON of its creation")  # noqa: TRY004
-    named = session if isinstance(session, str) else str(session.get("url") or session.get("sessionId") or "")
     base = f"{base_url}/connect/"
     with hosted.sandbox.lock:
         known: dict[str, str] = {session.id: session.token for _, session in hosted.sandbox.records("session")}

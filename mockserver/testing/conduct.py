@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
-from mockserver.contract.text import camel_case, printable
+from mockserver.contract.text import camel_case, closest_match_hint, printable
 from mockserver.judge.check import SEVERITIES, Finding, NotAssessed, cited_calls, merged
 from mockserver.report.run.snapshot import findings_of
 
@@ -69,8 +69,15 @@ class ConductReport(Sequence[Finding]):
         Return the findings of one rule.
 
         Args:
-            rule: The rule's id, such as `polls-too-fast` (see the conduct page).
+            rule: The rule's id, such as `poll-too-fast` (see the conduct page).
+
+        Raises:
+            ValueError: No rule has this id.
         """
+        from mockserver.judge.client.rules import RULES  # late: most tests do not need the rules
+
+        if rule not in RULES:
+            raise ValueError(f"got {rule!r}; expected the id of a rule of conduct{closest_match_hint(rule, RULES)}")
         return [finding for finding in self.findings if finding.rule == rule]
 
     def worse_than(self, severity: int | None) -> list[Finding]:
@@ -107,7 +114,7 @@ class Ledger:
 
     Attributes:
         executions: Each execution, with the campaign, the call that started it and its counts.
-        duplicate_executions: Executions of a campaign that already had one.
+        duplicate_executions: Pairs of executions of the same template, values and chats within a day.
         sends: Each message that was sent, with its chat, execution, instant `at` and variable values.
         duplicate_sends: Chats that received the same message more than once.
         cloned_campaigns: Campaigns that were created again with the same content.

@@ -53,7 +53,7 @@ class Webhooks:
 
     def redeliver(self, event_id: str) -> JSON:
         """
-        Send an event again to each endpoint whose delivery has ended.
+        Send an event again to each endpoint whose delivery has ended, and to each that accepts it and has had none.
 
         Args:
             event_id: The event's id.
@@ -62,7 +62,7 @@ class Webhooks:
             The event with its deliveries and their attempts.
 
         Raises:
-            ValueError: There is no such event, or no delivery of it has ended.
+            ValueError: There is no such event, or no endpoint to send it to.
         """
         return self._backend.run("redeliverEvent", id=event_id)
 

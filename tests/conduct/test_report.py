@@ -300,3 +300,10 @@ def test_a_start_after_an_end_is_not_assessed_if_an_earlier_one_was_lost(mockser
     mockserver.call("POST", f"{path}/start")
 
     assert "restart-canceled" in {each.rule for each in mockserver.conduct.not_assessed}
+
+
+def test_the_findings_of_a_rule_that_does_not_exist_are_refused_with_the_nearest(mockserver: Sandbox) -> None:
+    with pytest.raises(
+        ValueError, match="got 'polls-too-fast'; expected the id of a rule of conduct; did you mean 'poll-too-fast'"
+    ):
+        mockserver.conduct.of("polls-too-fast")

@@ -306,13 +306,16 @@ def test_a_rule_that_advances_by_a_call_may_do_so_at_every_call(mockserver: Sand
 
 def test_a_fault_that_finds_nothing_to_act_on_says_so_in_its_rule(mockserver: Sandbox) -> None:
     mockserver.on("createConnectionSession").stale()
+    mockserver.on("listTemplates").truncate(100_000)
     mockserver.on("listCampaigns").fail_sends(chats=["chat_nobody"])
     mockserver.apply(given={"chats": {"count": 3}, "campaigns": [{"status": "processing", "cadence": 1}]})
 
     assert 202 == mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).status
     assert 200 == mockserver.call("GET", "/v1/campaigns").status
+    size_bytes = len(mockserver.call("GET", "/v1/message-templates").body)
 
     assert [
         "stale: the call is no read",
+        f"truncate: the body has {size_bytes} bytes",
         "fail-sends: got the chats chat_nobody; expected one of a running campaign's audience",
     ] == [rule["noTarget"] for rule in mockserver.rules]

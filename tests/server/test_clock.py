@@ -96,6 +96,11 @@ class TestAdvancing:
 
         assert START == mockserver.now
 
+    @pytest.mark.parametrize("length", [{"days": 10**9}, {"weeks": 10**12}])
+    def test_a_length_that_no_calendar_has_is_refused(self, mockserver: Sandbox, length: Any) -> None:
+        with pytest.raises(ValueError, match=r"advance: got \{.*\}; expected at most 999999999 days"):
+            mockserver.advance(**length)
+
     @pytest.mark.parametrize("to", [START - SECOND, "2026-03-01", "2026-03-01T12:01:00", "9999-12-31T23:59:59Z"])
     @pytest.mark.mockserver(now=START)
     def test_it_advances_to_no_instant_before_now_and_to_none_that_is_not_valid(

@@ -60,6 +60,11 @@ def test_an_unknown_session_is_refused_with_the_nearest(mockserver: Sandbox) -> 
         mockserver.end_user(session_id[:-1])
 
 
+def test_json_of_no_session_is_refused_as_it_is(mockserver: Sandbox) -> None:
+    with pytest.raises(ValueError, match=r"session: got \{'id': 1\}; expected a session's id, its url, or the JSON"):
+        mockserver.end_user({"id": 1})
+
+
 def test_a_link_of_another_sandbox_is_refused(mockserver: Sandbox) -> None:
     with pytest.raises(ValueError, match="got the url of another sandbox"):
         mockserver.end_user("https://elsewhere.example/connect/abc")

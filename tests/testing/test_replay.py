@@ -281,3 +281,16 @@ def test_a_failing_tests_document_repeats_it_and_is_a_scenario_for_a_mark(suite:
         """
     )
     result.assert_outcomes(passed=1)
+
+
+def test_commands_on_endpoints_are_left_out_since_a_repeated_run_has_no_receivers(mockserver: Sandbox) -> None:
+    receiver = mockserver.receive_webhooks(lambda _: 204)
+    mockserver.fail_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
+    mockserver.webhooks.rotate(receiver.id, "whsec_" + "A" * 32)
+    mockserver.webhooks.redeliver(mockserver.events[0]["id"])
+    mockserver.webhooks.recover(receiver.id)
+
+    document = mockserver.log.replay_document("events")
+
+    assert ["POST", "fail_session"] == [each.get("do") or each["call"].split()[0] for each in document["calls"]]
+    assert 0 == print_replay(document, io.StringIO())

@@ -155,11 +155,14 @@ class TestOfTheCommandLine:
             in capsys.readouterr().err
         )
 
-    @pytest.mark.parametrize("url", ["http://127.0.0.1:1", "nonsense"])
+    @pytest.mark.parametrize(
+        ("command", "url"),
+        [("report", "http://127.0.0.1:1"), ("report", "nonsense"), ("coverage report", "http://127.0.0.1:1")],
+    )
     def test_an_address_that_does_not_respond_is_an_error_of_one_line(
-        self, url: str, capsys: pytest.CaptureFixture[str]
+        self, command: str, url: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        assert 2 == main(["report", url])
+        assert 2 == main([*command.split(), url])
 
         (line,) = capsys.readouterr().err.splitlines()
         assert line.startswith(f"mockserver: got {url}, which does not respond (")

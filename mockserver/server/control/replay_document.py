@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 NAME_MAX_CHARS: Final = 200  # of a scenario document's name
 _HOSTED_PAGE = "/connect/"
+_OF_ENDPOINTS = ("create_webhook", "recover", "rotate", "redeliver")  # a run that is repeated has no receivers
 _KEY_LIKE = re.compile(KEY_LIKE.encode())
 # Headers that a client library sends by itself, or that other members of an entry replace.
 _OMITTED = frozenset(
@@ -149,7 +150,7 @@ def _entries(sandbox: SandboxState, hidden: _Hidden, was_frozen: bool) -> Iterat
             yield {**at, **_call(sandbox, hidden, entry.arguments["call"], exchange), **waits, "answer": answer}
         elif entry.command == "visit":
             yield {**at, **_call(sandbox, hidden, entry.arguments["call"])}
-        elif not (timed and entry.command in ("set_clock", "advance")):
+        elif entry.command not in _OF_ENDPOINTS and not (timed and entry.command in ("set_clock", "advance")):
             yield {**at, "do": entry.command, "with": hidden.keys.value(dict(entry.arguments))}
 
 

@@ -502,7 +502,7 @@ def test_over_a_socket_nothing_that_takes_real_time_is_tried(mockserver_server: 
 def test_no_run_begins_after_the_budget_of_seconds(mockserver_server: MockServer) -> None:
     report = mockserver_server.explore(canceling, seconds=1e-9)
 
-    assert (2, 0) == (report.runs, report.coverage.singles.tried)
+    assert (2, 0, True) == (report.runs, report.coverage.singles.tried, report.failed)
     assert "ended after 1e-09 seconds, before the last run\n" in report.text()
     assert f"\n  {report.coverage.singles.left} single placements\n" in report.text()
 

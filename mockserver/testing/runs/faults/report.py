@@ -297,10 +297,10 @@ class ExploreReport(ReportOfFindings):
     @property
     def failed(self) -> bool:
         """True if a clean run failed, nothing was explored, it ended early, or a finding is silent, a breach, or with `strict` a crash."""
+        is_incomplete = self.ended is not None or not self.clean.is_explored
+        has_no_time = self.investigation.is_out_of_time and not self.coverage.singles.tried
         failing = VERDICTS[: 3 if self.options.strict else 2]
-        return (
-            not self.clean.is_explored or self.ended is not None or any(row.verdict in failing for row in self.findings)
-        )
+        return is_incomplete or has_no_time or any(row.verdict in failing for row in self.findings)
 
     @property
     def deterministic(self) -> bool:
