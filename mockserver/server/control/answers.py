@@ -564,18 +564,6 @@ class Events(TypedDict):
     events: list[EventEntry]
 
 
-class SignedPart(TypedDict):
-    value: str
-    secret: Annotated[str | None, "The endpoint's secret that has signed: `current` or `former`; null if neither has."]
-
-
-class Signature(TypedDict):
-    scheme: str
-    id: str | None
-    timestamp: str | None
-    signatures: list[SignedPart]
-
-
 class SentAttempt(TypedDict):
     number: Count
     at: InstantText
@@ -588,7 +576,6 @@ class SentAttempt(TypedDict):
     body: str
     bodyBytes: Count
     answer: str
-    signature: Signature | None
 
 
 class DeliveryInFull(TypedDict):
