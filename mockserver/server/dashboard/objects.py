@@ -66,29 +66,23 @@ def objects(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str
     if item:
         return "object_page.html", {"object": _one(plane, item), "reasons": FAILURE_REASONS}
     state = plane.read("readState", chats=str(PAGE_ROWS))
-    kind_name, text = query.get("kind", ""), query.get("text", "")
-    skip = number_in(query, "skip")
+    kind_name, skip = query.get("kind", ""), number_in(query, "skip")
     groups = [
-        _group(state, kind, text, skip if kind.name == kind_name else 0)
-        for kind in KINDS
-        if kind_name in ("", kind.name)
+        _group(state, kind, skip if kind.name == kind_name else 0) for kind in KINDS if kind_name in ("", kind.name)
     ]
     return "objects.html", {
         "groups": groups,
         "kinds": KINDS,
         "kind_name": kind_name,
-        "text": text,
         "has_tenants": len(state["tenants"]) > 1,
     }
 
 
-def _group(state: View, kind: Kind, text: str, skip: int) -> JSON:
+def _group(state: View, kind: Kind, skip: int) -> JSON:
     rows = list(_rows(state, kind))[::-1]
-    if text:
-        rows = [row for row in rows if text.casefold() in " ".join(map(str, row["record"].values())).casefold()]
     page = rows[skip : skip + PAGE_ROWS]
     more = skip + PAGE_ROWS if len(rows) > skip + PAGE_ROWS else None
-    total = len(rows) if kind.name != "chat" or text else sum(tenant["chatCount"] for tenant in state["tenants"])
+    total = len(rows) if kind.name != "chat" else sum(tenant["chatCount"] for tenant in state["tenants"])
     return {"kind": kind, "rows": page, "total": total, "more": more}
 
 

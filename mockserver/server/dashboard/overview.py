@@ -70,5 +70,5 @@ def _curl(plane: PageAccess, problem: Problem) -> str:
 
 def sandboxes(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the list of the server's sandboxes, the newest first."""
-    listed = plane.sandboxes()
+    listed = plane.read("listSandboxes")
     return "sandboxes.html", {"rows": listed["sandboxes"][::-1], "closed": listed["closed"]}
