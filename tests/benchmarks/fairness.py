@@ -131,8 +131,8 @@ def upload(url: str, key: str) -> None:
 def starving(url: str, key: str) -> None:
     """Read what takes long over 40 connections together, each second, with another address of the server in each request."""
     paths = (
-        "/_mock/openapi.yaml",
-        "/_mock/openapi.yaml?plane=control",
+        "/_mock/openapi.json",
+        "/_mock/openapi.json?profile=hostile",
         "/_mock/state?chats=10000",
         "/_mock/openapi.json?plane=control",
     )
