@@ -61,11 +61,6 @@ class Problem(TypedDict):
     position: NotRequired[Annotated[str, "In the file of a library scenario."]]
 
 
-class Holder(TypedDict):
-    label: str | None
-    sandboxes: Count
-
-
 @component
 class ControlError(TypedDict):
     statusCode: int
@@ -73,7 +68,6 @@ class ControlError(TypedDict):
     message: str
     problems: NotRequired[list[Problem]]
     limit: NotRequired[Limit]
-    holders: NotRequired[list[Holder]]
 
 
 # The server and its sandboxes
