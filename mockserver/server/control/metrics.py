@@ -40,15 +40,12 @@ def families(host: SandboxHost) -> list[Family]:
         calls[operation or "none", "none" if status is None else str(status)] += count
     outcomes: dict[tuple[str, ...], float] = {(outcome,): float(count) for outcome, count in totals.deliveries.items()}
     ended: dict[tuple[str, ...], float] = {(limit,): float(host.closed.ended_counts[limit]) for limit in _LIMITS}
-    journals = sum(hosted.sandbox.journal.size_bytes for hosted in sandboxes)
     return [
         _gauge("sandboxes", "Open sandboxes.", len(sandboxes)),
         _counter("evictions", "Sandboxes that a limit has ended.", ("limit",), ended),
         _counter("calls", "Calls of the API.", ("operation", "status"), calls),
         _counter("deliveries", "Attempts to deliver an event.", ("outcome",), outcomes),
-        _gauge("journal_bytes", "Estimated size of the journals.", journals),
         _gauge("memory_bytes", "Estimated size of the sandboxes.", host.memory_bytes()),
-        _gauge("loop_lag_seconds", "Longest delay of the event loop in the last minute.", host.loop_lag_seconds()),
     ]
 
 
