@@ -42,8 +42,7 @@ def _endpoints(state: View, events: Iterable[View], failing: Sequence[str]) -> l
         if row["status"] == "waiting":
             due[row["endpoint"]] = min(due.get(row["endpoint"], row["due"]), row["due"], key=instant_of)
     rows = [
-        {**webhook, "tenant": tenant["tenantId"], "next": due.get(webhook["id"])}
-        | _condition(deliveries.get(webhook["id"], []))
+        {**webhook, "next": due.get(webhook["id"])} | _condition(deliveries.get(webhook["id"], []))
         for tenant in state["tenants"]
         for webhook in tenant["webhooks"]
     ]
@@ -62,10 +61,7 @@ def _condition(deliveries: Sequence[View]) -> JSON:
     statuses = [delivery["status"] for delivery in deliveries]
     return {
         "state": "unused" if last is None else "delivering",
-        "last": last,
         "result": _result(last),
-        "tries": len(ends),
-        "deliveries": len(statuses),
         "pending": len(statuses) - statuses.count("delivered") - statuses.count("abandoned"),
         "delivered": statuses.count("delivered"),
         "abandoned": statuses.count("abandoned"),
@@ -91,14 +87,4 @@ def _can_resend(deliveries: list[JSON]) -> bool:
 def event_model(event: View) -> JSON:
     """Return everything that the page of an event shows, as plain JSON: the attempts of each delivery, the newest first."""
     deliveries = [{**delivery, "attempts": delivery["attempts"][::-1]} for delivery in event["deliveries"]]
-    return {**event, "deliveries": deliveries, "can_resend": _can_resend(deliveries), "why_not": _why_not(deliveries)}
-
-
-def _why_not(deliveries: list[JSON]) -> str:
-    """Return why an event cannot be sent again; empty if it can."""
-    if not deliveries:
-        return "No endpoint is registered for it."
-    if _can_resend(deliveries):
-        return ""
-    statuses = ", ".join(delivery["status"] for delivery in deliveries)
-    return f"Its deliveries have not ended yet: {statuses}. Advance to the next attempt."
+    return {**event, "deliveries": deliveries, "can_resend": _can_resend(deliveries)}
