@@ -74,7 +74,7 @@ ROUTES: tuple[Route, ...] = (
         recorded="set_tenant", has_body=True),
     # The state
     Route("readState",          "GET /_mock/state",                          "sandboxes.read_state",         "Read the sandbox's state as JSON",
-        phase="snapshot", query=("chats", "chatsFrom")),
+        phase="snapshot", query=("chats",)),
     Route("createCheckpoint",   "POST /_mock/checkpoints",                   "sandboxes.create_checkpoint",  "Store the state",
         status=201, has_body=True),
     Route("listCheckpoints",    "GET /_mock/checkpoints",                    "sandboxes.list_checkpoints",   "List the stored states that have a label"),

@@ -141,12 +141,11 @@ def set_tenant(hosted: HostedSandbox, args: Arguments) -> answers.TenantSettings
 
 def read_state(snapshot: HostedSnapshot, args: Arguments) -> answers.State:
     """Return the state as JSON."""
-    numbers = whole_numbers(args, ("chats", "chatsFrom"))
-    chats = numbers.get("chats", views.STATE_CHATS)
+    chats = whole_numbers(args, ("chats",)).get("chats", views.STATE_CHATS)
     if chats > views.STATE_CHATS:
-        expected = f"at most {views.STATE_CHATS} (the mock's own bound); chatsFrom continues from there"
+        expected = f"at most {views.STATE_CHATS} (the mock's own bound)"
         raise ControlError("MOCK_BAD_QUERY", f"chats: got {chats}; expected {expected}")
-    return views.state(snapshot.state, chats=chats, chats_from=numbers.get("chatsFrom", 0))
+    return views.state(snapshot.state, chats=chats)
 
 
 def reset(hosted: HostedSandbox, args: Arguments) -> None:
