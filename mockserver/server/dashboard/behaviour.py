@@ -36,17 +36,12 @@ DELIVERY_FAULTS: Final = (
 
 def choices(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the choices: those that are set to another option than the default first, then the rest."""
-    text = query.get("text", "")
-    rows = [
-        {**row, "is_default": row["value"] == row["default"]}
-        for row in plane.read("readChoices")["choices"]
-        if text.casefold() in f"{row['id']} {row['question']} {row['clause']}".casefold()
-    ]
+    rows = [{**row, "is_default": row["value"] == row["default"]} for row in plane.read("readChoices")["choices"]]
     groups = [
         {"heading": "Set to another option", "rows": [row for row in rows if not row["is_default"]]},
         {"heading": "By default", "rows": [row for row in rows if row["is_default"]]},
     ]
-    return "choices.html", {"groups": [group for group in groups if group["rows"]], "text": text}
+    return "choices.html", {"groups": [group for group in groups if group["rows"]]}
 
 
 def scenarios(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
@@ -56,15 +51,10 @@ def scenarios(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[s
         document = answer["document"]
         clauses = [{"id": clause, "sentence": sentence_of(clause)} for clause in document.get("clauses", ())]
         return "scenario_page.html", {"document": document, "rules": answer["rules"], "clauses": clauses}
-    text = query.get("text", "").casefold()
-    rows = plane.read("listScenarios")["scenarios"]
-    matching = [row for row in rows if text in f"{row['name']} {row['summary']} {' '.join(row['clauses'])}".casefold()]
     return "scenarios.html", {
-        "rows": matching,
-        "total": len(rows),
+        "rows": plane.read("listScenarios")["scenarios"],
         "rules": plane.read("listRules")["rules"],
         "operations": OPERATIONS,
         "faults": FAULTS,
         "delivery_faults": DELIVERY_FAULTS,
-        "text": query.get("text", ""),
     }
