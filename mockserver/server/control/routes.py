@@ -172,7 +172,7 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
         result = run() if hosted is None or label is None else _undoable(hosted, unquote(label), run)
         return _response(route, request, result)
     except ControlError as refusal:
-        body = _without_secrets(host, hosted, refusal.as_json())
+        body = _redactor(host, hosted).value(refusal.as_json())  # it quotes the request
         return _json_response(refusal.status, body, refusal.headers)
     except Exception as failure:  # noqa: BLE001 - a bug of the mock has a JSON error too
         log_failure("unexpected failure in the control plane", _redactor(host, hosted))
@@ -197,13 +197,8 @@ def _undoable(hosted: HostedSandbox, label: str, run: Callable[[], Any]) -> Any:
     return result
 
 
-def _without_secrets(host: SandboxHost, hosted: HostedSandbox | None, body: dict[str, Any]) -> dict[str, Any]:
-    """Return the body of an error, which quotes the request, with the sandbox's secrets and the server's token masked."""
-    hidden: dict[str, Any] = _redactor(host, hosted).value(body)
-    return hidden
-
-
 def _redactor(host: SandboxHost, hosted: HostedSandbox | None) -> Redactor:
+    """Return what masks the secrets of the sandbox and the server's token."""
     return Redactor(host.tokens()) if hosted is None else redactor(hosted.sandbox)
 
 
