@@ -139,7 +139,7 @@ SERVER: Final = (
     _of_server("allow-webhook-host",  "host name",    "HOST",      "allow webhooks to this host, on loopback in addition to this machine", _ACCESS, form="many"),
     _flag_of_server("cors",           "let pages of other origins on this machine send requests (CORS)", _ACCESS),
     _of_server("ready-file",          "text",         "FILE",      "write the address and the keys as JSON once the server listens; removed at its end", _START),
-    _of_server("failures-dir",        "text",         "FOLDER",    "folder for the replay document, HAR, trace and report of each sandbox that its client ends as failed", _FILES, otherwise="none"),
+    _of_server("failures-dir",        "text",         "FOLDER",    "folder for the replay document, HAR, trace and report of each run that a client reports as failed", _FILES, otherwise="none"),
     _of_server("coverage",            "text",         "FILE",      "write what all sandboxes have covered to this file at the end, for `mockserver coverage`", _FILES, otherwise="none"),
     _flag_of_server("exit-with-parent", "end when the process that started this one ends", _START),
     _of_server("journal-max-entries", "whole number", "COUNT",     "maximum of exchanges in the journal of a sandbox", _SANDBOXES, default=str(JOURNAL_MAX_ENTRIES)),

@@ -392,10 +392,10 @@ def test_the_end_of_its_terminal_ends_a_server_in_order(serve: Serve, tmp_path: 
 def test_the_folder_of_failures_gets_the_files_of_a_failed_sandbox(here: Callable[..., Here], tmp_path: Path) -> None:
     folder = tmp_path / "failures"
     served = here("--failures-dir", str(folder))
-    id, path, key = served.create()
+    _, path, key = served.create()
     served.ask("GET", f"{path}/v1/campaigns/none", key=key)
 
-    served.ask("DELETE", f"/_mock/sandboxes/{id}?failed=true&name=TestReads", key=None)
+    served.ask("POST", f"{path}/_mock/report?name=TestReads", key=None)
 
     names = [f"TestReads.{ending}" for ending in ("har", "html", "txt", "yaml")]
     assert names == sorted(file.name for file in folder.iterdir())

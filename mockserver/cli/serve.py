@@ -202,15 +202,14 @@ def _end_with_parent(host: SandboxHost, server: Server, log_format: str) -> None
 
 
 def _watch(host: SandboxHost, server: Server, limits: ServerLimits, end: Callable[[], None]) -> Limiter:
-    """Hold the host within its limits, and measure the server's event loop, about once a second."""
+    """Hold the host within its limits, about once a second."""
     from mockserver.server.hosting.limits import Limiter
 
     limiter = Limiter(host, limits, end)
     host.admission = limiter.admission
-    host.loop_lag_seconds = server.longest_lag_seconds
 
     def tick() -> None:
-        for function in (limiter.sweep, server.measure_lag, limiter.end_drained):
+        for function in (limiter.sweep, limiter.end_drained):
             try:
                 function()
             except Exception:  # noqa: BLE001 - a bug of the mock must not stop its timers

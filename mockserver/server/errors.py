@@ -27,7 +27,6 @@ STATUSES: Final[Mapping[str, int]] = MappingProxyType(
         "MOCK_ILLEGAL_MOVE": 409,
         "MOCK_NOT_WATCHED": 409,
         "MOCK_LOOP_BLOCKED": 409,
-        "MOCK_NOT_ACCEPTABLE": 406,
         "MOCK_SANDBOX_CLOSED": 410,
         "MOCK_BODY_TOO_LARGE": 413,
         "MOCK_TOO_MANY_SANDBOXES": 429,

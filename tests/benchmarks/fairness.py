@@ -97,12 +97,11 @@ def starts(url: str, key: str) -> None:
 
 
 def states(url: str, key: str) -> None:
-    """Read the state of 100,000 chats."""
+    """Read the state of 10,000 chats."""
     client = Client(url, key)
     _ready()
     while True:
-        for chats_from in range(0, 100_000, 10_000):
-            client.send("GET", f"/_mock/state?chats=10000&chatsFrom={chats_from}")
+        client.send("GET", "/_mock/state?chats=10000")
 
 
 def upload(url: str, key: str) -> None:
@@ -131,8 +130,8 @@ def upload(url: str, key: str) -> None:
 def starving(url: str, key: str) -> None:
     """Read what takes long over 40 connections together, each second, with another address of the server in each request."""
     paths = (
-        "/_mock/openapi.yaml",
-        "/_mock/openapi.yaml?plane=control",
+        "/_mock/openapi.json",
+        "/_mock/openapi.json?profile=hostile",
         "/_mock/state?chats=10000",
         "/_mock/openapi.json?plane=control",
     )

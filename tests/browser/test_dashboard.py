@@ -223,7 +223,7 @@ def test_no_text_of_a_sandbox_runs_a_script(server: MockServer, tab: Callable[..
         *VIEWS,
         *pages.values(),
         *calls,
-        f"calls?text={quote(text)}&code={quote(text)}",
+        f"calls?text={quote(text)}",
         f"objects/{quote(text, safe='')}",
     ):
         page = own.open(path)

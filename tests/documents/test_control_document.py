@@ -17,7 +17,6 @@ from mockserver.contract.choices import CHOICES, DEFAULTS
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.limits import JSON_BODY_MAX_BYTES
 from mockserver.server.control import routes
-from mockserver.server.control.commands import Route
 from mockserver.server.control.openapi import documents
 from mockserver.server.control.routes import COMMANDS, ROUTES
 from mockserver.server.errors import STATUSES, ControlError
@@ -60,7 +59,7 @@ def test_the_document_holds_no_key() -> None:
 
 # Texts and documents of their own, and answers without content.
 WITHOUT_EXAMPLE = {
-    "readOpenapi", "readOpenapiYaml", "readSample",
+    "readOpenapi", "readSample",
     *(row.id for row in ROUTES if row.status == 204),
 }  # fmt: skip
 
@@ -78,12 +77,8 @@ def test_every_body_answer_and_own_refusal_has_an_example_that_fits_its_schema(p
     assert {} == {
         name: missing
         for name, examples in shown.items()
-        if (missing := _own_refusals(COMMANDS[name]) - examples["refusals"])
+        if (missing := {*COMMANDS[name].refusals} - examples["refusals"])
     }
-
-
-def _own_refusals(row: Route) -> set[str]:
-    return {*row.refusals, *(("MOCK_NOT_ACCEPTABLE",) if row.media_types else ())}
 
 
 def _examples(operation: dict[str, Any]) -> dict[str, set[str]]:
@@ -227,7 +222,7 @@ def test_every_command_is_refused_for_the_reasons_that_all_share_and_no_other() 
     controls.host.token = None
 
     failures = {(row.id, 500, "MOCK_INTERNAL_ERROR") for row in ROUTES}
-    own = {(row.id, STATUSES[code], code) for row in ROUTES for code in _own_refusals(row)}
+    own = {(row.id, STATUSES[code], code) for row in ROUTES for code in row.refusals}
     assert described_refusals() == controls.refused | failures | own
 
 

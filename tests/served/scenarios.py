@@ -181,10 +181,9 @@ def write(tree: Path, folder: Path) -> None:
             scenario(server, name)
         for profile in PROFILES:
             for plane in ("", "&plane=control"):
-                for document in ("openapi.json", "openapi.yaml"):
-                    server.store(
-                        f"documents/{profile}{plane}.{document}", f"/_mock/{document}?profile={profile}{plane}"
-                    )
+                server.store(
+                    f"documents/{profile}{plane}.openapi.json", f"/_mock/openapi.json?profile={profile}{plane}"
+                )
     finally:
         interrupt(process)
         process.wait()

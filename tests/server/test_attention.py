@@ -60,7 +60,7 @@ def test_what_failed_is_first_and_what_comes_is_next(mockserver: Sandbox) -> Non
     assert f"{len(lines)} problems in 7 calls; the worst at #" in section(text, "problems")
     assert re.search(r"in 2m 54s the last message of Março at 12:03:54.000 Advance to here", clock), clock
     assert re.search(r"the next attempt of entrypoints.chatapp.connected to \S+/503", clock)
-    assert ["problems", "clock", "latest", "rules", "inventory"] == re.findall(r'<h2[^>]* id="([a-z]+)"', text)
+    assert ["problems", "clock", "latest", "rules"] == re.findall(r'<h2[^>]* id="([a-z]+)"', text)
 
 
 def test_a_call_that_a_rule_changed_shows_what_the_rule_does_in_words(mockserver: Sandbox) -> None:

@@ -101,7 +101,9 @@ def test_no_cache_gives_the_answer_to_a_fetch_to_a_navigation(host: SandboxHost)
     assert by_another.body == by_fetch.body
 
 
-@pytest.mark.parametrize("row", [row for row in ROUTES if row.media_types], ids=lambda row: row.id)
+@pytest.mark.parametrize(
+    "row", [row for row in ROUTES if row.form != "json" or row.id == "readOpenapi"], ids=lambda row: row.id
+)
 def test_a_text_of_the_control_plane_is_no_page(host: SandboxHost, row: Any) -> None:
     """A report, a document or a metric contains texts of a tenant, and names of the client."""
     response = send(host, row.path, sec_fetch_dest="document", accept="*/*")

@@ -1,4 +1,4 @@
-"""`serve --failures-dir FOLDER`: what is left of a sandbox that its client ends as failed."""
+"""`serve --failures-dir FOLDER`: what is left of a run that its client reports as failed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,9 @@ from mockserver.testing.report import failed_runs
 from mockserver.testing.report.failed_runs import FailedRuns
 from mockserver.testing.report.folder import claim_file
 from mockserver.testing.report.replay import print_replay
-from tests.server.control_calls import NOON, Made, control, make, refused
+from tests.server.control_calls import NOON, Made, control, make
 
 FAILURE = "?failure=expected+a+campaign&name=TestReads"
-ENDED = f"{FAILURE}&failed=true"
 FILES = ["TestReads.har", "TestReads.html", "TestReads.txt", "TestReads.yaml"]
 
 
@@ -46,16 +45,22 @@ def ran(url: str) -> Made:
     return made
 
 
-def end(made: Made, query: str = "") -> int:
-    return control(made.server, "DELETE", f"/sandboxes/{made.id}{query}").status_code
+def end(made: Made) -> int:
+    return control(made.server, "DELETE", f"/sandboxes/{made.id}").status_code
+
+
+def fail(made: Made, query: str = FAILURE) -> int:
+    """Report the test as failed, and end its sandbox."""
+    assert 200 == made.control("POST", f"/report{query}").status_code
+    return end(made)
 
 
 def files(folder: Path) -> list[str]:
     return sorted(file.name for file in folder.iterdir()) if folder.exists() else []
 
 
-def test_a_sandbox_that_ends_as_failed_leaves_its_files(url: str, folder: Path) -> None:
-    assert 204 == end(ran(url), ENDED)
+def test_a_run_that_is_reported_leaves_its_files(url: str, folder: Path) -> None:
+    assert 204 == fail(ran(url))
 
     assert FILES == files(folder)
     lines = (folder / "TestReads.txt").read_text("utf-8").splitlines()
@@ -76,29 +81,11 @@ def test_a_sandbox_that_ends_as_failed_leaves_its_files(url: str, folder: Path) 
     "name", ["../../up", "/etc/passwd", "a/b\\c:d*e?f", "nul", "..", "x\x00\n\x1by", "ü" * 200, "."]
 )
 def test_no_name_leads_out_of_the_folder(url: str, folder: Path, name: str) -> None:
-    assert 204 == end(ran(url), f"?failed=true&name={quote(name)}")
+    assert 204 == fail(ran(url), f"?name={quote(name)}")
 
     assert 4 == len(files(folder))
     assert [folder] == [path for path in folder.parent.iterdir() if path.name != ".gitignore"]
     assert [] == [file for file in files(folder) if not file.removesuffix(".html").isprintable() or "/" in file]
-
-
-@pytest.mark.parametrize(
-    ("query", "message"),
-    [
-        ("?failed=ture", "failed: got 'ture'; expected true or false; did you mean 'true'?"),
-        ("?name=TestReads", "got name without failed; expected failed=true with it"),
-        ("?failure=x", "got failure without failed; expected failed=true with it"),
-    ],
-)
-def test_a_wrong_query_is_refused_and_ends_nothing(url: str, folder: Path, query: str, message: str) -> None:
-    made = ran(url)
-    reply = control(url, "DELETE", f"/sandboxes/{made.id}{query}")
-
-    assert (400, "MOCK_BAD_QUERY") == refused(reply)
-    assert message in reply.json()["message"]
-    assert 200 == made.control("GET", "/clock").status_code
-    assert [] == files(folder)
 
 
 def test_no_file_and_no_name_of_one_contains_a_key(url: str, folder: Path) -> None:
@@ -108,7 +95,7 @@ def test_no_file_and_no_name_of_one_contains_a_key(url: str, folder: Path) -> No
         "POST", "/webhooks", {"url": "http://127.0.0.1:9/", "secret": "whsec_dGhlIHNlY3JldCBvZiBhbiBlbmRwb2ludA=="}
     )
 
-    end(made, f"?failed=true&name=Test+{made.secret_key}&failure=got+{made.public_key}")
+    fail(made, f"?name=Test+{made.secret_key}&failure=got+{made.public_key}")
 
     assert 4 == len(files(folder))
     written = "".join(name + (folder / name).read_text("utf-8") for name in files(folder))
@@ -126,7 +113,7 @@ def test_files_that_cannot_be_written_are_named_with_the_reason(url: str, folder
     not_written = [line.partition(" was not written: ")[0] for line in text.splitlines()[-4:]]
     assert [f"{path}.yaml", f"{path}.har", f"{path}.html", f"{path}.txt"] == not_written
     assert "to repeat" not in text
-    assert 204 == end(made, ENDED)
+    assert 204 == end(made)
 
 
 def keep(made: Made, name: str) -> str:
@@ -145,7 +132,7 @@ def test_beyond_the_bound_on_their_number_the_oldest_run_goes(
     made = ran(url)
     for number in range(1, 5):
         keep(made, f"Test{number}")
-    end(ran(url), ENDED)
+    fail(ran(url))
 
     assert 12 == len(files(folder))
     assert {"Test3.txt", "Test4.txt", "TestReads.txt"} == {name for name in files(folder) if name.endswith(".txt")}
@@ -162,7 +149,7 @@ def test_beyond_the_bound_on_their_bytes_the_oldest_runs_go(
     for number in range(2, 9):
         keep(made, f"Test{number}")
         assert size_bytes(folder) <= bound
-    end(ran(url), ENDED)
+    fail(ran(url))
 
     assert size_bytes(folder) <= bound
     assert "Test1.txt" not in files(folder)

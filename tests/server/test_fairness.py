@@ -210,7 +210,7 @@ def host() -> SandboxHost:
         ("/_mock/openapi.json", "default"),
         ("/_mock/state?chats=10000", "default"),
         ("/sandboxes/sandbox_1/_mock/openapi.json", "sandbox_1"),
-        ("/sandboxes/sandbox_2/_mock/openapi.yaml?plane=control", "sandbox_2"),
+        ("/sandboxes/sandbox_2/_mock/openapi.json?plane=control", "sandbox_2"),
         ("/sandboxes/sandbox_2/_mock/", "sandbox_2"),
         ("/sandboxes/%73andbox_2/_mock/", "sandbox_2"),
         ("/sandboxes/sandbox_2/media/x", "sandbox_2"),

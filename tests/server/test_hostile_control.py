@@ -56,7 +56,10 @@ QUERY = ("colour", "id", "sessionId")  # parameters that no query has
 VIEWS = [
     route.path
     for route in ROUTES
-    if route.method == "GET" and "{" not in route.path and not route.media_types and route.id != "readSample"
+    if route.method == "GET"
+    and "{" not in route.path
+    and route.form == "json"
+    and route.id not in ("readSample", "readOpenapi")
 ]
 
 

@@ -61,11 +61,6 @@ class Problem(TypedDict):
     position: NotRequired[Annotated[str, "In the file of a library scenario."]]
 
 
-class Holder(TypedDict):
-    label: str | None
-    sandboxes: Count
-
-
 @component
 class ControlError(TypedDict):
     statusCode: int
@@ -73,7 +68,6 @@ class ControlError(TypedDict):
     message: str
     problems: NotRequired[list[Problem]]
     limit: NotRequired[Limit]
-    holders: NotRequired[list[Holder]]
 
 
 # The server and its sandboxes
@@ -564,18 +558,6 @@ class Events(TypedDict):
     events: list[EventEntry]
 
 
-class SignedPart(TypedDict):
-    value: str
-    secret: Annotated[str | None, "The endpoint's secret that has signed: `current` or `former`; null if neither has."]
-
-
-class Signature(TypedDict):
-    scheme: str
-    id: str | None
-    timestamp: str | None
-    signatures: list[SignedPart]
-
-
 class SentAttempt(TypedDict):
     number: Count
     at: InstantText
@@ -588,7 +570,6 @@ class SentAttempt(TypedDict):
     body: str
     bodyBytes: Count
     answer: str
-    signature: Signature | None
 
 
 class DeliveryInFull(TypedDict):

@@ -21,7 +21,7 @@ CommandId = Literal[
     "readConduct", "readCheck", "readCoverage",
     "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign",
     "readEvents", "readEvent", "redeliverEvent", "createWebhook", "recoverWebhook", "rotateWebhook",
-    "readOpenapi", "readOpenapiYaml", "readMetrics", "readSample", "sendCall",
+    "readOpenapi", "readMetrics", "readSample", "sendCall",
 ]
 # fmt: on
 
@@ -55,7 +55,7 @@ class Route:
         has_body: the schema `control.ID` validates its body; without one the command takes none.
         query: the names of its parameters.
         takes_address: the function also takes the `base_url` of the sandbox, as the client has written it.
-        media_types: those of an answer that is a text (see `accept`), the default first; none for JSON alone.
+        form: of the answer: `json`, plain `text`, or a `report`, which is JSON for a client whose Accept names it, else its text.
         refusals: the codes of its own. MOCK_LOOP_BLOCKED is none: only a call in process can block a receiver's event loop.
     """
 
@@ -71,7 +71,7 @@ class Route:
     has_body: bool = False
     query: tuple[str, ...] = ()
     takes_address: bool = False
-    media_types: tuple[str, ...] = ()
+    form: Literal["json", "text", "report"] = "json"
     refusals: tuple[str, ...] = ()
 
     @property
@@ -112,8 +112,6 @@ class Route:
             codes += _OF_BODIES
         if self.target == "host" and self.id != "readHealth":  # refused at a port that only one sandbox has
             codes.append("MOCK_OWN_PORT")
-        if self.media_types:
-            codes.append("MOCK_NOT_ACCEPTABLE")
         by_status: dict[int, list[str]] = {}
         for code in (*codes, *self.refusals):
             by_status.setdefault(STATUSES[code], []).append(code)

@@ -1,4 +1,4 @@
-"""What the first page of a sandbox shows: its problems, what happened last, and what there is."""
+"""What the first page of a sandbox shows: its problems, and what happened last."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from mockserver.core.state.sandbox import SandboxState
 from mockserver.report.problem import Problem
 from mockserver.report.run.history import folded, rows_of
 from mockserver.report.run.problems import problems, readings, verdict
@@ -15,7 +14,6 @@ from mockserver.server.hosting.host import HostedSnapshot
 
 _NEWEST: Final = 100  # calls, changes and commands among which the rows are
 _ROWS: Final = 25  # of what happened last, once equal ones are folded
-_COUNTED: Final = ("campaigns", "sessions", "templates", "entrypoints", "media", "webhooks")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,19 +26,16 @@ class FirstPage:
         is_bad: There are problems.
         problems: Of the whole run, the worst first; without one what the latest call shows.
         rows: What happened last, as lines, oldest first.
-        counts: How many records of each kind there are.
     """
 
     verdict: str
     is_bad: bool
     problems: Sequence[Problem]
     rows: Sequence[str]
-    counts: Mapping[str, int]
 
 
 def read_first_page(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> FirstPage:
     """Return what the first page shows."""
-    state = snapshot.state
     seen = reports.report_snapshot(snapshot, snapshot.hosted.base_url)
     found = problems(seen, None)
     latest = replace(
@@ -55,15 +50,4 @@ def read_first_page(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> FirstP
         is_bad=bool(found),
         problems=found or readings(seen, None),
         rows=[row.lines[0].strip() for row in rows],
-        counts=_counts(state),
     )
-
-
-def _counts(state: SandboxState) -> dict[str, int]:
-    tenants = state.tenants.values()
-    return {
-        "calls": state.journal.last_exchange,
-        "chats": sum(len(tenant.chats) for tenant in tenants),
-        **{table: sum(len(getattr(tenant, table)) for tenant in tenants) for table in _COUNTED},
-        "events": len(state.events),
-    }

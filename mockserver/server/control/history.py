@@ -19,7 +19,7 @@ from mockserver.core.state.matching import PATH_ROOTS, PathDifference, differenc
 from mockserver.report.run import frozen_clock
 from mockserver.scenario.documents import to_plain
 from mockserver.server.control import views
-from mockserver.server.control.accept import whole_numbers
+from mockserver.server.control.arguments import whole_numbers
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.host import HostedSandbox, HostedSnapshot
 from mockserver.wire.response import redactor

@@ -4,76 +4,34 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 
 from mockserver.server.control.commands import AddressedHost
-from mockserver.server.hosting.host import SandboxHost
 
 _LIMITS: Final = ("idle", "age", "memory")
 
 
-class Family(NamedTuple):
-    """
-    One metric with its samples.
-
-    Attributes:
-        name: without the suffix `_total` that each sample of a counter has.
-        kind: of the metric.
-        help: one sentence.
-        labels: the names of the labels of each sample.
-        samples: the values by those of the labels.
-    """
-
-    name: str
-    kind: Literal["gauge", "counter"]
-    help: str
-    labels: tuple[str, ...]
-    samples: Mapping[tuple[str, ...], float]
-
-
-def families(host: SandboxHost) -> list[Family]:
-    """Return the figures of a host."""
-    sandboxes = host.refreshed()
-    totals = host.totals()
-    calls: Counter[tuple[str, ...]] = Counter()
-    for (operation, status), count in totals.calls.items():
-        calls[operation or "none", "none" if status is None else str(status)] += count
-    outcomes: dict[tuple[str, ...], float] = {(outcome,): float(count) for outcome, count in totals.deliveries.items()}
-    ended: dict[tuple[str, ...], float] = {(limit,): float(host.closed.ended_counts[limit]) for limit in _LIMITS}
-    journals = sum(hosted.sandbox.journal.size_bytes for hosted in sandboxes)
-    return [
-        _gauge("sandboxes", "Open sandboxes.", len(sandboxes)),
-        _counter("evictions", "Sandboxes that a limit has ended.", ("limit",), ended),
-        _counter("calls", "Calls of the API.", ("operation", "status"), calls),
-        _counter("deliveries", "Attempts to deliver an event.", ("outcome",), outcomes),
-        _gauge("journal_bytes", "Estimated size of the journals.", journals),
-        _gauge("memory_bytes", "Estimated size of the sandboxes.", host.memory_bytes()),
-        _gauge("loop_lag_seconds", "Longest delay of the event loop in the last minute.", host.loop_lag_seconds()),
-    ]
-
-
-def _gauge(name: str, help: str, value: float) -> Family:
-    return Family(name=f"mockserver_{name}", kind="gauge", help=help, labels=(), samples={(): value})
-
-
-def _counter(name: str, help: str, labels: tuple[str, ...], samples: Mapping[tuple[str, ...], float]) -> Family:
-    return Family(name=f"mockserver_{name}", kind="counter", help=help, labels=labels, samples=samples)
-
-
 def read_metrics(addressed: AddressedHost, args: Mapping[str, Any]) -> str:
     """Return the figures as a text."""
-    return "".join(map(as_text, families(addressed.host)))
+    host = addressed.host
+    sandboxes, totals = host.refreshed(), host.totals()
+    ended = {f'limit="{limit}"': host.closed.ended_counts[limit] for limit in _LIMITS}
+    calls: Counter[str] = Counter()
+    for (operation, status), count in totals.calls.items():
+        calls[f'operation="{operation or "none"}",status="{"none" if status is None else status}"'] += count
+    outcomes = {f'outcome="{outcome}"': count for outcome, count in totals.deliveries.items()}
+    return (
+        _metric("sandboxes", "gauge", "Open sandboxes.", {"": len(sandboxes)})
+        + _metric("evictions_total", "counter", "Sandboxes that a limit has ended.", ended)
+        + _metric("calls_total", "counter", "Calls of the API.", calls)
+        + _metric("deliveries_total", "counter", "Attempts to deliver an event.", outcomes)
+        + _metric("memory_bytes", "gauge", "Estimated size of the sandboxes.", {"": host.memory_bytes()})
+    )
 
 
-def as_text(family: Family) -> str:
-    """Return the lines of one metric."""
-    name = f"{family.name}_total" if family.kind == "counter" else family.name
-    lines = [f"# HELP {name} {family.help}", f"# TYPE {name} {family.kind}"]
-    for values, number in sorted(family.samples.items()):
-        pairs = ",".join(f'{label}="{_escaped(value)}"' for label, value in zip(family.labels, values, strict=True))
-        lines.append(f"{name}{f'{{{pairs}}}' if pairs else ''} {float(number)!r}")
+def _metric(name: str, kind: Literal["gauge", "counter"], help: str, samples: Mapping[str, int]) -> str:
+    """Return the lines of one metric; a sample is found by its labels as they are written."""
+    lines = [f"# HELP mockserver_{name} {help}", f"# TYPE mockserver_{name} {kind}"]
+    for labels, value in sorted(samples.items()):
+        lines.append(f"mockserver_{name}{f'{{{labels}}}' if labels else ''} {float(value)!r}")
     return "\n".join(lines) + "\n"
-
-
-def _escaped(value: str) -> str:
-    return value.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")

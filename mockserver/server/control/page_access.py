@@ -113,17 +113,6 @@ class PageAccess:
         seen: Mapping[str, Any] | None = self._own().run_command(page_parts.read_call, {"n": number}, phase="snapshot")
         return seen
 
-    def sandboxes(self) -> Mapping[str, Any]:
-        """Return the answer of `listSandboxes`, of each sandbox also its clock, its refused calls and its last call."""
-        listed = self.read("listSandboxes")
-        now, opened = self.host.monotonic_us(), self.host.sandboxes
-        rows = [
-            {**row, **page_parts.summary(opened[row["sandboxId"]].sandbox, now)}
-            for row in listed["sandboxes"]
-            if row["sandboxId"] in opened
-        ]
-        return {**listed, "sandboxes": rows}
-
     def names(self, ids: Iterable[str]) -> Mapping[str, str]:
         """Return the names of the records with these ids, of those that have one."""
         named: Mapping[str, str] = self._own().run_command(page_parts.read_names, {"ids": [*ids]}, phase="snapshot")

@@ -1,4 +1,4 @@
-"""What pages show of a sandbox beside the answers of commands: one call, the names of records, a row of the list."""
+"""What pages show of a sandbox beside the answers of commands: one call, and the names of records."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mockserver._json import JSON
-from mockserver.core.instants import Duration
 from mockserver.core.run import Run
-from mockserver.core.state.sandbox import SandboxState
 from mockserver.server.control import views
 from mockserver.server.hosting.host import HostedSnapshot
 from mockserver.wire.response import redactor
@@ -24,17 +22,6 @@ def read_call(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> JSON | None:
         return None
     changes = [views.transition(row) for row in state.journal.transitions if row.cause.get("exchange") == number]
     return {**views.exchange(entry, redactor(state)), "changes": changes}
-
-
-def summary(state: SandboxState, now: Duration | None) -> JSON:
-    """Return what a list of sandboxes shows of one: its clock, its refused calls, and the time since the last call."""
-    calls = list(state.journal.exchanges)
-    last = calls[-1].monotonic_us if calls else None
-    return {
-        "clock": views.clock(state),
-        "refused": sum(entry.status is not None and entry.status >= 400 for entry in calls),
-        "since": now - last if now is not None and last is not None else None,
-    }
 
 
 def read_names(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> Mapping[str, str]:

@@ -80,10 +80,9 @@ def keep_report(snapshot: HostedSnapshot, args: Arguments, base_url: str) -> ans
 
 def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: FailureFolder | None) -> answers.Report:
     """Return the report of a test; with a folder its files are kept there, and its lines name them."""
-    name, words = args.get("name", ""), args.get("failure", "")
     if folder is not None:
-        name, words = folder.failure_of(snapshot.hosted.id, name, words)
-    words = redactor(snapshot.state).text(words)
+        folder.note_failure(snapshot.hosted.id)
+    words = redactor(snapshot.state).text(args.get("failure", ""))
     seen = report_snapshot(snapshot, address)
     report = text.report(seen, in_words(words) if words.strip() else None)
     call, kept = last_failed_call(seen), None
@@ -93,7 +92,7 @@ def _report(snapshot: HostedSnapshot, args: Arguments, address: str, folder: Fai
             lines.append("to keep files of it after that: start the server with --failures-dir FOLDER")
     else:
         report = _without_address(report, address, snapshot.hosted.prefix)
-        kept = _keep(snapshot, folder, name, words, seen, report)
+        kept = _keep(snapshot, folder, args.get("name", ""), words, seen, report)
         lines = [*kept.lines]
     whole = "\n".join([*report.summary, *report.sections, *lines])
     shown: Any = call and {key: getattr(call, key) for key in ("n", "operation", "status", "code", "reason", "fault")}

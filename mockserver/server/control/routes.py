@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any
 from urllib.parse import unquote
 
 from mockserver.contract import schemas
@@ -17,15 +17,7 @@ from mockserver.contract.text import brief, closest_match_hint
 from mockserver.core.redaction import Redactor
 from mockserver.scenario.explaining import explained
 from mockserver.server.control import access
-from mockserver.server.control.accept import (
-    JSON_TYPES,
-    REPORT_TYPES,
-    TEXT_TYPES,
-    YAML_TYPES,
-    accepted_type,
-    json_body,
-    query_of,
-)
+from mockserver.server.control.arguments import json_body, query_of
 from mockserver.server.control.commands import AddressedHost, CommandId, Route
 from mockserver.server.errors import ControlError, log_failure
 from mockserver.server.hosting.host import HostedSandbox, SandboxHost
@@ -35,8 +27,6 @@ from mockserver.wire.formats import encoded_in_slices
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse, redactor
 from mockserver.wire.router import Router
-
-_OF_DOCUMENTS: Final = ("MOCK_BAD_PLANE", "MOCK_BAD_PROFILE")
 
 # fmt: off
 ROUTES: tuple[Route, ...] = (
@@ -50,7 +40,7 @@ ROUTES: tuple[Route, ...] = (
     Route("deleteSandboxes",    "DELETE /_mock/sandboxes",                   "sandboxes.delete_sandboxes",   "End the sandboxes that have a label",
         target="host", query=("label",)),
     Route("deleteSandbox",      "DELETE /_mock/sandboxes/{id}",              "sandboxes.delete_sandbox",     "End a sandbox",
-        target="host", status=204, query=("failed", "name", "failure"), refusals=("MOCK_DEFAULT_SANDBOX",)),
+        target="host", status=204, refusals=("MOCK_DEFAULT_SANDBOX",)),
     Route("reset",              "POST /_mock/reset",                         "sandboxes.reset",              "Take the sandbox back to its initial state",
         status=204),
     # Time
@@ -84,7 +74,7 @@ ROUTES: tuple[Route, ...] = (
         recorded="set_tenant", has_body=True),
     # The state
     Route("readState",          "GET /_mock/state",                          "sandboxes.read_state",         "Read the sandbox's state as JSON",
-        phase="snapshot", query=("chats", "chatsFrom")),
+        phase="snapshot", query=("chats",)),
     Route("createCheckpoint",   "POST /_mock/checkpoints",                   "sandboxes.create_checkpoint",  "Store the state",
         status=201, has_body=True),
     Route("listCheckpoints",    "GET /_mock/checkpoints",                    "sandboxes.list_checkpoints",   "List the stored states that have a label"),
@@ -102,9 +92,9 @@ ROUTES: tuple[Route, ...] = (
     Route("readHar",            "GET /_mock/har",                            "har.read_har",             "Calls and deliveries as a HAR 1.2",
         phase="snapshot"),
     Route("readReport",         "GET /_mock/report",                         "reports.read_report",          "The most likely cause of a failure, and everything that happened",
-        phase="snapshot", query=("failure",), takes_address=True, media_types=REPORT_TYPES),
+        phase="snapshot", query=("failure",), takes_address=True, form="report"),
     Route("keepReport",         "POST /_mock/report",                        "reports.keep_report",          "The report of a failed test, whose files a server with a folder for them keeps",
-        phase="snapshot", query=("failure", "name"), takes_address=True, media_types=REPORT_TYPES),
+        phase="snapshot", query=("failure", "name"), takes_address=True, form="report"),
     Route("readLedger",         "GET /_mock/ledger",                         "history.read_ledger",          "The side effects of the calls so far",
         phase="snapshot"),
     Route("readConduct",        "GET /_mock/conduct",                        "reports.read_conduct",         "Findings on the client's conduct",
@@ -135,12 +125,10 @@ ROUTES: tuple[Route, ...] = (
     Route("rotateWebhook",      "POST /_mock/webhooks/{id}/rotate",          "webhooks.rotate",              "Give an endpoint a new secret",
         recorded="rotate", has_body=True, refusals=("MOCK_BAD_SECRET",)),
     # Documents, and calls of the API
-    Route("readOpenapi",        "GET /_mock/openapi.json",                   "openapi.documents.read_json",          "The OpenAPI document of either plane, as JSON",
-        phase="unlocked", query=("plane", "profile", "openapi"), takes_address=True, media_types=JSON_TYPES, refusals=(*_OF_DOCUMENTS, "MOCK_BAD_OPENAPI")),
-    Route("readOpenapiYaml",    "GET /_mock/openapi.yaml",                   "openapi.documents.read_yaml",          "The OpenAPI document of either plane, as YAML",
-        phase="unlocked", query=("plane", "profile", "openapi"), takes_address=True, media_types=YAML_TYPES, refusals=(*_OF_DOCUMENTS, "MOCK_BAD_OPENAPI")),
+    Route("readOpenapi",        "GET /_mock/openapi.json",                   "openapi.documents.read_document",      "The OpenAPI document of either plane",
+        phase="unlocked", query=("plane", "profile", "openapi"), takes_address=True, refusals=("MOCK_BAD_PLANE", "MOCK_BAD_PROFILE", "MOCK_BAD_OPENAPI")),
     Route("readMetrics",        "GET /_mock/metrics",                        "metrics.read_metrics",         "The server's figures in the text format of Prometheus",
-        target="host", media_types=TEXT_TYPES),
+        target="host", form="text"),
     Route("readSample",         "GET /_mock/samples",                        "calls.read_sample",            "A small file of a media type that uploads accept",
         phase="unlocked", query=("type",)),
     Route("sendCall",           "POST /_mock/calls",                         "calls.send_call",              "Call the API, with waits by the sandbox's clock",
@@ -171,12 +159,9 @@ def handle_control_request(host: SandboxHost, hosted: HostedSandbox | None, requ
 
 
 def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> HttpResponse:
-    vary: tuple[tuple[str, str], ...] = ()
     try:
         route, params = _match(request)
         access.check_command(host, hosted, request, route.id, params)
-        vary = (("Vary", "Accept"),) if route.media_types else ()
-        media_type = accepted_type(request.headers.get("accept", ""), route.media_types)
         origin = request.base_url.removesuffix(hosted.prefix) if hosted is not None else request.base_url
         query = _query(route, request)
         waits = _waits(query.pop("wait", "true"))
@@ -185,15 +170,15 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
         run = partial(_run, AddressedHost(host, origin), hosted, route, arguments, waits)
         label = request.headers.get(UNDO_HEADER)
         result = run() if hosted is None or label is None else _undoable(hosted, unquote(label), run)
-        return _response(route, media_type, result, vary)
+        return _response(route, request, result)
     except ControlError as refusal:
-        body = _without_secrets(host, hosted, refusal.as_json())
-        return _json_response(refusal.status, body, (*refusal.headers, *vary))
+        body = _redactor(host, hosted).value(refusal.as_json())  # it quotes the request
+        return _json_response(refusal.status, body, refusal.headers)
     except Exception as failure:  # noqa: BLE001 - a bug of the mock has a JSON error too
         log_failure("unexpected failure in the control plane", _redactor(host, hosted))
         message = f"the mock failed: {type(failure).__name__}; its log has the traceback"
         bug = ControlError("MOCK_INTERNAL_ERROR", message)
-        return _json_response(bug.status, bug.as_json(), vary)
+        return _json_response(bug.status, bug.as_json())
 
 
 def _waits(value: str) -> bool:
@@ -212,13 +197,8 @@ def _undoable(hosted: HostedSandbox, label: str, run: Callable[[], Any]) -> Any:
     return result
 
 
-def _without_secrets(host: SandboxHost, hosted: HostedSandbox | None, body: dict[str, Any]) -> dict[str, Any]:
-    """Return the body of an error, which quotes the request, with the sandbox's secrets and the server's token masked."""
-    hidden: dict[str, Any] = _redactor(host, hosted).value(body)
-    return hidden
-
-
 def _redactor(host: SandboxHost, hosted: HostedSandbox | None) -> Redactor:
+    """Return what masks the secrets of the sandbox and the server's token."""
     return Redactor(host.tokens()) if hosted is None else redactor(hosted.sandbox)
 
 
@@ -255,13 +235,17 @@ def _json_response(status: int, body: Any, headers: tuple[tuple[str, str], ...] 
     return HttpResponse(status, (*own, *headers), encoded_in_slices(body))
 
 
-def _response(route: Route, media_type: str | None, result: Any, vary: tuple[tuple[str, str], ...]) -> HttpResponse:
-    """Return the result of a command under the media type that was negotiated, None for JSON alone; a file as it is."""
+def _response(route: Route, request: HttpRequest, result: Any) -> HttpResponse:
+    """Return the result of a command in the form of its route; a file as it is."""
     if isinstance(result, HttpResponse):
         return result
-    if media_type is None or (media_type == "application/json" and not isinstance(result, str)):
+    vary = (("Vary", "Accept"),) if route.form == "report" else ()
+    if isinstance(result, str):
+        text, media_type = result, "text/plain" if route.form == "text" else "application/json"
+    elif route.form == "report" and "application/json" not in request.headers.get("accept", "").lower():
+        text, media_type = result["text"], "text/plain"
+    else:
         return _json_response(route.status, result, vary)
-    text: str = result if isinstance(result, str) else result["text"]
     # It may contain any text of a client, and a browser must not take it for a page.
     own = (("Content-Type", f"{media_type}; charset=utf-8"), ("Cache-Control", "no-store"), *vary, *SANDBOX)
     return HttpResponse(route.status, own, text.encode())

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.text import closest_match, closest_match_hint
+from mockserver.contract.text import closest_match
 from mockserver.core import scheduler
 from mockserver.core.instants import SECOND, Instant, format_exact, parse
 from mockserver.core.redaction import Redactor
@@ -23,7 +22,7 @@ from mockserver.scenario.choices import merge_choices, set_choices
 from mockserver.scenario.documents import Document
 from mockserver.scenario.problems import ScenarioError, WrongPart, steps
 from mockserver.server.control import views
-from mockserver.server.control.accept import whole_numbers
+from mockserver.server.control.arguments import whole_numbers
 from mockserver.server.control.commands import AddressedHost
 from mockserver.server.errors import ControlError, refused_document, unknown_id
 from mockserver.server.hosting.config import SandboxConfig
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
     from mockserver.server.control import answers
 
 Arguments = Mapping[str, Any]
-
-_OF_FAILURE = ("name", "failure")  # the parameters of the end of a failed test's sandbox
 
 
 def _instant(value: object, name: str) -> Instant:
@@ -144,12 +141,11 @@ def set_tenant(hosted: HostedSandbox, args: Arguments) -> answers.TenantSettings
 
 def read_state(snapshot: HostedSnapshot, args: Arguments) -> answers.State:
     """Return the state as JSON."""
-    numbers = whole_numbers(args, ("chats", "chatsFrom"))
-    chats = numbers.get("chats", views.STATE_CHATS)
+    chats = whole_numbers(args, ("chats",)).get("chats", views.STATE_CHATS)
     if chats > views.STATE_CHATS:
-        expected = f"at most {views.STATE_CHATS} (the mock's own bound); chatsFrom continues from there"
+        expected = f"at most {views.STATE_CHATS} (the mock's own bound)"
         raise ControlError("MOCK_BAD_QUERY", f"chats: got {chats}; expected {expected}")
-    return views.state(snapshot.state, chats=chats, chats_from=numbers.get("chatsFrom", 0))
+    return views.state(snapshot.state, chats=chats)
 
 
 def reset(hosted: HostedSandbox, args: Arguments) -> None:
@@ -299,31 +295,13 @@ def _labels(args: Mapping[str, Any]) -> dict[str, str]:
 
 
 def delete_sandbox(addressed: AddressedHost, args: Mapping[str, Any]) -> None:
-    """End a sandbox other than the default one; the files of a failed one are kept before."""
-    sandbox_id, is_failed = args["id"], _is_failed(args)
+    """End a sandbox other than the default one."""
+    sandbox_id = args["id"]
     if sandbox_id == DEFAULT_ID:
         raise ControlError(
             "MOCK_DEFAULT_SANDBOX", "the default sandbox cannot be deleted; reset it with POST /_mock/reset"
         )
-    hosted = addressed.host.sandboxes.get(sandbox_id)
-    if hosted is not None and is_failed and addressed.host.failures is not None:
-        from mockserver.server.control.reports import keep_report  # late: a suite without a failure needs no report
-
-        keep = partial(keep_report, base_url=addressed.base_url(hosted))
-        hosted.run_command(keep, {name: args[name] for name in _OF_FAILURE if name in args}, phase="snapshot")
     if not addressed.host.close_for_client(sandbox_id):
         raise ControlError(
             "MOCK_NOT_FOUND", f"sandbox: got {sandbox_id!r}; expected one that GET /_mock/sandboxes lists"
         )
-
-
-def _is_failed(args: Mapping[str, Any]) -> bool:
-    """Return True for the end of a failed test's sandbox."""
-    failed = args.get("failed")
-    if failed not in (None, "true", "false"):
-        hint = closest_match_hint(failed, ("true", "false"))
-        raise ControlError("MOCK_BAD_QUERY", f"failed: got {reprlib.repr(failed)}; expected true or false{hint}")
-    alone = next((name for name in _OF_FAILURE if name in args), None)
-    if failed is None and alone is not None:
-        raise ControlError("MOCK_BAD_QUERY", f"got {alone} without failed; expected failed=true with it")
-    return failed == "true"

@@ -174,21 +174,19 @@ def tenant(sandbox: SandboxState, owner: Tenant) -> answers.TenantSettings:
     }
 
 
-def state(sandbox: SandboxState, *, chats: int = STATE_CHATS, chats_from: int = 0) -> answers.State:
+def state(sandbox: SandboxState, *, chats: int = STATE_CHATS) -> answers.State:
     """
     Return the state as JSON: clock, choices, tenants with their records. Equal states have equal bytes.
 
     Args:
         sandbox: or a clone of one.
         chats: the number of chats of a tenant, and of targets of an execution, at most; `chatCount` is the whole number.
-        chats_from: the number of chats before these.
     """
-    page = slice(chats_from, chats_from + chats)
     return {
         "clock": {"now": format_exact(sandbox.now), "frozen": sandbox.clock.frozen},
         "seed": sandbox.seed,
         "choices": dict(sorted(sandbox.choices.items())),
-        "tenants": [_tenant_state(sandbox, owner, page) for owner in sandbox.tenants.values()],
+        "tenants": [_tenant_state(sandbox, owner, chats) for owner in sandbox.tenants.values()],
         "rules": rules(sandbox),
         **deliveries(sandbox),
     }
@@ -199,16 +197,16 @@ def rules(sandbox: SandboxState) -> list[JSON]:
     return [redactor(sandbox).value(dict(rule)) for rule in describe_rules(sandbox.rule_set)]
 
 
-def _tenant_state(sandbox: SandboxState, owner: Tenant, page: slice) -> Any:
+def _tenant_state(sandbox: SandboxState, owner: Tenant, chats: int) -> Any:
     """Return a `TenantState`, with a key for each table."""
     hide = redactor(sandbox)
     view: JSON = {**tenant(sandbox, owner), "country": owner.country, "chatCount": len(owner.chats)}
     for table in TABLES:
         rows = getattr(owner, table)
         if table == "executions":
-            entries = [_execution(sandbox, record, page.stop - page.start) for record in rows.values()]
+            entries = [_execution(sandbox, record, chats) for record in rows.values()]
         else:
-            entries = [_plain(sandbox, record) for record in (rows.rows[page] if table == "chats" else rows.values())]
+            entries = [_plain(sandbox, record) for record in (rows.rows[:chats] if table == "chats" else rows.values())]
         has_secret = any(hide.contains_secret(text) for text in _texts(entries))
         view[_TABLE_KEYS.get(table, table)] = hide.value(entries) if has_secret else entries
     view["messages"] = [message for chat in view["messages"] for message in chat]

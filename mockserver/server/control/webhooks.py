@@ -1,16 +1,16 @@
 """
-Commands on webhooks: show an event with the requests of its deliveries and what each of their signatures covers, send it
-again, recover an endpoint, rotate its secret, register a receiver.
+Commands on webhooks: show an event with the requests of its deliveries, send it again, recover an endpoint, rotate its
+secret, register a receiver.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from mockserver.contract.lifecycles import SUBSCRIPTIONS
-from mockserver.contract.text import closest_match_hint, whole_number
-from mockserver.core.instants import SECOND, format_exact
+from mockserver.contract.text import closest_match_hint
+from mockserver.core.instants import format_exact
 from mockserver.core.redaction import Redactor, mask
 from mockserver.core.state.outbox import Attempt
 from mockserver.core.state.records import Webhook
@@ -22,16 +22,12 @@ from mockserver.server.control.records import owned
 from mockserver.server.errors import ControlError, unknown_id
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.webhooks.local_receivers import ReceiverTarget
-from mockserver.server.webhooks.signing import SCHEMES, SignatureScheme, SigningInput
 from mockserver.wire.response import redactor
 
 if TYPE_CHECKING:
     from mockserver.server.control import answers
 
 Arguments = Mapping[str, Any]
-
-_SECONDS_MAX = 253_402_300_799  # of the last instant
-_TIMESTAMPS = ("webhook-timestamp", "svix-timestamp")
 
 
 def redeliver(hosted: HostedSandbox, args: Arguments) -> answers.EventEntry:
@@ -127,7 +123,7 @@ def _check_secret(sandbox: SandboxState, secret: str) -> None:
 
 
 def read_event(hosted: HostedSandbox, args: Arguments) -> answers.EventInFull:
-    """Return an event with each request that was sent for it, byte for byte, and the check of its signature."""
+    """Return an event with each request that was sent for it, byte for byte."""
     sandbox, event_id = hosted.sandbox, args["id"]
     entry = next((event for event in views.events(sandbox)["events"] if event["id"] == event_id), None)
     if entry is None:
@@ -136,21 +132,20 @@ def read_event(hosted: HostedSandbox, args: Arguments) -> answers.EventInFull:
     rows: list[answers.DeliveryInFull] = []
     for delivery in sandbox.outbox.of_event(event_id):
         match = sandbox.find("webhook", delivery.webhook_id)
-        webhook = match[1] if match else None
         rows.append(
             {
                 "id": delivery.id,
                 "endpoint": delivery.webhook_id,
-                "url": hide.text(webhook.url) if webhook else None,
+                "url": hide.text(match[1].url) if match else None,
                 "status": delivery.status,
                 "due": None if delivery.has_ended else format_exact(delivery.due),
-                "attempts": [_attempt(attempt, webhook, hide) for attempt in delivery.attempts],
+                "attempts": [_attempt(attempt, hide) for attempt in delivery.attempts],
             }
         )
     return {**entry, "deliveries": rows}
 
 
-def _attempt(attempt: Attempt, webhook: Webhook | None, hide: Redactor) -> answers.SentAttempt:
+def _attempt(attempt: Attempt, hide: Redactor) -> answers.SentAttempt:
     return {
         "number": attempt.number,
         "at": format_exact(attempt.at),
@@ -163,59 +158,4 @@ def _attempt(attempt: Attempt, webhook: Webhook | None, hide: Redactor) -> answe
         "body": hide.text(attempt.body.decode("utf-8", "replace")),
         "bodyBytes": len(attempt.body),
         "answer": hide.text(attempt.answer.decode("utf-8", "replace")),
-        "signature": _signature(attempt, webhook),
     }
-
-
-class _Signed(NamedTuple):
-    """The parts of a request that its signature covers, as its headers have them."""
-
-    message_id: str | None
-    timestamp: str | None
-    signatures: list[str]
-
-
-def _signature(attempt: Attempt, webhook: Webhook | None) -> answers.Signature | None:
-    """Return what a request is signed with, part by part; None if it has no signature."""
-    headers = {name.lower(): value for name, value in attempt.headers.items()}
-    for name, scheme in SCHEMES.items():
-        if scheme.signature_header is None or scheme.signature_header.lower() not in headers:
-            continue
-        signed = _signed(headers, scheme)
-        return {
-            "scheme": name,
-            "id": signed.message_id,
-            "timestamp": signed.timestamp,
-            "signatures": [
-                {"value": value, "secret": _secret_of(attempt, webhook, scheme, signed, value)}
-                for value in signed.signatures
-            ],
-        }
-    return None
-
-
-def _signed(headers: Mapping[str, str], scheme: SignatureScheme) -> _Signed:
-    assert scheme.signature_header is not None
-    value = headers[scheme.signature_header.lower()]
-    if scheme.signature_header == "Stripe-Signature":
-        pairs = [part.partition("=") for part in value.split(",")]
-        timestamp = next((text for name, _, text in pairs if name == "t"), None)
-        return _Signed(None, timestamp, [f"v1={text}" for name, _, text in pairs if name == "v1"] or [value])
-    timestamp = next((headers[name] for name in _TIMESTAMPS if name in headers), None)
-    message_id = headers.get(scheme.id_header) if scheme.id_header else None
-    return _Signed(message_id, timestamp, value.split(" "))
-
-
-def _secret_of(
-    attempt: Attempt, webhook: Webhook | None, scheme: SignatureScheme, signed: _Signed, value: str
-) -> str | None:
-    """Return which secret of the endpoint has signed: `current` or `former`; None if neither has."""
-    seconds = whole_number(signed.timestamp or "0")
-    if webhook is None or seconds is None or seconds > _SECONDS_MAX:
-        return None
-    signing_input = SigningInput(signed.message_id, seconds * SECOND, attempt.body)
-    for name, secret in (("current", webhook.secret), ("former", webhook.old_secret)):
-        headers = scheme.sign(signing_input, (secret,)) if secret else {}
-        if secret and value in _signed({key.lower(): text for key, text in headers.items()}, scheme).signatures:
-            return name
-    return None

@@ -10,7 +10,6 @@ from mockserver.contract.clauses import sentence_of
 from mockserver.contract.effects import FORGERIES
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.server.control.page_access import PageAccess
-from mockserver.server.errors import ControlError
 
 # The faults that the form arms for the next call: the words of each, and its effect.
 FAULTS: Final = (
@@ -35,34 +34,14 @@ DELIVERY_FAULTS: Final = (
 )
 
 
-_READ, _SET, _OTHER, _BY_DEFAULT = "Read by this run", "Set to another option", "Every other choice", "By default"
-
-
 def choices(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
-    """Return the choices: those that this run has read first, then those that are set, then the rest."""
-    try:
-        tracked: set[str] | None = set(plane.read("readTrackedChoices")["read"])
-    except ControlError:  # they are not tracked yet
-        tracked = None
-    text = query.get("text", "")
-    rows = [
-        row
-        for row in plane.read("readChoices")["choices"]
-        if text.casefold() in f"{row['id']} {row['question']} {row['clause']}".casefold()
+    """Return the choices: those that are set to another option than the default first, then the rest."""
+    rows = [{**row, "is_default": row["value"] == row["default"]} for row in plane.read("readChoices")["choices"]]
+    groups = [
+        {"heading": "Set to another option", "rows": [row for row in rows if not row["is_default"]]},
+        {"heading": "By default", "rows": [row for row in rows if row["is_default"]]},
     ]
-    unset = _OTHER if tracked else _BY_DEFAULT
-    groups: dict[str, list[JSON]] = {_READ: [], _SET: [], unset: []}
-    for row in rows:
-        is_default = row["value"] == row["default"]
-        heading = unset if is_default else _SET
-        if tracked and row["id"] in tracked:
-            heading = _READ
-        groups[heading].append({**row, "is_default": is_default})
-    return "choices.html", {
-        "groups": [{"heading": heading, "rows": part} for heading, part in groups.items() if part],
-        "is_tracked": tracked is not None,
-        "text": text,
-    }
+    return "choices.html", {"groups": [group for group in groups if group["rows"]]}
 
 
 def scenarios(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
@@ -72,15 +51,10 @@ def scenarios(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[s
         document = answer["document"]
         clauses = [{"id": clause, "sentence": sentence_of(clause)} for clause in document.get("clauses", ())]
         return "scenario_page.html", {"document": document, "rules": answer["rules"], "clauses": clauses}
-    text = query.get("text", "").casefold()
-    rows = plane.read("listScenarios")["scenarios"]
-    matching = [row for row in rows if text in f"{row['name']} {row['summary']} {' '.join(row['clauses'])}".casefold()]
     return "scenarios.html", {
-        "rows": matching,
-        "total": len(rows),
+        "rows": plane.read("listScenarios")["scenarios"],
         "rules": plane.read("listRules")["rules"],
         "operations": OPERATIONS,
         "faults": FAULTS,
         "delivery_faults": DELIVERY_FAULTS,
-        "text": query.get("text", ""),
     }

@@ -139,38 +139,16 @@ def _redirect(location: str, headers: tuple[tuple[str, str], ...]) -> HttpRespon
 
 
 def _refusal(plane: PageAccess, request: HttpRequest, base: str, refusal: ControlError) -> HttpResponse:
-    """Return the page of a refusal: what was refused and why, the way back, and the bar."""
+    """Return the page of a refusal: what was refused and why."""
     path = request.target.partition("?")[0]
     refused = {
         "request": f"{request.method} {plane.redactor().brief(path, _PATH_CHARS)}",
         "message": refusal.message,
         "code": f"{refusal.status} {refusal.code}",
-        "back": _way_back(plane, request, base),
     }
     title = "Refused" if refusal.status < 500 else "Failed"
-    own = {"title": title, "refused": refused}
-    context = {**_frame(plane, request, base, ""), **_bar(plane), **own}
+    context = {**_frame(plane, request, base, ""), "bar": None, "title": title, "refused": refused}
     return _html(refusal.status, rendering.render("refusal.html", context), refusal.headers)
-
-
-def _bar(plane: PageAccess) -> JSON:
-    """Return the bar for the page of a refusal; none if the request may not read the sandbox, or the bar fails too."""
-    try:
-        plane.check()
-        return overview.bar(plane) if plane.sandbox_id is not None else {"bar": None}
-    except Exception:  # noqa: BLE001 - the page reports the first failure
-        return {"bar": None}
-
-
-def _way_back(plane: PageAccess, request: HttpRequest, base: str) -> str:
-    """Return the path of the page that led here; else that of the view that was asked for, or of the first page."""
-    address, root = urlsplit(request.base_url), base + paths.ROOT
-    former = request.headers.get("referer", "").removeprefix(f"{address.scheme}://{address.netloc}").partition("?")[0]
-    is_own = former == base + request.target
-    if not is_own and _is_of_pages(former, root) and plane.redactor().text(former) == former:
-        return former
-    page = page_path(request.target)
-    return f"{root}{page.view}" if page is not None and page.item else root
 
 
 def _is_of_pages(path: str, root: str) -> bool:

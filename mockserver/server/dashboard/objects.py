@@ -38,7 +38,7 @@ KINDS: Final = (
     Kind("webhook", "webhooks", "Webhook endpoints", ("url", "events", "disabled")),
     Kind("chat", "chats", "Chats", ("name", "platform", "status")),
 )
-# The legal steps that a command of the control plane forces; those of a client are calls of the API.
+# The steps that a command of the control plane forces; those of a client are calls of the API.
 _FORCED: Final[Mapping[tuple[str, str], tuple[JSON, ...]]] = MappingProxyType(
     {
         ("session", "complete"): (
@@ -52,13 +52,6 @@ _FORCED: Final[Mapping[tuple[str, str], tuple[JSON, ...]]] = MappingProxyType(
         ("campaign", "fail"): ({"path": "campaigns/{id}/fail", "label": "fail", "fields": ()},),
     }
 )
-# The other legal steps: what causes each.
-_REMARKS: Final[Mapping[str, str]] = {
-    "start": "by a call of the client",
-    "cancel": "by a call of the client",
-    "finish": "after the last message: advance the clock",
-    "fail": "with its campaign",
-}
 
 
 def objects(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
@@ -66,45 +59,35 @@ def objects(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str
     if item:
         return "object_page.html", {"object": _one(plane, item), "reasons": FAILURE_REASONS}
     state = plane.read("readState", chats=str(PAGE_ROWS))
-    kind_name, text = query.get("kind", ""), query.get("text", "")
-    skip = number_in(query, "skip")
+    kind_name, skip = query.get("kind", ""), number_in(query, "skip")
     groups = [
-        _group(state, kind, text, skip if kind.name == kind_name else 0)
-        for kind in KINDS
-        if kind_name in ("", kind.name)
+        _group(state, kind, skip if kind.name == kind_name else 0) for kind in KINDS if kind_name in ("", kind.name)
     ]
     return "objects.html", {
         "groups": groups,
         "kinds": KINDS,
         "kind_name": kind_name,
-        "text": text,
         "has_tenants": len(state["tenants"]) > 1,
     }
 
 
-def _group(state: View, kind: Kind, text: str, skip: int) -> JSON:
+def _group(state: View, kind: Kind, skip: int) -> JSON:
     rows = list(_rows(state, kind))[::-1]
-    if text:
-        rows = [row for row in rows if text.casefold() in " ".join(map(str, row["record"].values())).casefold()]
     page = rows[skip : skip + PAGE_ROWS]
     more = skip + PAGE_ROWS if len(rows) > skip + PAGE_ROWS else None
-    total = len(rows) if kind.name != "chat" or text else sum(tenant["chatCount"] for tenant in state["tenants"])
+    total = len(rows) if kind.name != "chat" else sum(tenant["chatCount"] for tenant in state["tenants"])
     return {"kind": kind, "rows": page, "total": total, "more": more}
 
 
 def _rows(state: View, kind: Kind) -> Iterator[JSON]:
     for tenant in state["tenants"]:
-        # How many sends of each campaign and execution failed, in words.
-        sums: dict[str, tuple[int, int]] = {}
-        for execution in tenant["executions"]:
-            sends = execution["sends"]
-            for id in (execution["id"], execution["campaignId"]):
-                lost, target = sums.get(id, (0, 0))
-                sums[id] = lost + sends["failed"], target + sends["target"]
-        failed = {id: f"{lost} of {target} sends failed" for id, (lost, target) in sums.items() if lost}
         for record in tenant[kind.table]:
-            row = {"id": record["id"], "tenant": tenant["tenantId"], "status": record.get("status"), "record": record}
-            yield row | {"failed": failed.get(record["id"], "")}
+            yield {
+                "id": record["id"],
+                "tenant": tenant["tenantId"],
+                "status": record.get("status"),
+                "record": record,
+            }
 
 
 def _one(plane: PageAccess, record_id: str) -> JSON:
@@ -134,7 +117,7 @@ def object_model(kind: Kind, row: View, journal: View, creation: View | None) ->
 
     Args:
         kind: of the record.
-        row: with its `record`, as the state has it, its `id`, its `tenant`, and its failed sends in words.
+        row: with its `record`, as the state has it, its `id` and its `tenant`.
         journal: as the control plane answers.
         creation: the call that has created the record, if one has.
     """
@@ -147,7 +130,6 @@ def object_model(kind: Kind, row: View, journal: View, creation: View | None) ->
         "id": row["id"],
         "tenant": row["tenant"],
         "status": status,
-        "failed": row["failed"],
         "record": row["record"],
         "history": history,
         "steps": _steps(kind.name, status, row["id"]),
@@ -157,19 +139,14 @@ def object_model(kind: Kind, row: View, journal: View, creation: View | None) ->
 
 
 def _steps(kind: str, status: str, record_id: str) -> list[JSON]:
-    """Return the legal next steps: those that a command forces with its path, those of a client without one."""
+    """Return the legal next steps that a command forces."""
     table = LIFECYCLES.get(kind)
     steps: list[JSON] = []
     for step in table.steps if table is not None else ():
-        if step.source != status:
-            continue
-        forced = _FORCED.get((kind, step.trigger), ())
+        forced = _FORCED.get((kind, step.trigger), ()) if step.source == status else ()
         for row in forced:
             body = {name: f"${name}" for name in row["fields"]}  # of which the page's script replaces each value
             steps.append({**row, "path": row["path"].replace("{id}", record_id), "to": step.target, "body": body})
-        if not forced:
-            remark = _REMARKS[step.trigger]
-            steps.append({"path": None, "label": step.trigger, "to": step.target, "fields": (), "remark": remark})
     return steps
 
 

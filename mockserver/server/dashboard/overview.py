@@ -35,7 +35,7 @@ def bar(plane: PageAccess) -> JSON:
 
 
 def now(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
-    """Return the first page: the problems, one of them in full, the clock, what happened last, and what there is."""
+    """Return the first page: the problems, one of them in full, the clock, and what happened last."""
     seen, history = plane.first_page(), plane.history
     problems = seen.problems
     chosen = min(number_in(query, "problem") or 1, len(problems), _PROBLEMS)
@@ -50,15 +50,7 @@ def now(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JS
         "deferred": history["deferred"],
         "coming": history["coming"],
         "rows": seen.rows,
-        "inventory": [_counted(name, count) for name, count in seen.counts.items()],
     }
-
-
-def _counted(name: str, count: int) -> JSON:
-    """Return how many of something there are, with the path of its page."""
-    one = name if name == "media" else name[:-1]
-    path = name if name in ("calls", "events") else f"objects?kind={one}"
-    return {"name": one if count == 1 else name, "count": count, "path": path}
 
 
 def _curl(plane: PageAccess, problem: Problem) -> str:
@@ -70,5 +62,5 @@ def _curl(plane: PageAccess, problem: Problem) -> str:
 
 def sandboxes(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the list of the server's sandboxes, the newest first."""
-    listed = plane.sandboxes()
+    listed = plane.read("listSandboxes")
     return "sandboxes.html", {"rows": listed["sandboxes"][::-1], "closed": listed["closed"]}

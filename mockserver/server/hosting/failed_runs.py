@@ -1,4 +1,4 @@
-"""What is kept of a run that a client ends as failed, and where."""
+"""What is kept of a run that a client reports as failed, and where."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class KeptFiles(NamedTuple):
 class FailureFolder(Protocol):
     """Where the files of failed runs are kept."""
 
-    def failure_of(self, sandbox_id: str, name: str, words: str) -> tuple[str, str]:
-        """Return the name of a sandbox's test and the words of its failure, those of an earlier call in place of empty ones."""
+    def note_failure(self, sandbox_id: str) -> None:
+        """Take note that the test of a sandbox has failed."""
 
     def keep(self, run: TracedRun, har: View) -> KeptFiles:
         """Write the files of a run; they replace those that its sandbox has under this name. Never an error of its own."""

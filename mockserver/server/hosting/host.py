@@ -349,7 +349,6 @@ class SandboxHost:
         closed: the latest closed sandboxes.
         shard: which of several servers this one is; None for a server without others.
         admission: a context in which a client's sandbox is created; it raises ControlError for one beyond a limit.
-        loop_lag_seconds: returns the longest delay of the server's event loop in the last minute.
         on_tick: called about once a second by the background worker.
         monotonic_us: the real time in microseconds, from any starting point.
         calls_without_prefix: the number of calls of the API that name no sandbox and have no default one.
@@ -394,7 +393,6 @@ class SandboxHost:
         self.admission: Callable[[], AbstractContextManager[None]] = nullcontext
         self.on_tick: Callable[[], None] | None = None
         self.monotonic_us: Callable[[], Duration] = real_time.microseconds
-        self.loop_lag_seconds: Callable[[], float] = lambda: 0.0
         self._totals_of_closed = runtime.Totals(Counter(), Counter())
         self.calls_without_prefix = 0
         self.allow_webhook_hosts = frozenset(map(_allowed_host, allow_webhook_hosts))

@@ -1,7 +1,7 @@
 """
 The limits of one server: how many sandboxes its clients may have, for how long, and with how much memory.
 
-1. A creation beyond a limit is refused with 429, with who holds most sandboxes, and with when to try again.
+1. A creation beyond a limit is refused with 429.
 2. `sweep`, which the background worker calls once a second, ends what has been unused or open for too long. While all
    sandboxes take more memory than allowed, it ends the one that takes most.
 3. A call costs one flag: the sweep dates it. Times are real, also if the process's clock is frozen.
@@ -13,22 +13,19 @@ from __future__ import annotations
 
 import math
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, Literal, NamedTuple
 
 from mockserver.contract.durations import duration_text
 from mockserver.core.instants import SECOND, Duration
 from mockserver.server.errors import ControlError
-from mockserver.server.hosting.closed import Ended, label_texts
+from mockserver.server.hosting.closed import Ended
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.usage import SANDBOX_BYTES
 
-_HOLDERS_SHOWN: Final = 3
-_RETRY_US: Final = 10 * SECOND  # if no sandbox is to end by itself
-_STALE_US: Final = SECOND  # after which the holders are counted again
 _MEGABYTE: Final = 1_000_000
+_FULL_RETRY_S: Final = "10"
 _DRAINING_RETRY_S: Final = "1"
 
 
@@ -52,8 +49,6 @@ class ServerLimits(NamedTuple):
 BEYOND_LOOPBACK: Final = ServerLimits(
     sandboxes=10_000, idle=30 * 60 * SECOND, age=6 * 3_600 * SECOND, memory=2_000 * _MEGABYTE
 )
-# The labels that hold most sandboxes, `key:value` or None for those without labels, each with their number.
-Holders = Sequence[tuple[str | None, int]]
 
 
 class Limiter:
@@ -76,7 +71,6 @@ class Limiter:
         self._lock = threading.Lock()
         self._being_created = 0
         self._drained_by: float | None = None  # None until it drains
-        self._standing: tuple[Duration, int, Holders] = (-_STALE_US, 0, ())
 
     @contextmanager
     def admission(self) -> Iterator[None]:
@@ -106,34 +100,12 @@ class Limiter:
         return len(self._host.sandboxes) - (DEFAULT_ID in self._host.sandboxes) + self._being_created
 
     def _refusal(self, limit: Literal["sandboxes", "memory"], bound: str) -> ControlError:
-        retry_after_s, holders = self._current_standing()
-        most = ", ".join(f"{label or 'no label'} ({_counted(count)})" for label, count in holders)
         message = (
-            f"got one sandbox more than the server's limit of {bound} allows; expected that others end "
-            "first, by DELETE /_mock/sandboxes/ID, DELETE /_mock/sandboxes?label=KEY:VALUE or by themselves; "
-            f"try again in {retry_after_s} s; most is held by {most or 'sandboxes that are being created'}"
+            f"got one sandbox more than the server's limit of {bound} allows; expected that others end first, by DELETE "
+            "/_mock/sandboxes/ID, DELETE /_mock/sandboxes?label=KEY:VALUE or by themselves; GET /_mock/sandboxes lists them"
         )
-        details = {"limit": limit, "holders": [{"label": label, "sandboxes": count} for label, count in holders]}
-        headers = (("Retry-After", str(retry_after_s)),)
-        return ControlError("MOCK_TOO_MANY_SANDBOXES", message, headers=headers, details=details)
-
-    def _current_standing(self) -> tuple[int, Holders]:
-        """
-        Return in how many seconds the next sandbox ends by itself, and who holds most.
-
-        They are counted at most once a second: a refusal costs little at any number of sandboxes.
-        """
-        now = self._host.monotonic_us()
-        if now - self._standing[0] >= _STALE_US:
-            sandboxes = [hosted for hosted in self._host.refreshed() if not hosted.is_default]
-            ends_at = min(map(self._ends_at, sandboxes), default=math.inf)
-            wait_us = _RETRY_US if ends_at == math.inf else ends_at - now
-            self._standing = now, max(1, math.ceil(wait_us / SECOND)), _holders(sandboxes)
-        return self._standing[1:]
-
-    def _ends_at(self, hosted: HostedSandbox) -> float:
-        """Return when a sandbox ends by itself."""
-        return min(hosted.usage.called_at + self._idle, hosted.usage.created_at + self._age)
+        headers = (("Retry-After", _FULL_RETRY_S),)
+        return ControlError("MOCK_TOO_MANY_SANDBOXES", message, headers=headers, details={"limit": limit})
 
     def sweep(self) -> None:
         """Date the calls since the last sweep, estimate the memory of what was called, and end what is beyond a limit."""
@@ -189,15 +161,3 @@ def _span(duration: float) -> str:
 def _by_memory(hosted: HostedSandbox) -> tuple[int, Duration]:
     """Return the order in which sandboxes end for memory: of equal ones first that which was called longest ago."""
     return hosted.usage.memory_bytes, -hosted.usage.called_at
-
-
-def _holders(sandboxes: Sequence[HostedSandbox]) -> Holders:
-    counts: Counter[str | None] = Counter()
-    for hosted in sandboxes:
-        labels: list[str | None] = [*label_texts(hosted.labels)]
-        counts.update(labels or [None])
-    return counts.most_common(_HOLDERS_SHOWN)
-
-
-def _counted(sandboxes: int) -> str:
-    return "1 sandbox" if sandboxes == 1 else f"{sandboxes} sandboxes"

@@ -119,11 +119,9 @@ def _line(kind: str, context: LogContext, own: JSON) -> Line:
 
 
 def _request(prefix: str, hide: Redactor, request: HttpRequest, took: Duration) -> JSON:
-    traceparent = request.headers.get("traceparent")
     return {
         "method": hide.text(request.method[:20]),
         "path": prefix + hide.target(request.target),
-        "traceparent": hide.text(traceparent) if traceparent else None,
         "durationMs": round(took / 1000, 3),
     }
 
@@ -151,7 +149,7 @@ def as_text(line: Line) -> tuple[str, str]:
 
 
 # How a line in text shows what few exchanges have.
-_MORE_OF_EXCHANGE = (("", "code"), (" ", "reason"), ("rule=", "rule"), ("traceparent=", "traceparent"))
+_MORE_OF_EXCHANGE = (("", "code"), (" ", "reason"), ("rule=", "rule"))
 
 
 def _exchange_text(line: Line) -> list[str]:

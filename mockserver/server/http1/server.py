@@ -8,7 +8,6 @@ import os
 import socket
 import sys
 import threading
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Self
@@ -32,7 +31,6 @@ _TTL_MIN_OPTIONS = ((socket.IPPROTO_IP, 21), (socket.IPPROTO_IPV6, 73)) if sys.p
 _TTL_MAX = 255  # systems send packets with 64 or 128
 _SIGNALS_SECONDS = 0.5  # after which the main thread looks for a signal that another thread has received
 _WORKERS_MAX = 32
-_LAGS_MAX = 60
 
 
 def plain_error(is_own_failure: bool) -> tuple[int, bytes]:
@@ -104,7 +102,6 @@ class Server:
         self._serving_thread: threading.Thread | None = None  # the one in `serve_forever`
         self._lock = threading.RLock()  # of start and stop; reentrant, as a signal handler may interrupt `stop`
         self._is_stopping = False
-        self._lags: deque[float] = deque(maxlen=_LAGS_MAX)
         self._ended = threading.Event()
         self.process_id = os.getpid()
         close_in_fork(self)
@@ -124,17 +121,6 @@ class Server:
     def connections(self) -> int:
         """The number of open connections."""
         return len(self._open)
-
-    def measure_lag(self) -> None:
-        """Measure how long the event loop takes to run a function that is handed to it now; returns before it has."""
-        loop, began = self._loop, real_time.seconds()
-        if loop is not None:
-            with suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(lambda: self._lags.append(real_time.seconds() - began))
-
-    def longest_lag_seconds(self) -> float:
-        """Return the longest of the last measurements, 0 if there is none."""
-        return max(tuple(self._lags), default=0.0)
 
     def __enter__(self) -> Self:
         self.start()

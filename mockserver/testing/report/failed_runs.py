@@ -1,4 +1,4 @@
-"""The folder of `mockserver serve --failures-dir`: replay document, HAR, trace and report of each run that its client ends as failed."""
+"""The folder of `mockserver serve --failures-dir`: replay document, HAR, trace and report of each run that a client reports as failed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from mockserver._commands import command_line
 from mockserver._json import View
-from mockserver.contract.text import brief, printable
+from mockserver.contract.text import printable
 from mockserver.report.trace_page import TracedRun, render
 from mockserver.scenario import documents
 from mockserver.server.hosting.failed_runs import KeptFiles
@@ -22,7 +22,6 @@ from mockserver.testing.report.folder import claim_file, file_name, make_folder,
 
 RUNS_MAX: Final = 1_000  # of one server, since its clients may be strangers
 BYTES_MAX: Final = 256 * 1024 * 1024  # of their files
-_WORDS_CHARS: Final = 10_000  # of a failure that is remembered for the end of its sandbox
 
 
 class FailedRuns:
@@ -43,23 +42,21 @@ class FailedRuns:
         self._started_ns = time.time_ns()
         self._root = Path.cwd()
         self._lock = threading.Lock()  # held while a run is written, so that no other one takes its name or its room
-        self._failures: dict[str, tuple[str, str]] = {}  # name and words, by sandbox, the oldest first
+        self._failed: dict[str, None] = {}  # ids of sandboxes, the oldest first
         self._kept: dict[tuple[str, str], _KeptRun] = {}  # by sandbox and name, the oldest first
 
-    def failure_of(self, sandbox_id: str, name: str, words: str) -> tuple[str, str]:
-        """Return the name of a sandbox's test and the words of its failure, those of an earlier call in place of empty ones."""
+    def note_failure(self, sandbox_id: str) -> None:
+        """Take note that the test of a sandbox has failed; of too many the oldest is forgotten."""
         with self._lock:
-            former_name, former_words = self._failures.pop(sandbox_id, ("", ""))
-            failure = name or former_name, words if words.strip() else former_words
-            if len(self._failures) >= RUNS_MAX:
-                del self._failures[next(iter(self._failures))]
-            self._failures[sandbox_id] = brief(failure[0], _WORDS_CHARS), brief(failure[1], _WORDS_CHARS)
-            return failure
+            self._failed.pop(sandbox_id, None)
+            if len(self._failed) >= RUNS_MAX:
+                del self._failed[next(iter(self._failed))]
+            self._failed[sandbox_id] = None
 
     def has_failed(self, sandbox_id: str) -> bool:
         """Return True for a sandbox whose client has said that its test failed."""
         with self._lock:
-            return sandbox_id in self._failures
+            return sandbox_id in self._failed
 
     def keep(self, run: TracedRun, har: View) -> KeptFiles:
         """Write the files of a run; they replace those that its sandbox has under this name. Never an error of its own."""

@@ -35,7 +35,6 @@ from mockserver.contract.openapi.parts import (
 )
 from mockserver.contract.openapi.skeleton import apply, filled
 from mockserver.core.state.matching import PATH_ROOTS
-from mockserver.server.control.accept import REPORT_TYPES
 from mockserver.server.control.commands import Route
 from mockserver.server.control.openapi.answers import FILE, answer, answer_components
 from mockserver.server.control.openapi.shapes import TEXT, nullable, obj, titled
@@ -143,12 +142,11 @@ def _contents(row: Route, schema: JSON, examples: JSON) -> JSON:
     if schema == FILE:
         return {media_type: {"schema": schema} for media_type in KINDS}
     shown = examples["answers"].get(row.id, {})
-    if row.media_types is not REPORT_TYPES:
-        return content(schema, shown, (*row.media_types, "application/json")[0])
-    text, json_type = REPORT_TYPES
+    if row.form != "report":
+        return content(schema, shown, "text/plain" if row.form == "text" else "application/json")
     texts = {name: example for name, example in shown.items() if isinstance(example, str)}
     views = {name: example for name, example in shown.items() if name not in texts}
-    return content(dict(TEXT), texts, text) | content(schema, views, json_type)
+    return content(dict(TEXT), texts, "text/plain") | content(schema, views, "application/json")
 
 
 def request_components(written: Mapping[str, JSON]) -> dict[str, JSON]:

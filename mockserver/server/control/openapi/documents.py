@@ -70,14 +70,9 @@ def text(document: JSON, form: Form, version: str = VERSIONS[0]) -> str:
     return _yaml(whole) if form == "yaml" else json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
 
 
-def read_json(hosted: HostedSandbox, args: Arguments, base_url: str) -> str:
+def read_document(hosted: HostedSandbox, args: Arguments, base_url: str) -> str:
     """Return a document as JSON."""
     return text(_asked(hosted, args, base_url), "json", _version(args))
-
-
-def read_yaml(hosted: HostedSandbox, args: Arguments, base_url: str) -> str:
-    """Return a document as YAML."""
-    return text(_asked(hosted, args, base_url), "yaml", _version(args))
 
 
 def _asked(hosted: HostedSandbox, args: Arguments, base_url: str) -> JSON:

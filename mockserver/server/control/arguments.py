@@ -1,4 +1,4 @@
-"""What a request of a command has: the media types that it accepts, its query, and its JSON body."""
+"""The arguments of a command in its request: the query, and the JSON body."""
 
 from __future__ import annotations
 
@@ -7,49 +7,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from mockserver.contract.text import brief, closest_match_hint
+from mockserver.contract.text import brief
 from mockserver.core.operations.validation import parse_json
 from mockserver.core.state.calls import ApiError
 from mockserver.server.errors import ControlError
 from mockserver.wire.request import HttpRequest
 
-JSON_TYPES: Final = ("application/json", "application/openapi+json", "application/vnd.oai.openapi+json")
-YAML_TYPES: Final = ("application/yaml", "application/openapi+yaml", "application/vnd.oai.openapi", "text/yaml")
-TEXT_TYPES: Final = ("text/plain",)
-REPORT_TYPES: Final = ("text/plain", "application/json")  # two forms of one answer; the others are names of one form
 _REPEATABLE: Final = "label"
 _DIGITS_MAX: Final = 15  # of a number
-
-
-def accepted_type(accept: str, media_types: tuple[str, ...]) -> str | None:
-    """
-    Return the media type of the answer that a client prefers; None if the answer is not negotiated.
-
-    Args:
-        accept: the header's value; an empty one accepts everything.
-        media_types: those of the answer, the default first; none if it is not negotiated.
-
-    Returns:
-        One of several types of an answer; of several names of one type the first.
-
-    Raises:
-        ControlError: It accepts none of them; the message has the nearest one.
-    """
-    if not media_types:
-        return None
-    if not accept.strip():
-        return media_types[0]
-    from werkzeug.datastructures import MIMEAccept  # late: it is slow to import, and few answers have several types
-    from werkzeug.http import parse_accept_header
-
-    forms = {form: media_type for media_type in media_types for form in (media_type, f"{media_type};charset=utf-8")}
-    accepted = parse_accept_header(accept.replace("q=.", "q=0."), MIMEAccept)  # as Java's HttpURLConnection writes it
-    best = forms.get(accepted.best_match(forms) or "")
-    if best is None:
-        expected = " or ".join(media_types if media_types is REPORT_TYPES else media_types[:1])
-        hint = closest_match_hint(accept.partition(";")[0].strip(), media_types)
-        raise ControlError("MOCK_NOT_ACCEPTABLE", f"Accept: got {accept[:100]!r}; expected {expected}{hint}")
-    return best if media_types is REPORT_TYPES else media_types[0]
 
 
 def query_of(request: HttpRequest) -> dict[str, str]:
