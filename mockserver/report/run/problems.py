@@ -46,7 +46,6 @@ _READINGS: Final[tuple[Cause, ...]] = (
     clocks.pending_session,
     clocks.idle_polls,
     answers.changed_since,
-    answers.read_on,
     answers.audience,
     answers.page,
     receivers.accepted,
