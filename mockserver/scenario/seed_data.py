@@ -70,7 +70,6 @@ def _chat_pattern(context: SeedContext, pattern: Entry, path: str) -> None:
             varied = {key: values[number % len(values)] for key, values in vary.items()}
             chat_id = context.assign_id("chats", "chat_", {**shared, **varied}, f"{path}/{place}")
         context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, alternating[number % len(alternating)]))
-    context.tenant.chats.group_sizes()  # counted here, not during the first preview
 
 
 def _alternating_attributes(context: SeedContext, pattern: Entry, path: str) -> list[ChatAttributes]:

@@ -53,20 +53,14 @@ class Audience(NamedTuple):
         if not self.tests:
             return len(chats)
         matches = all_of(self.tests)
-        sizes = chats.group_sizes()
-        if sizes is None:
-            return sum(1 for chat in chats.rows if matches(chat.attributes))
-        return sum(size for attributes, size in sizes.items() if matches(attributes))
+        return sum(size for attributes, size in chats.alike().items() if matches(attributes))
 
     def select(self, chats: Chats) -> Sequence[Chat]:
         """Return the chats that satisfy the filters, in the order of their creation."""
         if not self.tests:
             return chats.so_far()
         matches = all_of(self.tests)
-        sizes = chats.group_sizes()
-        if sizes is None:
-            return [chat for chat in chats.rows if matches(chat.attributes)]
-        selected = frozenset(attributes for attributes in sizes if matches(attributes))
+        selected = frozenset(filter(matches, chats.alike()))
         return [chat for chat in chats.rows if chat.attributes in selected]
 
 
