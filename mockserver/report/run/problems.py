@@ -42,7 +42,6 @@ _CAUSES: Final[tuple[Cause, ...]] = (
     receivers.for_nobody,
 )
 _READINGS: Final[tuple[Cause, ...]] = (
-    clocks.expired_by_process,
     clocks.pending_session,
     clocks.idle_polls,
     answers.changed_since,
