@@ -272,8 +272,10 @@ def _date(sandbox: SandboxState, statement: Mapping[str, Any], value: Any, at: s
             )
         return as_shown(read[0])
     if lenient != "reject" and isinstance(value, str):
-        brazil = lenient == "midnight-brazil"
-        instant = read[0] + (3 * HOUR if brazil else 0) if read else parse_date(value, brazil=brazil)
+        in_brazil = lenient == "midnight-brazil"
+        instant = parse_date(value, brazil=in_brazil)
+        if read is not None:
+            instant = read[0] + 3 * HOUR if in_brazil else read[0]
         if instant is not None:
             return as_shown(instant)
     raise _invalid(

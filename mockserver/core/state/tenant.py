@@ -195,9 +195,10 @@ class Tenant:
 
     def funnel_of_step(self, step_id: str) -> Funnel | None:
         """Return the funnel that has this step, or None."""
-        return next(
-            (funnel for funnel in self.funnels.values() if any(step == step_id for step, _ in funnel.steps)), None
-        )
+        for funnel in self.funnels.values():
+            if step_id in dict(funnel.steps):
+                return funnel
+        return None
 
     def has_lost_channel(self, platform: str) -> bool:
         """Return True if entrypoints of the platform were removed and none is left."""

@@ -61,7 +61,9 @@ def _contains(body: Any, value: Any) -> bool:
         return _is_gone_through(body, value)
     if body == value:
         return True
-    members = body.values() if isinstance(body, Mapping) else body if isinstance(body, list) else ()
+    members: Iterable[Any] = body if isinstance(body, list) else ()
+    if isinstance(body, Mapping):
+        members = body.values()
     return any(_contains(member, value) for member in members)
 
 
