@@ -95,6 +95,7 @@ def answered(sandbox: Sandbox, answers: Sequence[Answer]) -> set[str]:
     [
         pytest.param([(0, 5), (5, FAILED), (6, 5), (8, OK)], id="one gives up after three tries, one of which failed"),
         pytest.param([(0, FAILED), (1, FAILED), (3, 5), (5, OK)], id="one gives up after two that failed"),
+        pytest.param([(0, 5), (1, FAILED), (5, OK)], id="one of two repeats no failure"),
         pytest.param([(0, 10), (5.6, 10), (10, 10), (15.6, 10), (20, 10), (25.6, 10)], id="two wait exactly as long"),
         pytest.param([(second, 5) for second in (0, 5, 10) for _ in range(10)], id="ten at one instant"),
         pytest.param([(10 * n, 8 if n % 4 else OK) for n in range(12)], id="a poll that is slower than the limit"),

@@ -144,14 +144,14 @@ def _careless(trace: Trace, calls: Sequence[Exchange]) -> Sequence[int]:
     hasty = [
         first.number
         for first, again in pairwise(calls)
-        if first.number in to_repeat and _is_limited(first) and _comes_too_soon(trace, first, again)
+        if first.number in to_repeat and _comes_too_soon(trace, first, again)
     ]
     return hasty[max(0, len(hasty) - count) :]
 
 
 def _to_repeat(trace: Trace, calls: Sequence[Exchange]) -> dict[int, int]:
     """
-    Return the places of the first calls that may be their repetition, by the number of each call that is no worker's last try.
+    Return the places of the first calls that may be their repetition, by the number of each limited call that is no worker's last try.
 
     A worker may give up after `RETRIED` tries: a call that as many may lead to, each in time, is no proof, except in a loop.
     """
@@ -166,7 +166,8 @@ def _to_repeat(trace: Trace, calls: Sequence[Exchange]) -> dict[int, int]:
         tries = min(1 + max(continued, default=0), RETRIED)
         again = _place_of_repetition(trace, calls, place)
         due.setdefault(again, []).append((tries, call))
-        if call is not calls[-1] and (tries < RETRIED or _is_in_loop(trace, calls, place)):
+        is_last_try = tries == RETRIED and not _is_in_loop(trace, calls, place)
+        if _is_limited(call) and call is not calls[-1] and not is_last_try:
             to_repeat[call.number] = again
     return to_repeat
 
