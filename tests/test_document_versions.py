@@ -12,8 +12,6 @@ import pytest
 from mockserver import MockServer, Sandbox, ScenarioError, cli
 from mockserver.report.recording import RecordingReport
 from mockserver.report.trace_page import read_trace
-from mockserver.trace.entries import RecordingError
-from mockserver.trace.journals import replay_entries
 from mockserver.trace.recorded import recorded_trace
 from mockserver.version import VERSION
 
@@ -55,13 +53,6 @@ def test_a_replay_document_has_its_version_and_is_read_again(
 
     assert 1 == document["version"]
     assert mockserver_server.sandbox(document).secret_key
-
-
-def test_a_replay_document_of_another_version_is_no_recording() -> None:
-    with pytest.raises(RecordingError) as refusal:
-        list(replay_entries({"version": 2, "calls": []}, Path("run.json")))
-
-    assert f"run.json: got version 2 of a replay document; {EXPECTED}" == str(refusal.value)
 
 
 def test_a_trace_of_this_version_is_read(tmp_path: Path) -> None:

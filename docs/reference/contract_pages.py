@@ -15,7 +15,7 @@ from typing import Final
 from mockserver.cli.listing import scenario_schema
 from mockserver.contract.choices import CHOICES, FAMILIES, Choice
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.contract.effects import ALIASES, EFFECTS, GROUPS, of_group
+from mockserver.contract.effects import EFFECTS, GROUPS, of_group
 from mockserver.judge.client.rules import PARTS, RULES
 from mockserver.scenario import library
 
@@ -164,8 +164,6 @@ def _effects() -> Iterator[str]:
             row = EFFECTS[name]
             yield f"| `{name}` | `{row.argument.replace('|', chr(92) + '|')}` | {row.meaning} |"
         yield ""
-    names = "; ".join(f"`{alias}` is `{effect}`" for alias, (effect, _) in ALIASES.items())
-    yield f"Other names: {names}.\n"
 
 
 PAGES: Final = MappingProxyType({"choices": choices_page, "conduct": conduct_page, "scenarios": scenarios_page})

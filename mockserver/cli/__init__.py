@@ -72,7 +72,7 @@ _COMMANDS: Final = (  # in the order of the help
     _Command("scenarios", "listing", "list_scenarios", "add_scenarios_options", "list the scenarios of the library, or the seed data and rules of one"),
     _Command("choices", "listing", "list_choices", "add_table_options", "list the points that the API document leaves open, with their options"),
     _Command("clauses", "listing", "list_clauses", "add_clauses_options", "list the clauses of the API document, or the rules of good behaviour for a client"),
-    _Command("coverage", "coverage", "run", "add_options", "show what calls have covered of the API document, with what closes each gap"),
+    _Command("coverage", "coverage", "run", "add_options", "show what calls have covered of the API document, and each gap"),
     _Command("openapi", "openapi", "print_document", "add_options", "print the OpenAPI document of the public API, or of the control plane"),
     _Command("docs", "manual", "print_docs", "add_docs_options", "print a page of the documentation as Markdown, or the list of pages"),
     _Command("skill", "manual", "print_skill", "add_skill_options", "print what a coding agent needs to test with this package, for its SKILL.md"),

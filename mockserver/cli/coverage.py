@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _FILE: Final = ".mockserver/coverage.json"
 _FORMS: Final = {
-    "report": "print the table, and each gap with what closes it",
+    "report": "print the table, and each gap",
     "html": "write the page, one file without script",
 }
 
@@ -33,8 +33,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
             shown.add_argument("--json", action="store_true", help="print JSON")
             of_some = "show the items of these, separated by commas; `all` for everything (default: used, those that were called)"
             shown.add_argument("--operations", default="used", metavar="NAMES", help=of_some)
-            in_http = "show what closes a gap as a request instead of a line of Python, as for a URL"
-            form.add_argument("--as-requests", action="store_true", help=in_http)
             least = "status 1 below this coverage: 80, operations=100,answers=80, or both"
             form.add_argument("--fail-under", default="", metavar="PERCENT", help=least)
     help_text = "merge files into one that has everything that one of them has"
@@ -99,6 +97,5 @@ def _rendered(coverage: Coverage, options: argparse.Namespace) -> str:
     if options.json:
         return coverage.as_text()
     named = render.operations_named(options.operations, coverage)
-    as_requests = options.as_requests or _is_url(options.source)
-    lines = (*render.table(coverage, named), "", *render.gaps(coverage, named, as_requests=as_requests))
+    lines = (*render.table(coverage, named), "", *render.gaps(coverage, named))
     return "\n".join(lines) + "\n"

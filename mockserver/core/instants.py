@@ -191,7 +191,8 @@ def parse_date(written: str, *, brazil: bool) -> Instant | None:
 
 def retry_after(written: str, now: Instant) -> Duration | None:
     """Return the delay of a Retry-After, in seconds or as an HTTP date, or None if it is neither."""
-    if (seconds := whole_number(written.strip())) is not None:
+    seconds = whole_number(written.strip())
+    if seconds is not None:
         return seconds * SECOND
     date = retry_after_date(written)
     return max(0, date - now) if date is not None else None

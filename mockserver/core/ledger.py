@@ -343,16 +343,16 @@ def _duplicate_sends(sends: Sequence[_Sent], made: Mapping[str, int]) -> list[Du
     for sent in sends:
         values = tuple(sorted(sent.execution.values.items()))
         groups.setdefault((sent.tenant_id, sent.chat_id, sent.execution.template.id, values), []).append(sent)
+    duplicated = [alike for alike in groups.values() if _is_duplicated(alike, made)]
     return [
         {
-            "tenantId": tenant_id,
-            "chatId": chat_id,
-            "templateId": template_id,
+            "tenantId": alike[0].tenant_id,
+            "chatId": alike[0].chat_id,
+            "templateId": alike[0].execution.template.id,
             "count": len(alike),
             "executionIds": [sent.execution.id for sent in alike],
         }
-        for (tenant_id, chat_id, template_id, _), alike in groups.items()
-        if _is_duplicated(alike, made)
+        for alike in duplicated
     ]
 
 

@@ -74,7 +74,7 @@ class CoveragePlugin:
         if self._is_written:
             invoked_in = self._config.invocation_params.dir
             file = self._file.relative_to(invoked_in) if self._file.is_relative_to(invoked_in) else self._file
-            terminalreporter.write_line(f"what closes each gap:  mockserver coverage report {file}")
+            terminalreporter.write_line(f"each gap:  mockserver coverage report {file}")
             terminalreporter.write_line("with every operation:  the same with --operations all")
         for line in render.shortfalls(self.coverage, self._least):
             terminalreporter.write_line(f"FAIL {line}", red=True)

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from mockserver.contract.clauses import Sentence, sentence_of
+from mockserver.contract.clauses import sentence_of
 from mockserver.judge.coverage.coverage import Coverage
 from mockserver.judge.coverage.dimensions import MEANINGS
-from mockserver.report.coverage_remedies import Remedy, remedy
 from mockserver.report.coverage_text import USED, CoveragePart, operations_named, parts, total
 from mockserver.report.pages import render_file
-
-
-class Gap(NamedTuple):
-    """An item that is not covered, what closes it, and the sentence of a clause."""
-
-    item: str
-    remedy: Remedy
-    sentence: Sentence | None
 
 
 def render(coverage: Coverage) -> str:
@@ -34,7 +23,7 @@ def render(coverage: Coverage) -> str:
         whole=whole,
         total=coverage.count(),
         meanings=MEANINGS,
-        gaps=_gaps,
+        sentence_of=sentence_of,
     )
 
 
@@ -46,7 +35,3 @@ def _without(part: CoveragePart, shown: list[CoveragePart]) -> CoveragePart:
         covered=tuple(item for item in part.covered if item not in items),
         missing=tuple(item for item in part.missing if item not in items),
     )
-
-
-def _gaps(part: CoveragePart) -> list[Gap]:
-    return [Gap(item, remedy(part.name, item), sentence_of(item)) for item in part.missing]

@@ -1,5 +1,5 @@
 """
-A coverage as text: a table for the terminal, and every gap with its remedy.
+A coverage as text: a table for the terminal, and every gap.
 
 Each shows the items of some operations, by default of those that were called, with the count of everything below.
 """
@@ -13,7 +13,6 @@ from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import brief, closest_match_hint, whole_number
 from mockserver.judge.coverage.coverage import Count, Coverage
 from mockserver.judge.coverage.dimensions import DIMENSIONS, OF_OPERATIONS, Dimension
-from mockserver.report.coverage_remedies import remedy
 
 _GAPS_CHARS: Final = 44  # so that a line has at most 80
 _EVERYTHING: Final = "everything"
@@ -100,14 +99,12 @@ def _first(gaps: tuple[str, ...]) -> str:
     return brief(gaps[0], _GAPS_CHARS) if gaps else ""
 
 
-def gaps(coverage: Coverage, operations: Collection[str] | None, *, as_requests: bool = False) -> Iterator[str]:
-    """Yield each dimension that has gaps, and each of its gaps with what closes it, in Python or as a request; see `table`."""
+def gaps(coverage: Coverage, operations: Collection[str] | None) -> Iterator[str]:
+    """Yield each dimension that has gaps, and each of its gaps; see `table`."""
     for part in parts(coverage, operations):
         if part.missing:
             yield f"{part.name}: {len(part.missing)} not covered"
-        for item in part.missing:
-            found = remedy(part.name, item)
-            yield f"  {item}\n      {found.request if as_requests else found.line}"
+        yield from (f"  {item}" for item in part.missing)
 
 
 def thresholds(text: str) -> dict[Dimension | None, float]:

@@ -8,10 +8,9 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from mockserver._json import JSON
 from mockserver.contract import choices, schemas
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.effects import ALIASES, DELIVERY, EFFECTS, WIRE_FAULTS, WITHOUT_RESPONSE, deciding
+from mockserver.contract.effects import DELIVERY, EFFECTS, WIRE_FAULTS, WITHOUT_RESPONSE, deciding
 from mockserver.contract.effects.model import ReadWait
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
 from mockserver.contract.lifecycles import CAMPAIGN, EVENTS, SESSION
@@ -157,7 +156,7 @@ def _rule(
     _check_trigger(entry, path, problems)
     if len(problems) == count_before:
         _check_conditions(entry, path, problems)
-    effects = _effects(entry["do"], f"{path}/do", problems)
+    effects = entry["do"]
     _check_effects(entry, effects, f"{path}/do", problems)
     durations = {key: _duration(entry.get(key), f"{path}/{key}", problems) for key in ("at", "from", "until")}
     wire = parse_wire_faults(effects, f"{path}/do", problems)
@@ -302,23 +301,6 @@ def _check_number(wanted: Any, path: str, problems: list[WrongPart]) -> None:
     is_number = isinstance(wanted, int | float) and not isinstance(wanted, bool)
     if not is_number and not re.fullmatch(_SIGNED_NUMBER, text):
         problems.append(WrongPart(path, to_json_text(wanted), "a number, or one with a sign before it, such as >=20"))
-
-
-def _effects(written: Entry, path: str, problems: list[WrongPart]) -> JSON:
-    """Return the effects by their own names, each alias replaced by the effect it means."""
-    effects: JSON = {}
-    for name, args in written.items():
-        own, meant = ALIASES.get(name, (name, None))
-        if own in effects or (name in ALIASES and own in written):
-            problems.append(
-                WrongPart(f"{path}/{name}", to_json_text(args), f"{own} once: {name} is another name of it")
-            )
-        if name in ALIASES and args is not True and schemas.check("scenario", {"script": [{"do": {own: args}}]}):
-            problems.append(
-                WrongPart(f"{path}/{name}", to_json_text(args), f"true, or what {own} takes, such as {meant!r}")
-            )
-        effects[own] = meant if name in ALIASES and args is True else args
-    return effects
 
 
 def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[WrongPart]) -> None:

@@ -70,54 +70,18 @@ def _chat_pattern(context: SeedContext, pattern: Entry, path: str) -> None:
             varied = {key: values[number % len(values)] for key, values in vary.items()}
             chat_id = context.assign_id("chats", "chat_", {**shared, **varied}, f"{path}/{place}")
         context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, alternating[number % len(alternating)]))
-    context.tenant.chats.group_sizes()  # counted here, not during the first preview
 
 
 def _alternating_attributes(context: SeedContext, pattern: Entry, path: str) -> list[ChatAttributes]:
     """Return the attributes of the chats of a pattern, until they repeat."""
     shared, vary = (context.in_own_words(pattern.get(key, {}), f"{path}/{key}") for key in ("each", "vary"))
-    has_count = "participantsCount" in shared or "participantsCount" in vary
-    varied = {
-        key: [_chat_fields(context, {**shared, key: value}, path) for value in values] for key, values in vary.items()
-    }
-    base = _chat_fields(context, shared, f"{path}/each")
-    changed = [
-        (attribute, [fields[attribute] for fields in varied[key]])
-        for key in vary
-        for attribute in _ATTRIBUTES_OF.get(key, ())
-        if key == "participantsCount" or attribute != "participants_count" or not has_count
-    ]
-    period = lcm(*(len(values) for _, values in changed))
-    return [
-        _attributes(base | {attribute: values[number % len(values)] for attribute, values in changed})
-        for number in range(min(pattern["count"], period))
-    ]
-
-
-# The attributes of a Chat that follow from a field of the document.
-_ATTRIBUTES_OF: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "name": ("name",),
-        "platform": ("platform",),
-        "status": ("status",),
-        "monetization": ("monetization",),
-        "entrypointId": ("entrypoint_id",),
-        "funnelStepId": ("funnel_step_id",),
-        "trackingLinkId": ("tracking_link_id",),
-        "isGroupChat": ("is_group_chat", "participants_count"),
-        "isAnswered": ("is_answered",),
-        "needsHumanAttention": ("needs_human_attention",),
-        "attentionReason": ("attention_reason",),
-        "tagIds": ("tag_ids",),
-        "assignedUserId": ("assigned_user_id",),
-        "participantsCount": ("participants_count",),
-        "contact": ("contact",),
-        "birthDate": ("birth_date",),
-        "custom": ("custom",),
-        "lastMessageAt": ("last_message_at",),
-        "lastUpdateAt": ("last_update_at",),
-    }
-)
+    alternating = {key: values for key, values in vary.items() if key != "id"}
+    period = lcm(*map(len, alternating.values()))
+    attributes = []
+    for number in range(min(pattern["count"], period)):
+        varied = {key: values[number % len(values)] for key, values in alternating.items()}
+        attributes.append(_attributes(_chat_fields(context, {**shared, **varied}, path)))
+    return attributes
 
 
 def _chat_fields(context: SeedContext, entry: Entry, path: str) -> dict[str, Any]:

@@ -1,31 +1,17 @@
-"""
-This product's own documents as recordings: the journal of a sandbox, and the document that repeats a run.
-
-Their calls are in the order in which the sandbox ran them, at instants of its clock. Neither has keys: a call has its
-tenant's name instead.
-"""
+"""The journal of a sandbox as a recording; it has no keys: a call has its tenant's name instead."""
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from urllib.parse import urlencode
 
 from mockserver._json import View
-from mockserver.contract.durations import parse_duration
-from mockserver.contract.effects import UNREADABLE, WAITING
-from mockserver.core.instants import SECOND, Instant, as_shown, parse
+from mockserver.contract.effects import UNREADABLE
+from mockserver.core.instants import as_shown
 from mockserver.trace.entries import Entry, RecordingError, answer_status, joined, start_instant
-from mockserver.version import SCENARIO_VERSION, VERSION
-
-_ADVANCE_MAX: Final = 10**11 * SECOND
-# Effects of rules that let time pass at a call, which the call's entry does not show.
-_TAKE_TIME: Final = WAITING | {"advance"}
-# What a replay document has for the address of the sandbox, and an address in its place, since an answer has URIs.
-_BASE_URL: Final = (b"{base_url}", b"http://mockserver.test")
 
 
 def journal_entries(rows: Sequence[Any], file: Path) -> Iterator[Entry]:
@@ -93,89 +79,3 @@ def _body(message: View) -> bytes | None:
 
 def _json_bytes(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
-def replay_entries(document: View, file: Path) -> Iterator[Entry]:
-    """
-    Yield the calls of a replay document, at the instants that its entries or its commands give.
-
-    A call has no instant if neither does, as after `advance` until nothing is due, or under a rule that delays calls.
-    """
-    if document.get("version", SCENARIO_VERSION) != SCENARIO_VERSION:
-        got = f"{file.name}: got version {document['version']!r:.40} of a replay document"
-        raise RecordingError(f"{got}; expected {SCENARIO_VERSION}, which mockserver {VERSION} reads")
-    clock = document.get("clock")
-    now: Instant | None = start_instant(clock.get("freeze") if isinstance(clock, Mapping) else None, file.name)
-    takes_time = _takes_time({"script": document.get("script")})
-    for number, row in enumerate(document["calls"], 1):
-        place = f"{file.name}, call {number}"
-        if not isinstance(row, Mapping):
-            raise RecordingError(f"{place}: got {type(row).__name__}; expected a call or a command")
-        if "at" in row:
-            at = start_instant(row["at"], place)
-            now = at if now is None else max(now, at)
-        if "call" not in row:
-            now = _moved(now, row)
-            takes_time |= row.get("do") == "apply_scenario" and _takes_time(row.get("with"))
-            continue
-        method, _, path = str(row["call"]).partition(" ")
-        answer = _members(row, "answer", place)
-        is_cut = "bytes" in answer or "cut" in answer or "cutFromBytes" in answer
-        shown = None if now is None or (takes_time and "at" not in row) else as_shown(now)
-        yield Entry(
-            method=method,
-            url=path,
-            request_headers=_request_headers(row, place),
-            request_body=None if "cut" in row else _sent(row).replace(*_BASE_URL),
-            status=answer_status(answer.get("status"), place),
-            response_body=None if is_cut else (_body(answer) or b"").replace(*_BASE_URL),
-            sent_at=shown,
-            ended_at=shown,
-            is_ordered=True,
-        )
-
-
-def _takes_time(scenario: Any) -> bool:
-    """Return True if a rule of a scenario takes time at a call, or may: of one of the library only the name is shown."""
-    if not isinstance(scenario, Mapping):
-        return False
-    script = scenario.get("script")
-    rules = [rule for rule in script if isinstance(rule, Mapping)] if isinstance(script, list) else []
-    effects = [rule["do"] for rule in rules if isinstance(rule.get("do"), Mapping)]
-    return "name" in scenario or any(not _TAKE_TIME.isdisjoint(effect) for effect in effects)
-
-
-def _moved(now: Instant | None, row: View) -> Instant | None:
-    """
-    Return the instant after a command, None if the document does not show it; only `advance` and `set_clock` move the clock,
-    the latter also back.
-    """
-    arguments = row.get("with")
-    if row.get("do") not in ("advance", "set_clock") or not isinstance(arguments, Mapping):
-        return now
-    if "by" in arguments:
-        by = parse_duration(arguments["by"])
-        return None if now is None or by is None or by > _ADVANCE_MAX else now + by
-    to = parse(str(arguments.get("to", arguments.get("freeze"))))
-    if to is not None:
-        return to[0]
-    return None if row["do"] == "advance" else now  # until the next timer, or until none is left
-
-
-def _request_headers(row: View, place: str) -> View:
-    headers = dict(_headers(row, place))
-    if "json" in row:
-        headers.setdefault("content-type", "application/json")
-    role = row.get("key", "secret")
-    if role != "none":
-        prefix = "pk" if role.endswith("public") else "sk"
-        headers["x-api-key"] = f"{prefix}_{role}"
-    return headers
-
-
-def _sent(row: View) -> bytes:
-    if "json" in row:
-        return _json_bytes(row["json"])
-    if "base64" in row:
-        return base64.b64decode(row["base64"])
-    return str(row.get("body", "")).encode("utf-8", "surrogatepass")

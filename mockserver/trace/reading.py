@@ -1,5 +1,5 @@
 """
-Read recordings: HAR, cassettes of vcrpy, and this product's journals and replay documents.
+Read recordings: HAR, cassettes of vcrpy, and journals of sandboxes.
 
 1. Entries of other addresses, preflights, answers of a cache and entries that cannot be read are counted by kind and left out.
 2. Several files are one recording in the order of their clocks. Equal keys are one tenant; only a hash of a key is stored.
@@ -66,7 +66,7 @@ def read_recording(*files: str | Path, url: str | None = None) -> Trace:
     Read one recording from one or several files.
 
     Args:
-        files: HAR files, cassettes, journals or replay documents.
+        files: HAR files, cassettes or journals.
         url: The part of the addresses before `/v1`; by default the one under which most entries are operations.
 
     Returns:
@@ -307,49 +307,26 @@ def _entries_of(document: Any, file: Path) -> Iterator[Entry]:
         return cassettes.entries(members["interactions"], file)
     if isinstance(members.get("exchanges"), list):
         return journals.journal_entries(members["exchanges"], file)
-    if isinstance(members.get("calls"), list):
-        return journals.replay_entries(members, file)
     content = ", ".join(map(str, list(members)[:4])) or _FORMS.get(type(document), "a text")
     raise RecordingError(
-        f"got {file.name} with {brief(content, 60)}; expected a HAR (log.entries), a cassette (interactions), "
-        "a journal (exchanges) or a replay document (calls)"
+        f"got {file.name} with {brief(content, 60)}; expected a HAR (log.entries), a cassette (interactions) "
+        "or a journal (exchanges)"
     )
 
 
 def _json_document(file: Path) -> Any:
     try:
-        return json.loads(file.read_bytes().decode("utf-8-sig"), object_pairs_hook=_members)
-    except UnicodeDecodeError:
-        problem = "is not UTF-8; expected a HAR, which is JSON in UTF-8"
+        return json.loads(file.read_bytes().decode("utf-8-sig"))
     except json.JSONDecodeError as failure:
         raise RecordingError(
             f"got {file.name}, whose JSON ends or breaks at line {failure.lineno}, column {failure.colno}; "
             "expected a whole HAR: was the export cut off?"
         ) from None
-    except _RepeatedMemberError as failure:
-        raise RecordingError(
-            f"got {file.name}, in which an object has the member {brief(str(failure), 40)} twice with different values; "
-            "expected one value"
-        ) from None
-    except RecursionError:
-        problem = "cannot be read because of its nesting; expected a HAR"
-    except ValueError:
-        problem = "cannot be read because of a number with thousands of digits; expected a HAR"
-    raise RecordingError(f"got {file.name}, which {problem}")
-
-
-class _RepeatedMemberError(ValueError):
-    """An object with two values for one member; its text is the name."""
-
-
-def _members(pairs: list[tuple[str, Any]]) -> JSON:
-    """Return an object; of two values of a member readers of JSON would take the last one, and a judge takes none."""
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        for name, value in pairs:
-            if members[name] != value:
-                raise _RepeatedMemberError(name)
-    return members
+    except UnicodeDecodeError:
+        raise RecordingError(f"got {file.name}, which is not UTF-8; expected a HAR, JSON in UTF-8") from None
+    except (ValueError, RecursionError) as failure:
+        why = brief(str(failure), 80)
+        raise RecordingError(f"got {file.name}, which cannot be read ({why}); expected a HAR, JSON in UTF-8") from None
 
 
 def _yaml_document(file: Path) -> Any:

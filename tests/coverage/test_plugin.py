@@ -67,7 +67,7 @@ def test_a_session_prints_a_table_of_the_dimensions_and_writes_its_file(pytester
         [HEADING, *(f"{name} *%*" for name in OF_OPERATIONS), "total *%", f"everything * {TOTAL} *%"]
     )
     result.stdout.fnmatch_lines(["operations * 5 * 5 * 100 %"])
-    result.stdout.fnmatch_lines([f"what closes each gap:  mockserver coverage report {Path(FILE)}"])
+    result.stdout.fnmatch_lines([f"each gap:  mockserver coverage report {Path(FILE)}"])
     coverage = loaded(pytester)
     assert OPERATIONS == coverage.covered("operations")
     assert ("readEntrypoint drop", "readFormPolicy drop") == coverage.covered("faults")

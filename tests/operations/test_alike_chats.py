@@ -93,17 +93,6 @@ def test_the_state_shows_a_pattern_as_the_same_chats_listed(mockserver_server: M
 
 
 @pytest.mark.mockserver(given=world(PATTERN), now=NOW)
-def test_chats_with_the_same_values_are_one_group_and_those_that_differ_none(
-    mockserver: Sandbox, mockserver_server: MockServer
-) -> None:
-    sizes = mockserver._hosted.tenant.chats.group_sizes()
-    assert sizes is not None and [10, 10, 10, 10] == list(sizes.values())
-
-    with mockserver_server.sandbox(given=world(listed(PATTERN))) as other:
-        assert other._hosted.tenant.chats.group_sizes() is None
-
-
-@pytest.mark.mockserver(given=world(PATTERN), now=NOW)
 def test_chats_added_after_a_preview_are_in_the_next_one(mockserver: Sandbox) -> None:
     assert 20 == estimated(mockserver, OPEN)
 

@@ -22,7 +22,7 @@ from mockserver.cli.settings import default_of
 from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.contract.effects import ALIASES, EFFECTS
+from mockserver.contract.effects import EFFECTS
 from mockserver.judge.check import Finding
 from mockserver.judge.client.rules import RULES
 from mockserver.judge.service.verdicts import Breach
@@ -166,7 +166,7 @@ def _tables() -> Iterator[str]:
         yield f"choice {row.id}, default {json.dumps(row.default)}"
         yield from (f"choice {row.id} = {option}" for option in row.options)
     yield from (f"profile {name}" for name in PROFILES)
-    yield from (f"effect {name}" for name in (*EFFECTS, *ALIASES))
+    yield from (f"effect {name}" for name in EFFECTS)
     yield from (f"clause {row.id}" for row in clauses.read())
     yield from (f"conduct rule {name}" for name in RULES)
     yield from (f"library scenario {name}" for name in library.paths())

@@ -147,7 +147,7 @@ def lives(sandbox: Sandbox) -> Iterator[JSON]:
     for path in ("/v1/message-templates", "/v1/campaigns", "/v1/campaigns/unknown"):
         sandbox.call("GET", path, key=sandbox.secret_key)
     yield sandbox.log.har()
-    yield dict(sandbox.log.replay_document())
+    yield dict(sandbox.log.journal)
 
 
 @pytest.mark.mockserver(scenario="demo")

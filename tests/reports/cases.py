@@ -609,13 +609,6 @@ def test_expired_session(mockserver: Sandbox) -> None:
     assert send(mockserver, "GET", f"{SESSIONS}/{session}")["status"] == "completed"
 
 
-@pytest.mark.mockserver(now="2020-01-01T12:00:00Z")
-def test_expired_by_another_clock(mockserver: Sandbox) -> None:
-    """The client compares an expiry with the clock of its process."""
-    connecting(mockserver)
-    raise RuntimeError("the link has expired")
-
-
 @freezegun.freeze_time("2020-01-01T00:00:00Z")
 def test_two_clocks(mockserver: Sandbox) -> None:
     """The test freezes the process at another instant than the sandbox."""

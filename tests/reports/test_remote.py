@@ -21,7 +21,6 @@ OF_THIS_PROCESS = (
         "accepted_event",
         "event_before_the_answer",
         "event_for_nobody",
-        "expired_by_another_clock",
         "forged_event",
         "frozen_clock",
         "late_event",

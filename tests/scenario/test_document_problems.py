@@ -117,7 +117,7 @@ WORDED = [
     ({"chat": []}, "/chat", 'the key "chat"', "a key of the document: one of version, scenario, summary", "given.chats"),
     ({"campaign": "x"}, "/campaign", 'the key "campaign"', "a key of the document", "given.campaigns"),
     ({"script": [{"on": "*", "sent": 3, "do": {"garble": True}}]}, "/script/0/sent", 'the key "sent"', "a key of `script`", "after.sent"),
-    ({"script": [{"on": "*", "do": {"zzz": 1}}]}, "/script/0/do/zzz", 'the key "zzz"', "a key of `do`: one of 39, such as drop, reset, error", None),
+    ({"script": [{"on": "*", "do": {"zzz": 1}}]}, "/script/0/do/zzz", 'the key "zzz"', "a key of `do`: one of 35, such as drop, reset, error", None),
     ({"script": [{"on": "*", "do": {"error": 5}}]}, "/script/0/do/error", "5", "one of 39, such as", None),
     ({"script": [{"on": "*", "do": {}}]}, "/script/0/do", "{}", "an object of at least 1 property, such as drop", None),
     ({"given": {"messages": [{}]}}, "/given/messages/0/chatId", "nothing", "a string: it is required", None),

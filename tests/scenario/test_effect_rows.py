@@ -12,7 +12,7 @@ from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.cli.listing import scenario_schema
 from mockserver.contract import schemas
-from mockserver.contract.effects import ALIASES, EFFECTS, FORGERIES, WIRE_FAULTS, of_group
+from mockserver.contract.effects import EFFECTS, FORGERIES, WIRE_FAULTS, of_group
 from mockserver.contract.errors import ERRORS
 from mockserver.core.faults.effects import STATE_EFFECTS
 from mockserver.scenario.documents import ScenarioError
@@ -29,12 +29,6 @@ DOCUMENTED = {
     " cancel-campaign stall-sends resume-sends slow-sends fail-sends set-tenant revoke-key rotate-key set-template remove-template remove-funnel"
     " remove-entrypoint fail-media given rate-limit set-choice advance",
     "delivery": "deliver",
-}
-KNOWN_AS = {
-    "CONNECTION_RESET_BY_PEER": "reset",
-    "EMPTY_RESPONSE": "drop",
-    "MALFORMED_RESPONSE_CHUNK": "truncate",
-    "RANDOM_DATA_THEN_CLOSE": "garble",
 }
 
 
@@ -62,9 +56,8 @@ def test_no_two_faults_of_a_rule_set_one_field_of_it_unless_they_exclude_each_ot
     assert [] == shared
 
 
-def test_the_schema_has_every_effect_and_every_other_name_and_no_more() -> None:
-    assert sorted([*EFFECTS, *ALIASES]) == sorted(DO)
-    assert KNOWN_AS == {name: own for name, (own, _) in ALIASES.items()}
+def test_the_schema_has_every_effect_and_no_more() -> None:
+    assert sorted(EFFECTS) == sorted(DO)
 
 
 def test_every_state_effect_has_its_function() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from string import Formatter
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from mockserver._json import JSON
 from mockserver.contract.endpoints import Operation
 from mockserver.contract.errors import ERRORS, SESSION_MESSAGES
 from tests.harness.rows import each_row
-from tests.operations.world import DRAFT, GIVEN, OPERATIONS
+from tests.operations.world import GIVEN, OPERATIONS
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
@@ -65,45 +64,6 @@ def test_seven_codes_have_placeholders() -> None:
 
     assert 7 == len(codes)
     assert all(placeholders(ERRORS[code].message) and set(placeholders(ERRORS[code].reworded)) for code in codes)
-
-
-def message(mockserver: Sandbox, code: str, method: str, path: str, **body: Any) -> str:
-    operation: Any = f"{method} {path}" if "{" in path else "*"
-    rule = mockserver.on(operation).error(code)
-    reply = mockserver.call(method, path, **body).json()
-    rule.remove()
-    return str(reply["message"])
-
-
-def test_an_injected_error_names_the_files_of_the_upload(mockserver: Sandbox) -> None:
-    mockserver.choose({"media-max-files": 3, "media-max-size": {"image": 1024}})
-    messages = {}
-    for code in ("MEDIA_INVALID_FORMAT", "MEDIA_FILE_TOO_LARGE", "MEDIA_UPLOAD_TOO_MANY_FILES"):
-        mockserver.on("uploadMedia").times(1).error(code)
-        url, files = f"{mockserver.base_url}/v1/messaging/media", {"files": ("foto.png", b"\x89PNG", "image/png")}
-        messages[code] = mockserver.requests_session().post(url, files=files).json()["message"]
-
-    assert {
-        "MEDIA_INVALID_FORMAT": "O formato do arquivo foto.png não é aceito.",
-        "MEDIA_FILE_TOO_LARGE": "O arquivo foto.png ultrapassa o tamanho máximo de 1 KB.",
-        "MEDIA_UPLOAD_TOO_MANY_FILES": "Envie no máximo 3 arquivos por requisição.",
-    } == messages
-
-
-def test_an_injected_error_names_the_filter_of_the_call(mockserver: Sandbox) -> None:
-    filters = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "open"}]}]
-
-    text = message(
-        mockserver, "CAMPAIGN_INVALID_FILTERS", "POST", "/v1/campaigns/audience-preview", json={"filters": filters}
-    )
-
-    assert "O filtro chat.status usa um operador ou valor incompatível." == text
-
-
-def test_an_injected_error_names_a_field_of_the_body(mockserver: Sandbox) -> None:
-    text = message(mockserver, "VALIDATION_ERROR", "POST", "/v1/campaigns", json=DRAFT)
-
-    assert "Os dados enviados são inválidos. Verifique o campo name." == text
 
 
 @pytest.mark.parametrize("code", ERRORS)

@@ -52,8 +52,6 @@ BROKEN = [
     (_on({"reply": {"status": 200, "headers": {"X-A": "日"}}}), "/do/reply/headers/X-A", "", None),
     (_on({"error": "INTERNAL_ERROR", "reply": {"status": 200}}), "/do", "one of error, reply", None),
     (_on({"truncate": 2, "dribble": {"chunks": 2, "over": 1}}), "/do", "one of", None),
-    (_on({"reset": "after", "CONNECTION_RESET_BY_PEER": True}), "/do/CONNECTION_RESET_BY_PEER", "reset once", None),
-    (_on({"EMPTY_RESPONSE": 3}), "/do/EMPTY_RESPONSE", "true, or what drop takes", None),
     *(
         (
             _on({"reply": {"status": 200, "headers": {"Content-Length": length}}}),

@@ -87,9 +87,8 @@ def test_a_random_delay_without_a_spread_is_its_median(mockserver_server: MockSe
     assert {0.25} == set(_waits(mockserver_server, 1, {"median": "250ms"}, 5))
 
 
-@pytest.mark.parametrize("name", ["garble", "RANDOM_DATA_THEN_CLOSE"])
-def test_a_garbled_answer_is_200_and_no_json_though_the_operation_ran(mockserver: Sandbox, name: str) -> None:
-    mockserver.on("createCampaign").do({name: True})
+def test_a_garbled_answer_is_200_and_no_json_though_the_operation_ran(mockserver: Sandbox) -> None:
+    mockserver.on("createCampaign").garble()
     reply = mockserver.call("POST", "/v1/campaigns", json=DRAFT)
 
     assert 200 == reply.status

@@ -7,7 +7,6 @@ attempt to deliver an event (`deliveries`). `schemas/scenario.json` has the sche
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
@@ -18,7 +17,6 @@ from mockserver.contract.effects.deliveries import FORGERIES
 from mockserver.contract.effects.model import Effect, EffectGroup, Phase, WireFault
 
 __all__ = [
-    "ALIASES",
     "DELIVERY",
     "EFFECTS",
     "FORGERIES",
@@ -45,11 +43,6 @@ EFFECTS: Final[Mapping[str, Effect]] = MappingProxyType(
     {row.name: row for row in (*wire.ROWS, *state.ROWS, *deliveries.ROWS)}
 )
 
-# Other names of effects: the effect, and the argument that `true` means for it.
-ALIASES: Final[Mapping[str, tuple[str, object]]] = MappingProxyType(
-    {row.alias[0]: (row.name, row.alias[1]) for row in EFFECTS.values() if row.alias is not None}
-)
-
 UNREADABLE: Final = frozenset(row.name for row in wire.ROWS if row.reaches_client == "other")
 WITHOUT_RESPONSE: Final = frozenset(row.name for row in wire.ROWS if row.reaches_client == "nothing")
 WAITING: Final = frozenset(row.name for row in wire.ROWS if row.keeps_waiting)
@@ -66,16 +59,7 @@ def deciding(phase: Phase) -> tuple[str, ...]:
 
 
 def schema_properties() -> Iterator[tuple[str, JSON]]:
-    """Yield the name and JSON Schema of each effect and of each alias, as schemas/scenario.json has them."""
+    """Yield the name and JSON Schema of each effect, as schemas/scenario.json has them."""
     for row in EFFECTS.values():
         words = {"title": row.title, "description": row.sentence}
         yield row.name, {**words, **row.schema, **words} | ({"examples": list(row.examples)} if row.examples else {})
-    for alias, (effect, argument) in ALIASES.items():
-        yield (
-            alias,
-            {
-                "title": alias.replace("_", " ").capitalize(),
-                "description": f"Another name of {effect}; `true` means {json.dumps(argument)}.",
-                "type": ["boolean", "string", "integer"],
-            },
-        )

@@ -44,7 +44,6 @@ class Effect:
         examples: arguments, the plainest first.
         alternatives: members of the argument of which a rule has one at most.
         precedes_operation: it changes how the operation runs, and happens before it also without `when: before`.
-        alias: another name, and the argument that `true` means for it.
     """
 
     name: str
@@ -55,7 +54,6 @@ class Effect:
     examples: tuple[Any, ...] = ()
     alternatives: tuple[str, ...] = ()
     precedes_operation: bool = False
-    alias: tuple[str, Any] | None = None
 
     @property
     def title(self) -> str:

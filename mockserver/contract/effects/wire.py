@@ -106,7 +106,6 @@ ROWS: Final = (
             ),
             Draw("drop-before", "the operation does not run, and no answer arrives", ("before",), weight=2),
         ),
-        alias=("EMPTY_RESPONSE", "before"),
     ),
     WireFault(
         name="reset",
@@ -128,7 +127,6 @@ ROWS: Final = (
             ),
             Draw("reset-before", "as drop-before, by a reset", ("before",), weight=2),
         ),
-        alias=("CONNECTION_RESET_BY_PEER", "before"),
     ),
     WireFault(
         name="error",
@@ -183,7 +181,6 @@ ROWS: Final = (
         reaches_client="other",
         of_bodies_only=True,
         draws=(Draw("cut-body", "the answer ends in the middle", (0, 1, 20)),),
-        alias=("MALFORMED_RESPONSE_CHUNK", 20),
     ),
     WireFault(
         name="garble",
@@ -195,7 +192,6 @@ ROWS: Final = (
         examples=(True,),
         reaches_client="other",
         draws=(Draw("garbled-body", "200 with a body that is not JSON", (True,)),),
-        alias=("RANDOM_DATA_THEN_CLOSE", True),
     ),
     WireFault(
         name="bad-gateway",

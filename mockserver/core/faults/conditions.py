@@ -104,16 +104,17 @@ def condition_holds(sandbox: SandboxState, condition: Mapping[str, Any], subject
     tenant = sandbox.tenants.get(subject.tenant_id or "") or next(iter(sandbox.tenants.values()))
     if "subscription" in condition and not matches(tenant.subscription, condition["subscription"]):
         return False
-    if "session" in condition and not any(
-        matches(session.status, condition["session"])
-        for _, session in _named_or_all(sandbox, "session", subject.session)
-    ):
-        return False
+    if "session" in condition:
+        sessions = _named_or_all(sandbox, "session", subject.session)
+        if not any(matches(session.status, condition["session"]) for _, session in sessions):
+            return False
     of_campaign = {key: value for key, value in condition.items() if key in OF_CAMPAIGN}
-    return not of_campaign or any(
-        all(matches(OF_CAMPAIGN[key](sandbox, owner, campaign), value) for key, value in of_campaign.items())
-        for owner, campaign in _named_or_all(sandbox, "campaign", subject.campaign)
-    )
+    if not of_campaign:
+        return True
+    for owner, campaign in _named_or_all(sandbox, "campaign", subject.campaign):
+        if all(matches(OF_CAMPAIGN[key](sandbox, owner, campaign), value) for key, value in of_campaign.items()):
+            return True
+    return False
 
 
 def _named_or_all(sandbox: SandboxState, kind: str, named: Session | Campaign | None) -> Iterable[tuple[Tenant, Any]]:

@@ -126,8 +126,8 @@ def run_after_effects(sandbox: SandboxState, call: Call, match: RuleMatch, resul
 def _operate(sandbox: SandboxState, call: Call, match: RuleMatch, subject: Subject) -> CallResult:
     wire = match.wire
     if wire.error is not None and match.owner is not None:
-        body = _reader(call)()
-        return CallResult(injected_errors.refusal(sandbox, call, match.owner, subject, body), subject.tenant_id, body)
+        refusal = injected_errors.refusal(sandbox, call, match.owner)
+        return CallResult(refusal, subject.tenant_id, _reader(call)())
     if wire.skips_operation:
         return CallResult(None, subject.tenant_id, _reader(call)())
     if wire.stale and match.owner is not None:

@@ -53,20 +53,14 @@ class Audience(NamedTuple):
         if not self.tests:
             return len(chats)
         matches = all_of(self.tests)
-        sizes = chats.group_sizes()
-        if sizes is None:
-            return sum(1 for chat in chats.rows if matches(chat.attributes))
-        return sum(size for attributes, size in sizes.items() if matches(attributes))
+        return sum(size for attributes, size in chats.alike().items() if matches(attributes))
 
     def select(self, chats: Chats) -> Sequence[Chat]:
         """Return the chats that satisfy the filters, in the order of their creation."""
         if not self.tests:
             return chats.so_far()
         matches = all_of(self.tests)
-        sizes = chats.group_sizes()
-        if sizes is None:
-            return [chat for chat in chats.rows if matches(chat.attributes)]
-        selected = frozenset(attributes for attributes in sizes if matches(attributes))
+        selected = frozenset(filter(matches, chats.alike()))
         return [chat for chat in chats.rows if chat.attributes in selected]
 
 
@@ -278,8 +272,10 @@ def _date(sandbox: SandboxState, statement: Mapping[str, Any], value: Any, at: s
             )
         return as_shown(read[0])
     if lenient != "reject" and isinstance(value, str):
-        brazil = lenient == "midnight-brazil"
-        instant = read[0] + (3 * HOUR if brazil else 0) if read else parse_date(value, brazil=brazil)
+        in_brazil = lenient == "midnight-brazil"
+        instant = parse_date(value, brazil=in_brazil)
+        if read is not None:
+            instant = read[0] + 3 * HOUR if in_brazil else read[0]
         if instant is not None:
             return as_shown(instant)
     raise _invalid(

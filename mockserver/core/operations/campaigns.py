@@ -185,11 +185,7 @@ def failed_positions(
         return range(len(chats))
     if scope.sandbox.choices["audience-off-channel"] == "send":
         return ()
-    platform = campaign.platform
-    sizes = scope.tenant.chats.group_sizes()
-    if sizes is not None and all(attributes.platform == platform for attributes in sizes):
-        return ()
-    return [position for position, chat in enumerate(chats) if chat.attributes.platform != platform]
+    return [position for position, chat in enumerate(chats) if chat.attributes.platform != campaign.platform]
 
 
 # When two names are the same, by option of name-uniqueness-scope.

@@ -42,7 +42,7 @@ class ChatAttributes(NamedTuple):
     last_update_at: Instant | None
 
 
-# Compared by identity, and that in C: they are the keys of the sizes of a million groups.
+# Compared by identity, and that in C: chats are counted by them, a million at once.
 ChatAttributes.__eq__ = object.__eq__  # type: ignore[method-assign]
 ChatAttributes.__ne__ = object.__ne__  # type: ignore[method-assign]
 ChatAttributes.__hash__ = object.__hash__  # type: ignore[method-assign]

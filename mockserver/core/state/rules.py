@@ -84,12 +84,6 @@ class Rule(NamedTuple):
     delivery_faults: Mapping[str, Any] | None = None
     must_fire: bool = False
 
-    @property
-    def is_count_only(self) -> bool:
-        """Return True if the number of the call alone decides whether the rule fires."""
-        bounds = (self.chance, self.active_from, self.active_until)
-        return not self.where and not self.condition and all(bound is None for bound in bounds)
-
     def fault(self) -> AppliedFault:
         """Return the wire effects for the journal."""
         return AppliedFault(self.id, self.source["do"])
@@ -100,15 +94,6 @@ class Rule(NamedTuple):
         if place < 1 or (self.nth is not None and place != self.nth):
             return False
         return self.every is None or place % self.every == 0
-
-    def next_selected(self, after: int) -> int | None:
-        """Return the number of the first match after this one that `selects` selects, or None."""
-        first = max(after + 1, self.skip + 1)
-        if self.nth is not None:
-            match = self.skip + self.nth
-            return match if match >= first and self.selects(match) else None
-        step = self.every or 1
-        return self.skip + -(-(first - self.skip) // step) * step
 
     def is_active_at(self, now: Instant) -> bool:
         return (self.active_from is None or now >= self.active_from) and (

@@ -480,7 +480,10 @@ def unknown_record(scope: Scope, kind: str, record_id: str, *, code: str, clause
     is_foreign = scope.sandbox.find(kind, record_id) is not None
     received = f"{record_id!r} of another tenant" if is_foreign else repr(record_id)
     rows = scope.tenant.table(kind)
-    first = ", ".join(islice(rows, 3 if len(rows) <= 1000 else 1))
-    known = f"{len(rows)} ({first}{', ...' if len(rows) > 3 else ''})" if len(rows) else "none"
+    known = "none"
+    if len(rows):
+        first = list(islice(rows, 3 if len(rows) <= 1000 else 1))
+        more = ["..."] if len(rows) > 3 else []
+        known = f"{len(rows)} ({', '.join([*first, *more])})"
     reason = f"got the {kind} id {received}; expected one of the key's tenant, which has {known}"
     return ApiError(code, clause=clause, location=at, reason=reason)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from operator import attrgetter
 from types import MappingProxyType
-from typing import Any, NamedTuple, overload
+from typing import Any, overload
 
 from mockserver.core.phone_numbers import BRAZIL
 from mockserver.core.state.records import (
@@ -27,23 +27,6 @@ from mockserver.core.state.records import (
     Webhook,
 )
 
-
-class ChatGroups(NamedTuple):
-    """
-    The first chats of a tenant, grouped by the attributes that they share.
-
-    Attributes:
-        total: the number of these chats.
-        sizes: the number of chats by their attributes; None if the groups are too small on average.
-    """
-
-    total: int
-    sizes: Mapping[ChatAttributes, int] | None
-
-
-_NO_GROUPS = ChatGroups(0, MappingProxyType({}))
-_CHATS_PER_GROUP = 4  # on average at least; with fewer a group takes more memory and time than it saves
-_CHATS_PER_COUNT = 50_000  # after each count the average is checked
 _ATTRIBUTES = attrgetter("attributes")
 
 
@@ -54,13 +37,12 @@ class Chats:
     A copy shares the rows until either of the two adds a chat, so that a checkpoint of a million chats costs nothing.
     """
 
-    __slots__ = ("_groups", "_index", "_shared", "rows")
+    __slots__ = ("_index", "_shared", "rows")
 
     def __init__(self) -> None:
         self.rows: list[Chat] = []
         self._index: dict[str, Chat] = {}
         self._shared = False
-        self._groups = _NO_GROUPS  # replaced as a whole, so that copies share it
 
     def add(self, chat: Chat) -> None:
         if self._shared:
@@ -74,27 +56,17 @@ class Chats:
             self.rows, self._index, self._shared = self.rows.copy(), self._index.copy(), False
         position = bisect_left(self.rows, chat.seq, key=attrgetter("seq"))
         self._index[chat.id] = self.rows[position] = chat
-        self._groups = _NO_GROUPS
 
     def get(self, chat_id: str) -> Chat | None:
         return self._index.get(chat_id)
 
-    def group_sizes(self) -> Mapping[ChatAttributes, int] | None:
-        """
-        Return the number of chats by the attributes that they share; None if the groups are too small to be useful.
-
-        Only the chats that were added since the last time are counted.
-        """
-        total, sizes = self._groups
-        if sizes is None and len(self.rows) >= 2 * total:
-            total, sizes = _NO_GROUPS
-        if sizes is not None and total < len(self.rows):
-            self._groups = ChatGroups(len(self.rows), _counted(sizes, self.rows, total))
-        return self._groups.sizes
+    def alike(self) -> Mapping[ChatAttributes, int]:
+        """Return the number of chats by the attributes that they share: those of one pattern are judged together."""
+        return Counter(map(_ATTRIBUTES, self.rows))
 
     def copy(self) -> Chats:
         copy = Chats()
-        copy.rows, copy._index, copy._groups = self.rows, self._index, self._groups
+        copy.rows, copy._index = self.rows, self._index
         copy._shared = self._shared = True
         return copy
 
@@ -138,19 +110,6 @@ class _FirstRows(Sequence[Chat]):
     def __getitem__(self, place: int | slice) -> Chat | Sequence[Chat]:
         positions = range(self._count)[place]
         return self._rows[positions] if isinstance(positions, int) else [self._rows[number] for number in positions]
-
-
-def _counted(
-    sizes: Mapping[ChatAttributes, int], rows: Sequence[Chat], start: int
-) -> Mapping[ChatAttributes, int] | None:
-    """Return the sizes of the groups with the rows from `start` on, or None as soon as the groups are too small."""
-    counts = Counter(sizes)
-    for begin in range(start, len(rows), _CHATS_PER_COUNT):
-        end = min(begin + _CHATS_PER_COUNT, len(rows))
-        counts.update(map(_ATTRIBUTES, rows[begin:end]))
-        if len(counts) * _CHATS_PER_GROUP > end:
-            return None
-    return counts
 
 
 class Campaigns(dict[str, Campaign]):
@@ -236,9 +195,10 @@ class Tenant:
 
     def funnel_of_step(self, step_id: str) -> Funnel | None:
         """Return the funnel that has this step, or None."""
-        return next(
-            (funnel for funnel in self.funnels.values() if any(step == step_id for step, _ in funnel.steps)), None
-        )
+        for funnel in self.funnels.values():
+            if step_id in dict(funnel.steps):
+                return funnel
+        return None
 
     def has_lost_channel(self, platform: str) -> bool:
         """Return True if entrypoints of the platform were removed and none is left."""

@@ -2,16 +2,17 @@
 The judge of calls that got a 429: each is repeated once its time to wait is over.
 
 Equal calls of equal clients may be those of several workers, threads or users of one app, which no call shows. So the judge
-looks for a way to share them among careful workers: each repeats its own call in time, or gives up after `RETRIED` tries. It
-accuses a call that is left over in the best way that it finds, if the next equal call follows too soon.
+accuses a call that is followed too soon only if such workers cannot be careful: if not each of their calls can be repeated in
+time by one of its own, or be the last of `RETRIED` tries.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right, insort
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice, pairwise, takewhile
-from typing import Final, Literal, NamedTuple
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, pairwise
+from typing import Final
 
 from mockserver.contract.durations import duration_text
 from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, Duration, Instant
@@ -27,16 +28,14 @@ from mockserver.judge.client.evidence import (
 )
 from mockserver.judge.client.polling import ALL_POLLED
 from mockserver.trace.exchange import TOO_MANY, Exchange
-from mockserver.trace.trace import Trace, number_of, numbers, sent_after
+from mockserver.trace.trace import Trace, grouped, number_of, numbers, sent_after
 
 UNMEASURED = "no clock moved between a 429 and the next call, nor between any other two"
 _PACE_CALLS = 8  # before one, at most, by which a loop is known
 _PACE_GAPS_MIN = 5  # between them and the one: a few calls of several workers may be even too
 _EVEN = 0.02  # of the longest of three waits: how much those of a loop differ at most
 _NO_WAIT = 20 * MILLISECOND  # in which a call may be answered
-_EXACT = 0.02  # of a time to wait: how much later a worker is that waits exactly as long
-_FOLLOWED = (16, 256)  # ways to share the calls that are followed at once: more where the fewer leave a call
-_STEPS_MAX = 10_000  # of the search through one group: through a long one fewer are followed
+_PACE = 1.1  # the longest of those gaps by the shortest, at most
 
 
 def ignore_retry_after(trace: Trace) -> Iterator[Verdict]:
@@ -127,163 +126,95 @@ def _is_limited(call: Exchange) -> bool:
 
 def _excused(trace: Trace, equal: Mapping[object, Sequence[Exchange]]) -> set[int]:
     """
-    Return the numbers of the limited calls that careful workers may have sent.
+    Return the numbers of the calls that careful workers may have sent.
 
     Polls of a record are left out: a loop that does not wait repeats each of its calls at any time later.
     """
-    searched = (calls for calls in equal.values() if calls[0].reads not in ALL_POLLED)
-    return set().union(*(_EqualCalls(trace, calls).excused() for calls in searched))
+    excused: set[int] = set()
+    for calls in equal.values():
+        if calls[0].reads not in ALL_POLLED:
+            excused.update(set(numbers(calls)).difference(_careless(trace, calls)))
+    return excused
 
 
-class _Waiting(NamedTuple):
-    """A call that its worker may repeat from the instant `due` on: it got a 429, or failed otherwise."""
+def _careless(trace: Trace, calls: Sequence[Exchange]) -> Sequence[int]:
+    """Return the numbers of as many calls, followed too soon, as are surely not repeated in time: the latest ones."""
+    to_repeat = _to_repeat(trace, calls)
+    count = _left(trace, calls, to_repeat)
+    hasty = [
+        first.number
+        for first, again in pairwise(calls)
+        if first.number in to_repeat and _comes_too_soon(trace, first, again)
+    ]
+    return hasty[max(0, len(hasty) - count) :]
 
-    due: Instant
-    n: int
 
-
-class _Sharing(NamedTuple):
+def _to_repeat(trace: Trace, calls: Sequence[Exchange]) -> dict[int, int]:
     """
-    One way in which the calls so far may be those of workers.
+    Return the places of the first calls that may be their repetition, by the number of each limited call that is no worker's last try.
 
-    Attributes:
-        waiting: the calls that their workers may still repeat, by the tries up to them, from one to `RETRIED` and more; in the
-            order in which they are due.
-        left: the numbers of the limited calls that no worker has repeated in time, and after which none has given up.
+    A worker may give up after `RETRIED` tries: a call that as many may lead to, each in time, is no proof, except in a loop.
     """
-
-    waiting: tuple[tuple[_Waiting, ...], ...]
-    left: tuple[int, ...]
-
-    def having(self, tries: int, waiting: tuple[_Waiting, ...], left: Iterable[int] = ()) -> _Sharing:
-        """Return the sharing with these calls after so many tries, and with those that are left besides."""
-        rows = (*self.waiting[: tries - 1], waiting, *self.waiting[tries:])
-        return _Sharing(rows, (*self.left, *left))
-
-    @property
-    def needed(self) -> int:
-        """How many calls the workers who wait have to send before all of them may give up."""
-        return sum(missing * len(calls) for missing, calls in enumerate(reversed(self.waiting)))
-
-
-class _EqualCalls:
-    """Equal calls of equal clients, in their order; some got a 429. Lifetime: one judgement."""
-
-    def __init__(self, trace: Trace, calls: Sequence[Exchange]) -> None:
-        self._trace = trace
-        self._calls = calls
-        self._by_number = {call.number: call for call in calls}
-        self._limited = [call for call in calls if _is_limited(call)]
-        self._repeated = {call.number for call in self._limited if call is not calls[-1]}
-        self._phases: dict[tuple[int, int], Literal["early", "ready", "over"]] = {}
-
-    def excused(self) -> set[int]:
-        """Return the numbers of the limited calls, but for the last call, that careful workers may have sent."""
-        left: list[int] = []
-        most = max(1, _STEPS_MAX // len(self._calls))
-        for followed in sorted({min(most, each) for each in _FOLLOWED}):
-            left = self._left(followed)
-            if not left:
-                break
-        return self._repeated.difference(left)
-
-    def _left(self, followed: int) -> list[int]:
-        """Return the limited calls that are left in the best way to share the calls, if so many ways are followed at once."""
-        sharings = [_Sharing(((),) * RETRIED, ())]
-        for call in self._calls:
-            ways = [after for each in sharings for after in self._continued(each, call)]
-            sharings = _best(ways, followed)
-        ends = [self._left_at_end(sharing) for sharing in sharings]
-        return min(ends, key=lambda left: (len(left), -sum(map(self._is_repeated_too_soon, left))))
-
-    def _continued(self, sharing: _Sharing, call: Exchange) -> Iterator[_Sharing]:
-        """Yield the ways to share one call more: it is the first of its worker, or a repetition by one who waits."""
-        for tries in range(1, RETRIED + 1):
-            waiting = sharing.waiting[tries - 1]
-            over = list(takewhile(lambda each: self._phase(each, call) == "over", waiting))
-            if over:
-                sharing = sharing.having(tries, waiting[len(over) :], self._unexcused(tries, over))
-        yield self._with_call(sharing, call, 1)
-        for tries, waiting in enumerate(sharing.waiting, 1):
-            if waiting and self._phase(waiting[0], call) == "ready":
-                yield self._with_call(sharing.having(tries, waiting[1:]), call, min(tries + 1, RETRIED))
-
-    def _with_call(self, sharing: _Sharing, call: Exchange, tries: int) -> _Sharing:
-        """Return the sharing with the worker of this call, who waits after so many tries if it has failed."""
+    to_repeat: dict[int, int] = {}
+    due: dict[int, list[tuple[int, Exchange]]] = {}  # calls that failed, with their tries, by that place
+    latest: dict[int, Exchange] = {}  # of those that may be repeated now, by their tries
+    for place, call in enumerate(calls):
+        latest.update(due.pop(place, ()))
         if not call.has_to_be_retried:
-            return sharing
-        wait = call.requested_wait if _is_limited(call) else 0
-        waiting = list(sharing.waiting[tries - 1])
-        insort(waiting, _Waiting(call.at + (SECOND if wait is None else wait), call.number))
-        return sharing.having(tries, tuple(waiting))
-
-    def _phase(self, waiting: _Waiting, call: Exchange) -> Literal["early", "ready", "over"]:
-        """Return whether the call comes too early to be the repetition of one that waits, in time, or too late."""
-        key = waiting.n, call.number
-        if key not in self._phases:
-            first = self._by_number[waiting.n]
-            if (gap(self._trace, first, call) or 0) > waiting.due - first.at + MINUTE:
-                self._phases[key] = "over"
-            elif call.follows < first.number or (_is_limited(first) and _comes_too_soon(self._trace, first, call)):
-                self._phases[key] = "early"
-            else:
-                self._phases[key] = "ready"
-        return self._phases[key]
-
-    def _left_at_end(self, sharing: _Sharing) -> list[int]:
-        left = list(sharing.left)
-        for tries, waiting in enumerate(sharing.waiting, 1):
-            left += self._unexcused(tries, waiting)
-        return left
-
-    def _unexcused(self, tries: int, waiting: Iterable[_Waiting]) -> list[int]:
-        """Return the numbers of the limited calls after which no worker has given up: after fewer tries, or in a loop."""
-        return [
-            each.n for each in waiting if each.n in self._repeated and (tries < RETRIED or self._is_in_loop(each.n))
-        ]
-
-    def _is_repeated_too_soon(self, n: int) -> bool:
-        """Return True if the next call comes before the time to wait is over."""
-        place = bisect_right(self._calls, n, key=number_of)
-        following = self._calls[place : place + 1]
-        return any(_comes_too_soon(self._trace, self._by_number[n], call) for call in following)
-
-    def _is_in_loop(self, n: int) -> bool:
-        """
-        Return True if the limited calls up to this one, and the next call, are as even as those of one loop.
-
-        Workers that wait exactly as long as they have to repeat the gaps between them: such calls are no loop, unless these are
-        the same but for a tenth.
-        """
-        place = bisect_right(self._limited, n, key=number_of)
-        following = bisect_right(self._calls, n, key=number_of)
-        sent = [*self._limited[max(0, place - _PACE_CALLS) : place], *self._calls[following : following + 1]]
-        gaps = [gap(self._trace, *pair) or 0 for pair in pairwise(sent)]
-        if len(gaps) < _PACE_GAPS_MIN or not 0 < 2 * max(gaps) <= 3 * min(gaps):
-            return False
-        return 10 * max(gaps) <= 11 * min(gaps) or not self._is_of_exact_workers(sent)
-
-    def _is_of_exact_workers(self, sent: Sequence[Exchange]) -> bool:
-        """Return True if each call is repeated, as far as these go, when its time to wait is just over."""
-        within = [call for call in sent if call.at + (call.requested_wait or 0) <= sent[-1].at and _is_limited(call)]
-        instants = [call.at for call in sent]
-        return len(within) >= 2 and all(_is_repeated_exactly(call, instants) for call in within)
+            continue
+        continued = [tries for tries, earlier in latest.items() if not _is_over(trace, earlier, call)]
+        tries = min(1 + max(continued, default=0), RETRIED)
+        again = _place_of_repetition(trace, calls, place)
+        due.setdefault(again, []).append((tries, call))
+        is_last_try = tries == RETRIED and not _is_in_loop(trace, calls, place)
+        if _is_limited(call) and call is not calls[-1] and not is_last_try:
+            to_repeat[call.number] = again
+    return to_repeat
 
 
-def _is_repeated_exactly(call: Exchange, instants: Sequence[Instant]) -> bool:
-    """Return True if a call is sent at one of these instants when the time to wait of this one is over, or if it has none."""
-    wait = call.requested_wait
-    return not wait or any(abs(at - call.at - wait) <= _EXACT * wait for at in instants)
+def _left(trace: Trace, calls: Sequence[Exchange], to_repeat: Mapping[int, int]) -> int:
+    """Return how many of these calls no other one can repeat in time, if each repeats the one that was due first."""
+    due = grouped((to_repeat.get(call.number), call) for call in calls)
+    left = len(due.get(len(calls), ()))  # no call may be their repetition
+    waiting: deque[Exchange] = deque()
+    for place, call in enumerate(calls):
+        waiting.extend(sorted(due.get(place, ()), key=_due_at))
+        while waiting and _is_over(trace, waiting[0], call):
+            waiting.popleft()
+            left += 1
+        if waiting:
+            waiting.popleft()
+    return left + len(waiting)
 
 
-def _best(sharings: Iterable[_Sharing], most: int) -> list[_Sharing]:
-    """Return the sharings that leave the fewest calls, and of those the ones that need the fewest more; none twice."""
-    best: dict[object, _Sharing] = {}
-    for sharing in sorted(sharings, key=lambda sharing: (len(sharing.left), sharing.needed)):
-        if len(best) == most:
-            break
-        best.setdefault(sharing.waiting, sharing)
-    return list(best.values())
+def _due_at(call: Exchange) -> Instant:
+    """Return when a call that failed may be repeated."""
+    if not _is_limited(call):
+        return call.at
+    return call.at + (SECOND if call.requested_wait is None else call.requested_wait)
+
+
+def _place_of_repetition(trace: Trace, calls: Sequence[Exchange], place: int) -> int:
+    """Return the place of the first call that may be a repetition in time of the one at a place; the count of calls without one."""
+    first = calls[place]
+
+    def is_in_time(call: Exchange) -> bool:
+        is_answered = call.follows >= first.number
+        return is_answered and not (_is_limited(first) and _comes_too_soon(trace, first, call))
+
+    return bisect_left(calls, True, lo=place + 1, key=is_in_time)
+
+
+def _is_over(trace: Trace, first: Exchange, call: Exchange) -> bool:
+    """Return True if a call comes too late to be the repetition of another one."""
+    return (gap(trace, first, call) or 0) > _due_at(first) - first.at + MINUTE
+
+
+def _is_in_loop(trace: Trace, calls: Sequence[Exchange], place: int) -> bool:
+    """Return True if the last limited calls up to the one at a place, and the next call, are as even as those of one loop."""
+    limited = [call for call in calls[max(0, place - _PACE_CALLS) : place + 1] if _is_limited(call)]
+    gaps = [gap(trace, *pair) or 0 for pair in pairwise((*limited, *calls[place + 1 : place + 2]))]
+    return len(gaps) >= _PACE_GAPS_MIN and 0 < max(gaps) <= _PACE * min(gaps)
 
 
 CHECKS: Final[tuple[Check, ...]] = (

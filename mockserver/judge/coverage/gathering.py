@@ -16,7 +16,7 @@ from collections.abc import Set as AbstractSet
 from types import MappingProxyType
 from typing import Any, Final
 
-from mockserver.contract.effects import ALIASES, WIRE_FAULTS
+from mockserver.contract.effects import WIRE_FAULTS
 from mockserver.contract.filters import statements
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.core.state.journal import Transition
@@ -77,8 +77,7 @@ def _answers(calls: Iterable[Exchange]) -> Iterator[str]:
 
 def _faults(calls: Iterable[Exchange]) -> Iterator[str]:
     for call in calls:
-        for effect in call.fault.items():
-            name, argument = ALIASES.get(effect[0], effect)
+        for name, argument in call.fault.items():
             if name in WIRE_FAULTS:
                 yield fault_item(call.operation or "", name, argument)
 

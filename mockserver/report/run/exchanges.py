@@ -117,7 +117,9 @@ def format_line(call: Exchange[Any, Any]) -> str:
     """Return an exchange in one line: number, operation, method and path, result, and the fault of a rule."""
     name = f"{call.operation} " if call.operation else ""
     query = "?" + "&".join(f"{key}={value}" for key, value in call.query.items()) if call.query else ""
-    result = "no answer" if call.status is None else f"{call.status}{f' {call.code}' if call.code else ''}"
+    result = "no answer" if call.status is None else str(call.status)
+    if call.status is not None and call.code:
+        result += f" {call.code}"
     fault = f"   [{format_fault(call.fault)}]" if call.fault else ""
     return printable(f"#{call.n} {name}{call.method} {call.path}{query} -> {result}{fault}")
 
@@ -163,8 +165,10 @@ def brief_json(value: Any, limit_chars: int) -> str:
         shown.append(member)
     left = len(rows) - len(shown)
     unit = "member" if is_object else "element"
-    more = [f"{left}{' more' if shown else ''} {unit}{'s' if left > 1 else ''}"] if left else []
-    inside = ", ".join([*shown, *more])
+    if left:
+        more = " more" if shown else ""
+        shown.append(f"{left}{more} {unit}{'s' if left > 1 else ''}")
+    inside = ", ".join(shown)
     return f"{{{inside}}}" if is_object else f"[{inside}]"
 
 

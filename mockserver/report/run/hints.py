@@ -43,11 +43,6 @@ def catch_up(snapshot: SandboxSnapshot) -> str:
     return f"{command} advances to the process's instant"
 
 
-def one_clock(snapshot: SandboxSnapshot) -> str:
-    """Return the fix of a client that compares the sandbox's instants with its own clock."""
-    return f"this sandbox is at {snapshot.clock['now']}; freeze the process there too, or {catch_up(snapshot)}"
-
-
 def proxy(snapshot: SandboxSnapshot) -> str:
     """Return the sentence about a proxy to which the calls may have gone; empty if no variable names one."""
     if snapshot.proxy is None or snapshot.address is None:

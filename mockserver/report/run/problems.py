@@ -42,11 +42,9 @@ _CAUSES: Final[tuple[Cause, ...]] = (
     receivers.for_nobody,
 )
 _READINGS: Final[tuple[Cause, ...]] = (
-    clocks.expired_by_process,
     clocks.pending_session,
     clocks.idle_polls,
     answers.changed_since,
-    answers.read_on,
     answers.audience,
     answers.page,
     receivers.accepted,

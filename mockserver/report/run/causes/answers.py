@@ -10,9 +10,8 @@ from mockserver._json import View
 from mockserver.contract import schemas
 from mockserver.contract.durations import duration_text
 from mockserver.contract.endpoints import ENDPOINTS, is_creation_of, is_list_of, is_read_of
-from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.contract.text import closest_match_hint
-from mockserver.core.instants import MILLISECOND, Instant, from_datetime, parse
+from mockserver.core.instants import from_datetime, parse
 from mockserver.report.problem import Problem
 from mockserver.report.run import words
 from mockserver.report.run.exchanges import shorten
@@ -22,7 +21,6 @@ from mockserver.report.run.words import Call
 
 _ENDED_EARLY: Final = ("canceled", "failed")
 _NAME_CHARS: Final = 40
-_READS_MIN: Final = 3  # of a client that reads on
 
 
 def misread(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
@@ -63,7 +61,9 @@ def _contains(body: Any, value: Any) -> bool:
         return _is_gone_through(body, value)
     if body == value:
         return True
-    members = body.values() if isinstance(body, Mapping) else body if isinstance(body, list) else ()
+    members: Iterable[Any] = body if isinstance(body, list) else ()
+    if isinstance(body, Mapping):
+        members = body.values()
     return any(_contains(member, value) for member in members)
 
 
@@ -169,27 +169,6 @@ def _is_unread(change: View, last: Call) -> bool:
     return is_later or (isinstance(body, Mapping) and body.get("status") == change["from"])
 
 
-def read_on(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield the reads at the end of a run that have all returned the same final status, unless a finding says it."""
-    last = snapshot.exchanges[-1]
-    changes = [change for change in snapshot.transitions if change["id"] in last.path.split("/")]
-    if not changes or changes[-1]["to"] not in LIFECYCLES[changes[-1]["kind"]].final:
-        return
-    status = changes[-1]["to"]
-    reads: list[Call] = []
-    for call in reversed(snapshot.exchanges):
-        body = call.body_received
-        if call.path != last.path or not isinstance(body, Mapping) or body.get("status") != status:
-            break
-        reads.insert(0, call)
-    told = {number for row in snapshot.findings for number in row.exchanges}
-    if len(reads) >= _READS_MIN and told.isdisjoint(call.n for call in reads):
-        yield Problem(
-            headline=f"{len(reads)} reads have returned the status {status}, which is final, and the client read on",
-            calls=[words.call_line(call) for call in reads],
-        )
-
-
 def audience(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
     """Yield the audience of the execution that the latest call has read, if filters chose it or it is empty."""
     last = snapshot.exchanges[-1]
@@ -272,15 +251,14 @@ def _progress(snapshot: SandboxSnapshot, last: Call) -> list[str]:
         return [] if is_whole else [_counts(body)]
     if execution.get("targetCount") == 0:
         return []  # of which the audience says more
-    started = parse(execution["startedAt"]) if isinstance(execution.get("startedAt"), str) else None
+    started, ended = parse(str(execution.get("startedAt"))), parse(str(execution.get("completedAt")))
     if started is None or not isinstance(body.get("cadence"), int):
         return []
-    ended = parse(execution["completedAt"]) if isinstance(execution.get("completedAt"), str) else None
-    cadence = f"{_counts(execution)}, at a cadence of {body['cadence']} per minute"
-    if ended is None:
-        span = from_datetime(last.at) - _exact_start(snapshot, execution, started[0])
-        return [f"{cadence}, {duration_text(span)} after the start"]
-    return [f"{cadence}, {duration_text(ended[0] - started[0])} after the start, when it was {execution.get('status')}"]
+    span = (from_datetime(last.at) if ended is None else ended[0]) - started[0]
+    when = "" if ended is None else f", when it was {execution.get('status')}"
+    return [
+        f"{_counts(execution)}, at a cadence of {body['cadence']} per minute, {duration_text(span)} after the start{when}"
+    ]
 
 
 def _started(snapshot: SandboxSnapshot) -> str:
@@ -293,13 +271,6 @@ def _started(snapshot: SandboxSnapshot) -> str:
 def _counts(execution: View) -> str:
     sent, failed, target = (execution.get(key) for key in ("sentCount", "failedCount", "targetCount"))
     return f"{sent} of {target} messages sent, {failed} failed"
-
-
-def _exact_start(snapshot: SandboxSnapshot, execution: View, shown: Instant) -> Instant:
-    """Return the instant at which an execution began; an answer shows it cut to the millisecond."""
-    begun = (parse(change["at"]) for change in snapshot.transitions if change["id"] == execution.get("id"))
-    first = next(begun, None)
-    return first[0] if first is not None and first[0] // MILLISECOND * MILLISECOND == shown else shown
 
 
 def newest_execution(body: Any) -> View:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from itertools import takewhile
 from math import ceil
 from typing import Final, NamedTuple
@@ -193,27 +192,6 @@ def _pending(snapshot: SandboxSnapshot) -> str | None:
     last = snapshot.exchanges[-1].operation if snapshot.exchanges else None
     is_asked = is_creation_of(last, "session") or is_read_of(last, "session")
     return str(changes[-1]["id"]) if is_asked and changes and changes[-1]["to"] == "pending" else None
-
-
-def expired_by_process(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield a session that has expired by the process's clock, with which a client may compare `expiresAt`."""
-    session_id = _pending(snapshot)
-    if failure is None or session_id is None:
-        return
-    is_unread = is_creation_of(snapshot.exchanges[-1].operation, "session")
-    # An assertion before any read may be about its instant.
-    if _EXPIRY not in failure.line.lower() and not (is_unread and failure.asserted is not None):
-        return
-    answers = [call.body_received for call in snapshot.exchanges if isinstance(call.body_received, Mapping)]
-    shown = next((str(answer.get("expiresAt")) for answer in answers if answer.get("sessionId") == session_id), "")
-    expires, now = parse(shown), parse(snapshot.clock["now"])
-    if expires is None or now is None or not now[0] < expires[0] <= from_datetime(datetime.now(UTC)):
-        return
-    yield Problem(
-        headline=f"by the process's clock the session expired at {shown}",
-        advice=hints.one_clock(snapshot),
-        ids=[session_id],
-    )
 
 
 def apart(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
