@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
-from mockserver.core.state.records import Chat
-from mockserver.core.state.tenant import Chats
 from tests.depth import at_depth
 from tests.harness.filter_oracle import Rules, selected
 from tests.operations.filter_world import (
@@ -93,17 +91,6 @@ def test_the_state_shows_a_pattern_as_the_same_chats_listed(mockserver_server: M
 
 
 @pytest.mark.mockserver(given=world(PATTERN), now=NOW)
-def test_chats_with_the_same_values_are_one_group_and_those_that_differ_none(
-    mockserver: Sandbox, mockserver_server: MockServer
-) -> None:
-    sizes = mockserver._hosted.tenant.chats.group_sizes()
-    assert sizes is not None and [10, 10, 10, 10] == list(sizes.values())
-
-    with mockserver_server.sandbox(given=world(listed(PATTERN))) as other:
-        assert other._hosted.tenant.chats.group_sizes() is None
-
-
-@pytest.mark.mockserver(given=world(PATTERN), now=NOW)
 def test_chats_added_after_a_preview_are_in_the_next_one(mockserver: Sandbox) -> None:
     assert 20 == estimated(mockserver, OPEN)
 
@@ -112,33 +99,3 @@ def test_chats_added_after_a_preview_are_in_the_next_one(mockserver: Sandbox) ->
 
     assert 23 == estimated(mockserver, OPEN)
     assert 23 == len(targets(mockserver, OPEN))
-
-
-@pytest.mark.mockserver(
-    given=world({"count": 12, "vary": {"platform": ["chatapp", "chatapp", "photoapp"]}}),
-    now=NOW,
-    choices={"audience-off-channel": "fail"},
-)
-def test_the_sends_to_alike_chats_of_another_platform_fail(mockserver: Sandbox) -> None:
-    targets(mockserver, [])
-
-    mockserver.advance("1h")
-
-    execution = mockserver.state()["tenants"][0]["executions"][0]
-    assert (12, 8, 4) == tuple(execution["sends"][key] for key in ("target", "sent", "failed"))
-
-
-def test_the_targets_of_a_start_without_filters_are_the_chats_of_that_instant() -> None:
-    chats = Chats()
-    for number in range(3):
-        chats.add(Chat(number, f"chat_{number}", object()))  # type: ignore[arg-type]
-    first = chats.so_far()
-    chats.add(Chat(3, "chat_3", object()))  # type: ignore[arg-type]
-    chats.copy().add(Chat(4, "chat_4", object()))  # type: ignore[arg-type]
-    rows = chats.rows[:3]
-
-    assert (3, rows, rows[::-1]) == (len(first), list(first), list(reversed(first)))
-    assert (rows[:2], rows[-2:], rows[::-1]) == (first[:2], first[-2:], first[::-1])
-    assert (rows[2], rows[-3]) == (first[2], first[-3])
-    with pytest.raises(IndexError):
-        first[3]

@@ -8,7 +8,7 @@ import pytest
 
 from mockserver import Sandbox
 from tests.harness.rows import each_row
-from tests.operations.filter_world import TEMPLATE, campaign
+from tests.operations.filter_world import TEMPLATE
 from tests.operations.world import refused
 
 CAMPAIGNS = "/v1/campaigns"
@@ -92,16 +92,3 @@ def test_a_whole_number_in_the_range_is_accepted_and_read_back_as_it_is(
 def test_anything_else_is_refused(mockserver: Sandbox, written: str) -> None:
     assert (400, "VALIDATION_ERROR") == refused(create(mockserver, written))
     assert {"campaigns": []} == mockserver.call("GET", CAMPAIGNS).json()
-
-
-@pytest.mark.clause("campaigns.cadence-kept", "send.cadence")
-@pytest.mark.parametrize("platform", ["chatapp", "chatapp_lite", "photoapp"])
-def test_a_cadence_above_the_ceiling_of_the_platform_is_stored(mockserver: Sandbox, platform: str) -> None:
-    mockserver.choose({"throughput-ceilings": {platform: 2}})
-    body = campaign(platform=platform, cadence=LARGEST)
-    campaign_id = mockserver.call("POST", CAMPAIGNS, json=body).json()["campaignId"]
-
-    assert 202 == mockserver.call("POST", f"{CAMPAIGNS}/{campaign_id}/start").status
-
-    assert LARGEST == mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()["cadence"]
-    assert [LARGEST] == [each["cadence"] for each in mockserver.call("GET", CAMPAIGNS).json()["campaigns"]]

@@ -27,7 +27,7 @@ def created(sandbox: Any, **fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.clause("campaigns.template")
-@pytest.mark.parametrize("template_id", ["template_none", "template_other"])
+@each_row("template_id", ["template_none", "template_other", "Template_plain", "template_plain%20"])
 @pytest.mark.parametrize(
     "code",
     [
@@ -58,7 +58,7 @@ def test_a_creation_without_a_platform_may_be_for_chatapp(mockserver: Sandbox) -
 FULL = {"id", "name", "description", "status", "platform", "templateId", "cadence", "filters", "executions"}
 
 
-@pytest.mark.clause("campaigns.detail")
+@pytest.mark.clause("campaigns.detail", "campaigns.description")
 @in_force("detail-fields", "full")
 def test_the_detail_may_show_description_and_filters_as_they_were_sent(mockserver: Sandbox) -> None:
     filters = [
@@ -70,17 +70,9 @@ def test_the_detail_may_show_description_and_filters_as_they_were_sent(mockserve
     detail = mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()
 
     assert set(detail) == FULL
-    assert "Volta às aulas" == detail["description"]
-    assert filters == detail["filters"]
-
-
-@pytest.mark.clause("campaigns.detail", "campaigns.description")
-@in_force("detail-fields", "full")
-def test_a_full_detail_has_null_for_no_description_and_an_empty_list_for_no_filters(mockserver: Sandbox) -> None:
-    detail = mockserver.call("GET", f"{CAMPAIGNS}/{draft(mockserver)}").json()
-
-    assert set(detail) == FULL
-    assert (None, []) == (detail["description"], detail["filters"])
+    assert ("Volta às aulas", filters) == (detail["description"], detail["filters"])
+    bare = mockserver.call("GET", f"{CAMPAIGNS}/{draft(mockserver, name='Bare')}").json()
+    assert (FULL, None, []) == (set(bare), bare["description"], bare["filters"])
 
 
 @pytest.mark.clause("base.input", "filters.types", "audience.same-filters")

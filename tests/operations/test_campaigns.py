@@ -19,7 +19,6 @@ WORLD = {**GIVEN, "templates": [*GIVEN["templates"], PENDING]}
 pytestmark = pytest.mark.mockserver(given=WORLD, now=NOW)
 
 INVALID = (400, "VALIDATION_ERROR")
-UNKNOWN_TEMPLATE = (404, "MESSAGE_TEMPLATE_NOT_FOUND")
 MISMATCH = (400, "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH")
 BEYOND = alone(statement("chat.status", "greater-than", 1))
 
@@ -83,21 +82,6 @@ def test_the_detail_shows_seven_fields_and_neither_description_nor_filters(mocks
     } == reply.json()
 
 
-@pytest.mark.clause("campaigns.detail-executions", "campaigns.detail")
-def test_an_execution_in_the_detail_has_seven_fields_and_an_instant_as_its_end(mockserver: Sandbox) -> None:
-    campaign_id = create(mockserver).json()["campaignId"]
-    started = mockserver.call("POST", f"{CAMPAIGNS}/{campaign_id}/start").json()["executionId"]
-    mockserver.advance("1s")
-
-    (running,) = mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()["executions"]
-    mockserver.advance("1m")
-    (done,) = mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()["executions"]
-
-    common = {"id": started, "targetCount": 3, "failedCount": 0, "startedAt": "2026-03-01T12:00:00.000Z"}
-    assert {**common, "status": "processing", "sentCount": 2, "completedAt": None} == running
-    assert {**common, "status": "completed", "sentCount": 3, "completedAt": "2026-03-01T12:00:02.000Z"} == done
-
-
 @pytest.mark.clause("campaigns.status-values")
 def test_a_campaign_passes_through_the_documented_statuses(mockserver: Sandbox) -> None:
     ids = campaigns_in_each_status(mockserver)
@@ -155,14 +139,6 @@ def test_four_fields_are_required(mockserver: Sandbox, key: str) -> None:
 def test_a_description_of_up_to_2000_code_points_is_stored(mockserver: Sandbox, description: str) -> None:
     assert 201 == create(mockserver, name=f"Of {len(description)}", description=description).status
     assert description == listed(mockserver)[0]["description"]
-
-
-@pytest.mark.clause("campaigns.template", "base.tenant-scope")
-@pytest.mark.option("template-not-found-code", "message-template")
-@pytest.mark.parametrize("template_id", ["template_none", "template_other", "Template_plain", "template_plain ", ""])
-def test_a_template_that_is_unknown_or_another_tenants_is_not_found(mockserver: Sandbox, template_id: str) -> None:
-    assert UNKNOWN_TEMPLATE == refused(create(mockserver, templateId=template_id))
-    assert [] == listed(mockserver)
 
 
 @pytest.mark.clause("campaigns.template-mismatch", "campaigns.platform")

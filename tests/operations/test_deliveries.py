@@ -54,10 +54,13 @@ def test_only_the_endpoints_that_are_registered_for_an_event_get_it(mockserver: 
     mockserver.receive_webhooks(failed, [FAILED])
     mockserver.receive_webhooks(other, tenant_id="tenant_other")
 
-    session_id = begin(mockserver)
-    mockserver.complete_session(session_id)
+    session_id, theirs = begin(mockserver), begin(mockserver, key="sk_other")
+    for each in (session_id, theirs):
+        mockserver.complete_session(each)
 
-    assert [[session_id]] * 3 + [[], []] == [inbox.sessions for inbox in (everything, group, connected, failed, other)]
+    receivers = (everything, group, connected, failed, other)
+    assert [[session_id]] * 3 + [[], [theirs]] == [inbox.sessions for inbox in receivers]
+    assert ["tenant_default", "tenant_other"] == [each["data"]["tenantId"] for each in mockserver.events]
 
 
 @pytest.mark.parametrize(

@@ -83,16 +83,6 @@ def body(refusal: Refusal, message: str) -> JSON:
 
 
 @pytest.mark.clause("base.error-portuguese")
-def test_the_message_is_portuguese_whatever_language_the_client_accepts(mockserver: Sandbox) -> None:
-    replies = [
-        mockserver.call("GET", "/v1/campaigns/nobodys", headers={"Accept-Language": language})
-        for language in ("en", "pt-BR", "de, en;q=0.5")
-    ]
-
-    assert {"Campanha não encontrada."} == {reply.json()["message"] for reply in replies}
-
-
-@pytest.mark.clause("base.error-portuguese")
 @pytest.mark.option("message-text", "reworded")
 def test_a_message_may_have_another_wording(mockserver_server: MockServer) -> None:
     replies = provoked(mockserver_server, {"message-text": "reworded"})

@@ -68,13 +68,6 @@ def test_a_country_that_does_not_exist_is_refused(mockserver_server: MockServer)
             mockserver_server.sandbox(given={"tenants": [{"id": "tenant_default", "country": country}]})
 
 
-@pytest.mark.mockserver(given={"entrypoints": [{"displayPhone": "11 99876-5432"}]})
-@pytest.mark.clause("session.phone-in-use")
-@each_row("text", BRAZILIAN)
-def test_a_number_is_in_use_in_every_format(mockserver: Sandbox, text: str) -> None:
-    assert "phone_in_use" == mockserver.complete_session(begin(mockserver), phone=text)["reason"]
-
-
 @pytest.mark.parametrize(
     ("phone", "text"),
     [

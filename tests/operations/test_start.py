@@ -1,7 +1,5 @@
 """Starting a campaign: what it takes, what it answers, and what a refused start leaves behind."""
 
-import json
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
@@ -13,7 +11,7 @@ from mockserver._json import JSON
 from mockserver.testing.transports.in_process import Response
 from tests.harness.options import option_case
 from tests.harness.rows import each_row
-from tests.operations.campaigning import NOON, cancel, counts, create, end, messages, read, run, start
+from tests.operations.campaigning import NOON, counts, create, end, messages, read, run, start
 from tests.operations.world import refused
 
 CHATS = [{"id": "chat_ana", "name": "Ana"}, {"id": "chat_bia", "name": "Bia"}]
@@ -137,15 +135,6 @@ def test_the_reason_of_a_missing_variable_names_the_misspelt_key_that_was_ignore
     assert str(mockserver.calls("startCampaign").one().reason).endswith(expected)
 
 
-@pytest.mark.clause("start.common-variables")
-def test_a_value_applies_to_every_recipient(mockserver: Sandbox) -> None:
-    run(mockserver, {"var2": "DEZ", "var3": "Centro"}, templateId="template_asking")
-    mockserver.advance(until="idle")
-
-    assert ["Ana, DEZ, Centro"] == [each["text"] for each in messages(mockserver, "chat_ana")]
-    assert ["Bia, DEZ, Centro"] == [each["text"] for each in messages(mockserver, "chat_bia")]
-
-
 @pytest.mark.clause("start.once")
 def test_of_concurrent_starts_exactly_one_creates_an_execution(mockserver: Sandbox) -> None:
     campaign_id = create(mockserver)
@@ -161,43 +150,3 @@ def test_of_concurrent_starts_exactly_one_creates_an_execution(mockserver: Sandb
     (won,) = [reply for reply in replies if reply.status == 202]
     assert [(422, "CAMPAIGN_ALREADY_PROCESSING")] * 15 == [refused(each) for each in replies if each is not won]
     assert [won.json()["executionId"]] == [each["id"] for each in read(mockserver, campaign_id)["executions"]]
-
-
-def _too_large(mockserver: Sandbox, campaign_id: str) -> Response:
-    mockserver.choose({"size-limit-values": {"chatapp": 1}})
-    return start(mockserver, campaign_id, {"var2": "DEZ"})
-
-
-def _missing(mockserver: Sandbox, campaign_id: str) -> Response:
-    return start(mockserver, campaign_id, {})
-
-
-def _malformed(mockserver: Sandbox, campaign_id: str) -> Response:
-    return start(mockserver, campaign_id, {"var2": 5})
-
-
-def _already(mockserver: Sandbox, campaign_id: str) -> Response:
-    start(mockserver, campaign_id, {"var2": "DEZ"})
-    return start(mockserver, campaign_id, {"var2": "other"})
-
-
-def _not_draft(mockserver: Sandbox, campaign_id: str) -> Response:
-    cancel(mockserver, campaign_id)
-    return start(mockserver, campaign_id, {"var2": "DEZ"})
-
-
-def _without_key(mockserver: Sandbox, campaign_id: str) -> Response:
-    return mockserver.call("POST", f"/v1/campaigns/{campaign_id}/start", key="", json={})
-
-
-@pytest.mark.clause("start.refused-changes-nothing")
-@pytest.mark.parametrize("refuse", [_too_large, _missing, _malformed, _already, _not_draft, _without_key])
-def test_a_refused_start_changes_nothing(mockserver: Sandbox, refuse: Callable[..., Any]) -> None:
-    campaign_id = create(mockserver, templateId="template_asking")
-    refuse(mockserver, campaign_id)  # brings about what refuses the next one, too
-    before = json.dumps(mockserver.state())
-
-    reply = refuse(mockserver, campaign_id)
-
-    assert 400 <= reply.status < 500
-    assert before == json.dumps(mockserver.state())

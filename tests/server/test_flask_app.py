@@ -13,15 +13,12 @@ from typing import Any
 import flask
 import pytest
 import requests
-from hypothesis import given
-from hypothesis import strategies as st
 
 from mockserver import Sandbox, create_app
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.server.app import build
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
-from tests.operations.test_hostile_law import mangled, tokens
 from tests.processes import OWN_GROUP, interrupt
 from tests.server.hostile import Request, send
 from tests.server.ways import CONFIG, Way
@@ -126,20 +123,6 @@ def test_odd_paths_have_the_same_answers_and_journal_in_every_way(
             assert wanted == got, request
         assert expected[1] == found[1]
     assert not {301, 302, 307, 308, 500} & {each.status for each in expected[0]}
-
-
-# fmt: on
-
-
-@given(path=mangled(), method=st.sampled_from(("GET", "POST", "HEAD")) | tokens, prefix=st.sampled_from(PREFIXES[:3]))
-def test_made_up_paths_have_the_same_answers_and_journal_in_every_way(
-    ways: Mapping[str, Way], path: str, method: str, prefix: str
-) -> None:
-    asked = [Request(method, prefix + path)]
-
-    expected, *others = [way.played("odd", asked) for way in ways.values()]
-
-    assert [expected] * len(others) == others
 
 
 # What hooks of the application read
