@@ -12,7 +12,7 @@ from mockserver import Sandbox
 from mockserver.core import scheduler
 from mockserver.core.instants import MINUTE
 from mockserver.server.webhooks.local_receivers import ReceivedWebhook
-from tests.harness.options import in_force, option_case
+from tests.harness.options import option_case
 from tests.operations.inbox import Inbox, attempts
 from tests.operations.session_calls import FUNNELS, NOON, PHONE, begin, read
 
@@ -195,31 +195,24 @@ def test_the_attempts_of_an_event_carry_its_id_or_ids_of_their_own_or_none(
         Webhook(receiver.secret).verify(each.body, dict(each.headers))
 
 
-@pytest.mark.option("wh-no-endpoint", "dropped")
+@pytest.mark.parametrize(
+    "waits", [option_case("wh-no-endpoint", "dropped", False), option_case("wh-no-endpoint", "stored", True)]
+)
 @pytest.mark.clause("events.subscribed")
-def test_an_event_without_a_registered_endpoint_is_recorded_and_never_sent(mockserver: Sandbox) -> None:
-    inbox = Inbox()
-    mockserver.complete_session(begin(mockserver))
-    mockserver.receive_webhooks(inbox)
-    mockserver.advance("3d")
-
-    assert [] == inbox.webhooks
-    assert [[]] == [each["deliveries"] for each in mockserver.events]
-
-
-@in_force("wh-no-endpoint", "stored")
-@pytest.mark.clause("events.subscribed")
-def test_an_event_without_a_registered_endpoint_may_wait_for_one(mockserver: Sandbox) -> None:
+def test_an_event_without_a_registered_endpoint_is_never_sent_or_waits_for_one(
+    mockserver: Sandbox, waits: bool
+) -> None:
     failures, inbox, late = Inbox(), Inbox(), Inbox()
     sessions = [begin(mockserver), begin(mockserver)]
     for session_id in sessions:
         mockserver.complete_session(session_id)
     mockserver.receive_webhooks(failures, [FAILED])
-
     mockserver.receive_webhooks(inbox)
     mockserver.receive_webhooks(late)
+    mockserver.advance("3d")
 
-    assert [[], sessions, []] == [each.sessions for each in (failures, inbox, late)]
+    assert [[], sessions if waits else [], []] == [each.sessions for each in (failures, inbox, late)]
+    assert [int(waits)] * 2 == [len(each["deliveries"]) for each in mockserver.events]
 
 
 @pytest.mark.parametrize(

@@ -89,33 +89,20 @@ THREE_EACH = {**GIVEN, "messages": [{"chatId": chat} for chat in (CHAT, "chat_br
 
 @pytest.mark.mockserver(given=THREE_EACH)
 @pytest.mark.clause("messages.list")
-class TestCursor:
-    def test_it_is_a_text_that_can_be_used_again(self, mockserver: Sandbox) -> None:
-        cursor = page(mockserver, limit=1)["nextCursor"]
+def test_a_cursor_can_be_used_again_with_another_page_size_and_in_its_own_chat_alone(
+    mockserver: Sandbox, mockserver_server: MockServer
+) -> None:
+    everything, cursor = ids(page(mockserver)), page(mockserver, limit=1)["nextCursor"]
+    of_another_chat = page(mockserver, "chat_bruno", limit=1)["nextCursor"]
+    with mockserver_server.sandbox(seed=5, given=THREE_EACH) as other:
+        of_another_run = page(other, limit=1)["nextCursor"]
 
-        assert isinstance(cursor, str) and cursor
-        assert page(mockserver, limit=1, cursor=cursor) == page(mockserver, limit=1, cursor=cursor)
-
-    def test_the_page_size_may_change_on_the_way(self, mockserver: Sandbox) -> None:
-        everything = ids(page(mockserver))
-
-        cursor = page(mockserver, limit=1)["nextCursor"]
-
-        assert everything[1:] == ids(page(mockserver, limit=100, cursor=cursor))
-
-    def test_one_of_another_chat_is_refused(self, mockserver: Sandbox) -> None:
-        cursor = page(mockserver, "chat_bruno", limit=1)["nextCursor"]
-
-        assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, cursor=cursor))
-
-    def test_one_of_another_run_is_refused(self, mockserver: Sandbox, mockserver_server: MockServer) -> None:
-        with mockserver_server.sandbox(seed=5, given=THREE_EACH) as other:
-            cursor = page(other, limit=1)["nextCursor"]
-
-        assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, cursor=cursor))
-
-    def test_a_bad_one_is_refused_before_the_chat_is_looked_for(self, mockserver: Sandbox) -> None:
-        assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, "chat_unknown", cursor="x"))
+    assert isinstance(cursor, str)
+    assert [everything[1:2], everything[1:]] == [
+        ids(page(mockserver, limit=limit, cursor=cursor)) for limit in (1, 100)
+    ]
+    for chat, wrong in ((CHAT, of_another_chat), (CHAT, of_another_run), ("chat_unknown", "x")):
+        assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, chat, cursor=wrong))
 
 
 @each_row("character", [*"AZaz09-_=.!~ /+", "%00", "é"])

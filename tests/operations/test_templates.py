@@ -74,11 +74,6 @@ def test_the_list_has_these_fields_of_each_template(mockserver: Sandbox) -> None
 
 
 @pytest.mark.clause("templates.list")
-def test_a_tenant_without_templates_has_an_empty_list(mockserver: Sandbox) -> None:
-    assert {"templates": []} == mockserver.call("GET", TEMPLATES).json()
-
-
-@pytest.mark.clause("templates.list")
 @pytest.mark.mockserver(given={"templates": [PROMO, INTERNAL]})
 @pytest.mark.parametrize(
     "shown",
@@ -119,12 +114,6 @@ def test_the_detail_has_the_items_in_order_and_only_the_manual_variables(mockser
     } == body
     assert 3 == len(set(item_ids))
     assert all(isinstance(id, str) and id for id in item_ids)
-
-
-@pytest.mark.clause("templates.common-variables")
-@pytest.mark.mockserver(given={"templates": [INTERNAL]})
-def test_a_template_without_variables_has_an_empty_list_of_them(mockserver: Sandbox) -> None:
-    assert [] == read(mockserver, "template_internal")["commonVariables"]
 
 
 @pytest.mark.clause("templates.official", "templates.status")
