@@ -199,8 +199,8 @@ def test_a_head_is_a_get_without_its_body(mockserver: Sandbox) -> None:
     for path in ("/v1/campaigns", "/v1/campaigns/nobodys"):
         head, get = (mockserver.call(method, path) for method in ("HEAD", "GET"))
 
-        assert b"" == head.body
-        assert get.status == head.status
+        assert (b"", get.status) == (head.body, head.status)
+        assert str(len(get.body)) == head.headers["content-length"]
 
 
 POSTS = ("createCampaign", "startCampaign", "previewAudience", "uploadMedia")

@@ -84,13 +84,6 @@ def test_another_accept_is_refused(made: Made, accept: str) -> None:
     assert (406, "MOCK_NOT_ACCEPTABLE") == refused(made.control("GET", "/report", headers={"Accept": accept}))
 
 
-def test_another_query_is_refused_with_the_nearest_name(made: Made) -> None:
-    reply = made.control("GET", "/report?failures=x")
-
-    assert (400, "MOCK_BAD_QUERY") == refused(reply)
-    assert "query: got 'failures'; expected failure; did you mean 'failure'?" == reply.json()["message"]
-
-
 def test_a_report_changes_nothing(made: Made) -> None:
     started_twice(made)
     before = made.state(), made.control("GET", "/steps").content

@@ -152,15 +152,6 @@ def test_a_pool_that_stops_runs_what_is_aside_and_keeps_no_lane(pool: Callable[[
     assert {} == own.workers._lanes
 
 
-def test_a_lane_is_dropped_with_its_last_function(pool: Callable[[int], Pool]) -> None:
-    own = pool(1)
-    own.run("a0", "a")
-    own.await_begun(1)
-    own.end("a0")
-
-    assert {} == own.workers._lanes
-
-
 # Requests
 
 

@@ -38,24 +38,6 @@ class TestForcedMoves:
         assert (200, "failed", "phone_in_use") == (again.status_code, again.json()["status"], again.json()["reason"])
 
     @pytest.mark.parametrize(
-        ("move", "body", "status"),
-        [("complete", None, "completed"), ("fail", {"reason": "phone_in_use"}, "failed"), ("expire", None, "expired")],
-    )
-    @pytest.mark.clause("session.final")
-    def test_one_that_has_ended_is_refused_with_the_states_that_have_the_move(
-        self, made: Made, move: str, body: JSON | None, status: str
-    ) -> None:
-        session_id = made.session()
-        assert status == made.control("POST", f"/sessions/{session_id}/{move}", body).json()["status"]
-        before = made.state()
-
-        for other, its_body in (("complete", {}), ("fail", {"reason": "phone_in_use"}), ("expire", None)):
-            reply = made.control("POST", f"/sessions/{session_id}/{other}", its_body)
-            assert (409, "MOCK_ILLEGAL_MOVE") == refused(reply)
-            assert status in reply.json()["message"] and "pending" in reply.json()["message"]
-        assert before == made.state()
-
-    @pytest.mark.parametrize(
         ("path", "body", "status"),
         [
             ("/sessions/unknown/complete", {}, 404),

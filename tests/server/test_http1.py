@@ -46,35 +46,10 @@ def test_the_request_has_its_number_on_the_connection(serve: Serve) -> None:
     assert [0, 1] == [each.exchanges_before for each in handler.requests]
 
 
-# target, path with query, host
-ABSOLUTE = [
-    ("http://other:81/a?b", "/a?b", "other:81"),
-    ("HTTP://other", "/", "other"),
-    ("http://other?b", "/?b", "other"),
-]
-
-
-@each_row(("target", "path", "host"), ABSOLUTE)
-def test_an_absolute_target_has_its_own_host(serve: Serve, target: str, path: str, host: str) -> None:
-    request = request_of(serve, f"GET {target} HTTP/1.1")
-
-    assert (path, host) == (request.target, request.headers["host"])
-
-
-def test_repeated_headers_are_joined(serve: Serve) -> None:
-    request = request_of(serve, "GET / HTTP/1.1", "X-API-Key: a", "Cookie: c=1", "x-api-key: b", "Cookie: d=2")
-
-    assert ("a,b", "c=1; d=2") == (request.headers["x-api-key"], request.headers["cookie"])
-
-
 def test_a_header_with_an_underscore_is_dropped(serve: Serve) -> None:
     request = request_of(serve, "GET / HTTP/1.1", "X_API_Key: forged", "Content_Length: 5")
 
     assert {"host": "localhost"} == request.headers
-
-
-def test_an_asterisk_is_a_target_of_options(serve: Serve) -> None:
-    assert "*" == request_of(serve, "OPTIONS * HTTP/1.1").target
 
 
 @each_row("method", ["get", "BREW", "M-SEARCH", "QUERY", "x.y"])
@@ -159,39 +134,6 @@ def test_the_body_of_a_refusal_is_the_servers_owners_to_word(serve: Serve) -> No
 
     assert (422, {"of": False}) == (answer.status, answer.json())
     assert answer.headers["x-mock-reason"]
-
-
-# By name: what is sent, and the sizes of the line, the longest header and the number of headers that are read.
-BEYOND = {
-    "request line": ("GET /" + "a" * 9000 + " HTTP/1.1\r\n" + HOST + "\r\n", (9014, 10, 1, False)),
-    "header": ("GET / HTTP/1.1\r\n" + HOST + "X: " + "a" * 9000 + "\r\n\r\n", (14, 9003, 2, False)),
-    "headers": ("GET / HTTP/1.1\r\n" + HOST + "X: a\r\n" * 100 + "\r\n", (14, 0, 101, False)),
-    "endless line": ("GET /" + "a" * 70_000, (65536, 0, 0, True)),
-    "endless header": ("GET / HTTP/1.1\r\nX: " + "a" * 70_000, (14, 0, 0, True)),
-    "large head": ("GET / HTTP/1.1\r\n" + ("X: " + "a" * 8000 + "\r\n") * 9, (14, 8003, 8, True)),
-}
-
-
-@each_row(("sent", "sizes"), BEYOND.values())
-def test_a_head_beyond_a_bound_reaches_the_handler_with_its_sizes(
-    serve: Serve, sent: str, sizes: tuple[int, int, int, bool]
-) -> None:
-    is_cut, handler = sizes[3], Echo()
-    with RawClient(serve(handler).port) as client:
-        client.socket.sendall(sent.encode("latin-1"))
-        answer = client.answer()
-
-        assert (200, is_cut) == (answer.status, answer.headers.get("connection") == "close")
-        assert client.ended() if is_cut else 200 == client.send("GET / HTTP/1.1").answer().status
-    assert sizes == handler.requests[0].excess
-
-
-@each_row("length", [8 * 1024, 8 * 1024 - 1])
-def test_a_line_at_its_bound_is_taken(serve: Serve, length: int) -> None:
-    path = "/" + "a" * (length - len("GET / HTTP/1.1"))
-    request = request_of(serve, f"GET {path} HTTP/1.1", "X: " + "b" * (length - 3))
-
-    assert (path, length - 3) == (request.target, len(request.headers["x"]))
 
 
 class Counted(bytearray):

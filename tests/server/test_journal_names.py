@@ -31,19 +31,3 @@ def test_an_unknown_operation_is_refused_with_the_nearest(mock: str) -> None:
 
     assert (400, "MOCK_BAD_OPERATION") == (refused.status_code, refused.json()["code"])
     assert "did you mean 'createCampaign'?" in refused.json()["message"]
-
-
-def test_the_state_is_serialized_while_the_sandbox_continues(mockserver: Sandbox) -> None:
-    with mockserver._hosted.sandbox.lock:
-        twin = mockserver._hosted.sandbox.clone()
-    mockserver.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={})
-
-    assert {} == twin.tenants["tenant_default"].sessions
-
-
-@pytest.mark.clause("base.unknown-path")
-def test_head_returns_the_length_that_get_would_have(mockserver: Sandbox) -> None:
-    got, headed = (mockserver.call(method, "/v1/nothing") for method in ("GET", "HEAD"))
-
-    assert b"" == headed.body
-    assert str(len(got.body)) == headed.headers["content-length"]

@@ -34,10 +34,6 @@ def _refused(controls: Controls, command: str, body: Any = None, query: str = ""
     return answer["code"], answer["message"]
 
 
-def _named(row: Route) -> str:
-    return row.id
-
-
 @each_row("row", [row for row in ROUTES if row.id != "readHealth"])
 def test_an_unknown_parameter_of_a_query_is_refused(controls: Controls, row: Route) -> None:
     code, message = _refused(controls, row.id, query="?colour=blue")
