@@ -4,8 +4,6 @@ The table of error codes, held against a second transcription of the document's 
 That each code really is answered is shown where the API is called, so nothing here is marked with a clause.
 """
 
-import re
-import unicodedata
 from string import Formatter
 
 from mockserver.contract.clauses import read
@@ -80,19 +78,6 @@ PLACEHOLDERS = {
 
 SESSION_REASONS = {"expired", "token_exchange_failed", "phone_in_use", "funnel_not_found"}
 
-TEXT_PAIRS = {
-    **{code: (row.message, row.reworded) for code, row in ERRORS.items()},
-    **SESSION_MESSAGES,
-}
-
-
-def long_words(text: str) -> set[str]:
-    """The words of four letters or more that a reader sees, lower-case and without accents."""
-    seen = re.sub(r"\{\w+\}", " ", text)
-    letters = unicodedata.normalize("NFKD", seen.casefold())
-    unaccented = "".join(letter for letter in letters if not unicodedata.combining(letter))
-    return set(re.findall(r"[a-z0-9]{4,}", unaccented))
-
 
 def placeholders(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name is not None}
@@ -110,12 +95,6 @@ def test_both_texts_of_a_code_have_the_same_placeholders() -> None:
 
     assert expected == {code: placeholders(row.message) for code, row in ERRORS.items()}
     assert expected == {code: placeholders(row.reworded) for code, row in ERRORS.items()}
-
-
-def test_the_reworded_text_shares_no_word_with_the_canonical_one() -> None:
-    shared = {name: long_words(canonical) & long_words(other) for name, (canonical, other) in TEXT_PAIRS.items()}
-
-    assert {} == {name: words for name, words in shared.items() if words}
 
 
 def test_a_code_names_an_existing_clause() -> None:

@@ -128,16 +128,6 @@ def test_a_command_has_the_parameters_that_its_query_may_have() -> None:
     assert {row.id: row.query_names for row in ROUTES} == documented
 
 
-def test_a_label_is_required_only_where_sandboxes_are_ended() -> None:
-    required = {
-        row.id: [parameter.get("required", False) for parameter in row.raw["parameters"]]
-        for row in operations(control()).values()
-        if row.id in ("listSandboxes", "deleteSandboxes")
-    }
-
-    assert {"listSandboxes": [False], "deleteSandboxes": [True]} == required
-
-
 def test_a_body_has_the_properties_of_its_schema_file() -> None:
     bodies = {name: row.raw["requestBody"] for name, row in operations(control()).items() if "requestBody" in row.raw}
     shown = {name: _properties(body["content"]["application/json"]["schema"]) for name, body in bodies.items()}

@@ -9,39 +9,15 @@ import pytest
 from standardwebhooks import Webhook
 
 from mockserver import Sandbox
-from mockserver.core import scheduler
-from mockserver.core.instants import MINUTE
 from mockserver.server.webhooks.local_receivers import ReceivedWebhook
 from tests.harness.options import option_case
 from tests.operations.inbox import Inbox, attempts
-from tests.operations.session_calls import FUNNELS, NOON, PHONE, begin, read
+from tests.operations.session_calls import FUNNELS, NOON, begin, read
 
 CONNECTED = "entrypoints.chatapp.connected"
 FAILED = "entrypoints.chatapp.connection_failed"
 
 pytestmark = pytest.mark.mockserver(now=NOON)
-
-
-@pytest.mark.clause("events.connected", "events.session-id")
-def test_a_completed_session_is_delivered_with_its_channel(mockserver: Sandbox) -> None:
-    inbox = Inbox()
-    receiver = mockserver.receive_webhooks(inbox)
-    session_id = begin(mockserver)
-
-    entrypoint = mockserver.complete_session(session_id, phone=PHONE, name="São João")["entrypoint"]
-
-    [received] = inbox.webhooks
-    assert {
-        "event": CONNECTED,
-        "data": {
-            "tenantId": "tenant_default",
-            "sessionId": session_id,
-            "occurredAt": "2026-03-01T12:00:00.000Z",
-            "entrypoint": entrypoint,
-        },
-    } == Webhook(receiver.secret).verify(received.body, dict(received.headers))
-    assert "application/json" == received.headers["content-type"]
-    assert [[("12:00:00", 200)]] == attempts(receiver)
 
 
 @pytest.mark.mockserver(given=FUNNELS)
@@ -94,33 +70,6 @@ def test_a_refused_delivery_is_retried_after_growing_waits_and_then_abandoned(
     assert [[(each, 503) for each in at]] == attempts(receiver)
     assert "abandoned" == receiver.deliveries[0]["status"]
     assert end == f"{mockserver.now:%Y-%m-%dT%H:%M:%S}"
-
-
-@pytest.mark.clause("events.nothing-lost")
-def test_deliveries_that_come_due_under_the_lock_are_sent_after_its_release(mockserver: Sandbox) -> None:
-    inbox, session_id = Inbox(), begin(mockserver)
-    mockserver.receive_webhooks(inbox)
-    core = mockserver._hosted.sandbox
-
-    with core.lock:
-        fired = scheduler.advance(core, 21 * MINUTE)
-    assert (["session.expire"], []) == ([each.what for each in fired], inbox.webhooks)
-    mockserver.advance(0)
-
-    assert [session_id] == inbox.sessions
-
-
-@pytest.mark.clause("events.once")
-def test_a_waiting_endpoint_does_not_delay_another(mockserver: Sandbox) -> None:
-    quick = Inbox()
-    mockserver.receive_webhooks(lambda _: 500)
-    mockserver.receive_webhooks(quick)
-    sessions = [begin(mockserver), begin(mockserver)]
-
-    for session_id in sessions:
-        mockserver.complete_session(session_id)
-
-    assert sessions == quick.sessions
 
 
 @pytest.mark.parametrize(

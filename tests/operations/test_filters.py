@@ -82,14 +82,9 @@ def test_an_option_of_meaning_changes_every_operator_as_described(mockserver: Sa
 @each_row(
     "noon",
     [
-        "2026-03-01T12:00:00+00",
         "2026-03-01T09:00:00-03",
-        "2026-03-01T12:00:00,000Z",
-        "20260301T120000Z",
-        "20260301T090000-0300",
-        "2026-03-01T12:00:00.0000000000Z",
+        "20260301T120000,000Z",
         "2026-W09-7T12:00Z",
-        "2026-060T12Z",
     ],
 )
 @each_row("field", ["chat.virtual.lastMessageAt", "chat.virtual.lastUpdateAt"])

@@ -58,23 +58,6 @@ def test_after_success_the_end_user_is_redirected_to_the_return_url_as_sent(mock
     assert (303, BACK) == (page.status, page.location)
 
 
-@pytest.mark.parametrize(
-    ("url", "location"),
-    [
-        ("https://clínica.example/olá?nome=São#já", "https://xn--clnica-4va.example/ol%C3%A1?nome=S%C3%A3o#j%C3%A1"),
-        ("https://CLÍNICA.example", "https://xn--clnica-4va.example/"),
-        ("https://cl%C3%ADnica.example/", "https://xn--clnica-4va.example/"),
-        ("https://clinic.example/%zz", "https://clinic.example/%zz"),
-        ("HTTPS://CLINIC.example:443", "HTTPS://CLINIC.example:443"),
-    ],
-)
-@pytest.mark.clause("session.return")
-def test_a_return_url_beyond_ascii_is_encoded_by_the_url_standard(mockserver: Sandbox, url: str, location: str) -> None:
-    page = mockserver.end_user(create(mockserver, {"returnUrl": url})).connect()
-
-    assert (303, location) == (page.status, page.location)
-
-
 @pytest.mark.clause("session.return")
 @pytest.mark.option("return-query", "session-and-status")
 @pytest.mark.mockserver(choices={"return-query": "session-and-status"})

@@ -5,7 +5,7 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from tests.harness.rows import each_row
-from tests.operations.session_calls import EXACT_NOON, FUNNELS, PHONE, begin, create, end, entrypoints, read
+from tests.operations.session_calls import EXACT_NOON, FUNNELS, PHONE, begin, end, entrypoints, read
 
 BOTH = {"funnelId": "funnel_sales", "funnelStepId": "funnel_step_won"}
 MIRRORED: list[tuple[JSON, tuple[str | None, str | None, bool]]] = [
@@ -199,17 +199,3 @@ def test_a_final_session_is_moved_by_nothing(mockserver: Sandbox, status: str, m
         end(mockserver, session_id, move)
 
     assert (shown, state, events) == (read(mockserver, session_id), mockserver.state(), mockserver.events)
-
-
-@pytest.mark.parametrize("status", ENDS)
-@pytest.mark.clause("session.final", "events.once")
-def test_neither_time_nor_a_new_session_changes_a_final_one(mockserver: Sandbox, status: str) -> None:
-    old = create(mockserver)
-    shown, events = read(mockserver, end(mockserver, old["sessionId"], status)), mockserver.events
-
-    assert [] == mockserver.advance("30d")
-    new = create(mockserver)
-    assert (shown, events) == (read(mockserver, old["sessionId"]), mockserver.events)
-    assert (status, 1) == (shown["status"], len(events))
-    assert "pending" == read(mockserver, new["sessionId"])["status"]
-    assert set() == set(old.values()) & {new["sessionId"], new["url"]}

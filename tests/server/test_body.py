@@ -64,15 +64,6 @@ def test_a_chunked_body_is_joined_and_its_trailers_dropped(serve: Serve, sent: b
             assert path.encode() + b" " + read == client.answer().body
 
 
-def test_a_chunked_body_may_arrive_byte_by_byte(serve: Serve) -> None:
-    with RawClient(serve(echo).port) as client:
-        client.send("POST /a HTTP/1.1", CHUNKED)
-        for byte in b"3\r\nabc\r\n0\r\nX: y\r\n\r\n":
-            client.socket.sendall(bytes([byte]))
-
-        assert b"/a abc" == client.answer().body
-
-
 # What is sent after the head.
 BROKEN = {
     "no size": b"\r\nabc",

@@ -317,15 +317,6 @@ def test_a_sandbox_without_a_delivery_in_flight_waits_for_no_other_however_many_
     outboxes.await_begun("a0", "a1", "b0", "b1", "c0", "d0", "c1")
 
 
-def test_threads_end_with_what_their_sandbox_can_send(outboxes: Outboxes) -> None:
-    outboxes.a.add("a0", "a1", "a2")
-    outboxes.b.add("b0")
-    outboxes.a.end()
-    outboxes.b.end()
-
-    wait_until(lambda: len(outboxes.begun) == 4 and not outboxes.background._sending)
-
-
 def test_a_delivery_for_which_the_system_has_no_thread_stays_due(
     outboxes: Outboxes, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,6 @@ from mockserver.server.http1.request import EMPTY_LINES_MAX, BadRequest, HeadRea
 from mockserver.server.http1.server import Server
 from tests.harness.rows import each_row
 from tests.server.clocked import Clocked, Echo
-from tests.server.http1_cases import SEEDS
 from tests.server.rawclient import RawClient
 
 Serve = Callable[..., Server]
@@ -184,29 +183,6 @@ def test_each_byte_of_a_head_is_looked_at_a_fixed_number_of_times(sent: bytes, s
     assert [0] * (len(ends) - 1) == ends[:-1]
     assert (len(sent) if sent.endswith(b"\r\n\r\n") else 0) == ends[-1]
     assert received.looked <= LOOKS_MAX * len(sent)
-
-
-@each_row("size", [1, 2, 3])
-def test_a_head_is_refused_or_taken_alike_in_segments_of_any_size(size: int) -> None:
-    for sent in SEEDS:
-        whole, parts = bytearray(sent), bytearray()
-        reader, outcomes = HeadReader(), []
-        for at in range(0, len(sent), size):
-            parts += sent[at : at + size]
-            outcomes.append(_outcome(reader, parts))
-            if outcomes[-1]:
-                break
-        expected = _outcome(HeadReader(), whole)
-
-        # A head may be refused before its end, which the reader leaves to the parser if it arrives whole.
-        assert isinstance(outcomes[-1], str) or expected == outcomes[-1], sent
-
-
-def _outcome(reader: HeadReader, received: bytearray) -> int | str:
-    try:
-        return reader.end(received)
-    except BadRequest as refusal:
-        return refusal.why
 
 
 @each_row("is_whole", [False, True])

@@ -88,7 +88,9 @@ def _open_files() -> int:
 
 
 def test_good_and_smuggling_requests_are_read_as_h11_reads_them_and_answered_soundly() -> None:
-    assert [] == [SEEDS[number] for number in range(len(SEEDS)) if (reading(number) or "").startswith("?")]
+    for number, sent in enumerate(SEEDS):
+        assert not (reading(number) or "").startswith("?"), sent
+        assert reading_in_segments(number) is None, sent
 
 
 @pytest.mark.deep

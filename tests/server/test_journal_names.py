@@ -24,10 +24,3 @@ def test_an_operation_answers_to_its_names(mock: str, name: str, count: int) -> 
 
     assert count == len(listed)
     assert (True, count) == (verified["ok"], verified["count"])
-
-
-def test_an_unknown_operation_is_refused_with_the_nearest(mock: str) -> None:
-    refused = requests.get(f"{mock}/journal?operation=createCampain", timeout=60)
-
-    assert (400, "MOCK_BAD_OPERATION") == (refused.status_code, refused.json()["code"])
-    assert "did you mean 'createCampaign'?" in refused.json()["message"]
