@@ -188,21 +188,6 @@ def test_a_platform_outside_the_four_is_refused(mockserver: Sandbox) -> None:
     assert [] == offenders(mockserver, map(alone, cases))
 
 
-@pytest.mark.clause("filters.dates", "filters.invalid", "audience.same-filters")
-@in_force("date-offset", "z-only")
-def test_an_offset_is_refused_where_only_z_is_taken(mockserver: Sandbox) -> None:
-    dates = [f"2026-01-01T00:00:00{offset}" for offset in ("+00:00", "-03:00", "+05:45")]
-    operands: dict[str, list[Any]] = {"equals": dates, "in": [[date] for date in dates], "not-between": dates}
-    cases = [
-        statement(field, operator, value, "2026-01-02T00:00:00Z")
-        for field in DATES
-        for operator, values in operands.items()
-        for value in values
-    ]
-
-    assert [] == offenders(mockserver, map(alone, cases))
-
-
 ODD: list[Any] = ["open", None, 1, [], {}]
 BROKEN_SHAPES: list[Any] = [
     {}, "everyone", 1, True, {"combinator": "and", "statements": [statement("chat.status", "exists")]},

@@ -44,16 +44,21 @@ SPELLINGS = [
 ]
 
 
-@pytest.mark.clause("base.output")
+@pytest.mark.clause("base.output", "session.expires-at")
 @pytest.mark.parametrize("ending", SPELLINGS)
-def test_every_date_time_is_the_same_instant_in_the_chosen_format(mockserver: Sandbox, ending: str) -> None:
+def test_every_date_time_is_the_same_instant_in_the_chosen_format_and_a_deadline_has_its_z(
+    mockserver: Sandbox, ending: str
+) -> None:
     shown = date_times(mockserver)
+    expires_at = mockserver.call("POST", SESSIONS, json={}).json()["expiresAt"]
 
     for place, text in shown.items():
         assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d" + ending, text), (place, text)
     instants = {place: datetime.fromisoformat(text) for place, text in shown.items()}
     assert datetime.fromisoformat("2026-03-01T12:00:00Z") == instants["startedAt"]
     assert datetime.fromisoformat("2026-03-01T12:00:02Z") == instants["completedAt"] == instants["occurredAt"]
+    assert datetime.fromisoformat("2026-03-01T12:20:02Z") == datetime.fromisoformat(expires_at)
+    assert expires_at.endswith("Z")
 
 
 @pytest.mark.clause("base.output")
@@ -65,15 +70,6 @@ def test_microseconds_end_in_zeros_since_every_format_is_cut_to_the_millisecond(
     detail = mockserver.call("GET", f"/v1/campaigns/{campaign_id}").json()
 
     assert "2026-03-01T12:00:00.001000Z" == detail["executions"][0]["startedAt"]
-
-
-@pytest.mark.clause("base.output", "session.expires-at")
-@pytest.mark.parametrize("ending", SPELLINGS)
-def test_the_deadline_of_a_session_is_in_utc_with_z_in_every_format(mockserver: Sandbox, ending: str) -> None:
-    expires_at = mockserver.call("POST", SESSIONS, json={}).json()["expiresAt"]
-
-    assert expires_at.endswith("Z")
-    assert datetime.fromisoformat("2026-03-01T12:20:00Z") == datetime.fromisoformat(expires_at)
 
 
 def objects(value: Any) -> Iterator[JSON]:

@@ -4,7 +4,7 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
-from tests.operations.campaigning import EXACT_NOON, NOON, counts, messages, run
+from tests.operations.campaigning import NOON, counts, messages, run
 
 ANA = {
     "id": "chat_ana",
@@ -127,22 +127,6 @@ def test_the_oldest_chat_is_sent_to_first(mockserver: Sandbox) -> None:
 
 def _only(status: str) -> list[JSON]:
     return [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": status}]}]
-
-
-@pytest.mark.clause("messages.list", "send.cadence")
-@pytest.mark.mockserver(
-    given={"templates": [{"id": "template_plain"}], "chats": [{}, {"id": "chat_b", "status": "vip"}]}
-)
-@pytest.mark.mockserver(now=EXACT_NOON)
-def test_of_two_sends_within_a_microsecond_the_exactly_later_one_is_the_newer(mockserver: Sandbox) -> None:
-    run(mockserver, name="Seventh", cadence=7)  # sends to the second chat 8571428 4/7 microseconds later
-    mockserver.advance(8.571428)
-    run(mockserver, name="Whole", filters=_only("vip"))
-    (whole,) = messages(mockserver, "chat_b")
-    mockserver.advance(0.000001)
-
-    newest_first = [each["id"] for each in messages(mockserver, "chat_b")]
-    assert (2, whole["id"]) == (len(newest_first), newest_first[-1])
 
 
 @pytest.mark.clause("messages.list")

@@ -77,15 +77,3 @@ def test_a_message_is_never_listed_below_one_that_was_there_before_its_campaign_
 
     records = campaigning.messages(mockserver, "chat_0")
     assert ["after", "template_plain", "before"] == [record["text"] for record in records]
-
-
-@pytest.mark.clause("templates.list")
-@pytest.mark.option("list-order", "newest-first")
-def test_templates_that_show_one_instant_are_in_the_order_given(mockserver_server: MockServer) -> None:
-    times = {"template_first": "2026-02-01T08:00:00.000900Z", "template_second": "2026-02-01T08:00:00.000100Z"}
-    given = {"templates": [{"id": each, "createdAt": at} for each, at in times.items()]}
-    with mockserver_server.sandbox(now=START, given=given) as sandbox:
-        listed = sandbox.call("GET", "/v1/message-templates").json()["templates"]
-
-    assert ["template_first", "template_second"] == [each["id"] for each in listed]
-    assert {"2026-02-01T08:00:00.000Z"} == {each["createdAt"] for each in listed}

@@ -101,17 +101,6 @@ def test_a_broken_body_is_refused_and_never_reaches_the_app(
     assert ("", "") == capfd.readouterr()
 
 
-def test_pipelined_requests_are_answered_in_their_order(serve: Serve) -> None:
-    with RawClient(serve(echo).port) as client:
-        client.socket.sendall(
-            b"\r\nPOST /1 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab"
-            b"POST /2 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nc\r\n0\r\n\r\n"
-            b"\r\n\r\nGET /3 HTTP/1.1\r\nHost: x\r\n\r\n"
-        )
-
-        assert [b"/1 ab", b"/2 c", b"/3 "] == [client.answer().body for _ in range(3)]
-
-
 @each_row("header", ["Content-Length: 3", CHUNKED])
 def test_the_client_is_bidden_to_continue_when_the_app_reads(serve: Serve, header: str) -> None:
     with RawClient(serve(echo).port) as client:

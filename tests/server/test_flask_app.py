@@ -14,7 +14,7 @@ import flask
 import pytest
 import requests
 
-from mockserver import Sandbox, create_app
+from mockserver import create_app
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.server.app import build
 from mockserver.server.control.routes import ROUTES
@@ -147,10 +147,6 @@ def test_a_port_of_one_sandbox_has_no_prefixes() -> None:
 
     assert (None, {}) == matched(build(host, hosted), Request("GET", f"{hosted.prefix}/v1/campaigns"))
     assert ("api.listCampaigns", {}) == matched(build(host, hosted), Request("GET", "/v1/campaigns"))
-
-
-def test_a_sandbox_has_one_application(mockserver: Sandbox) -> None:
-    assert mockserver.admin.app is mockserver.admin.app
 
 
 def test_urls_of_routes_are_below_the_prefix_of_the_request() -> None:

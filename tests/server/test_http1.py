@@ -27,15 +27,6 @@ def request_of(serve: Serve, *lines: str) -> Request:
     return request
 
 
-def test_the_request_has_the_values_that_were_sent(serve: Serve) -> None:
-    request = request_of(
-        serve, "PATCH /a%20b/%C3%A7%2Fd?q=%20x&y HTTP/1.1", "Content-Type: text/x", "X-Some-Thing:  v "
-    )
-
-    assert ("PATCH", "/a%20b/%C3%A7%2Fd?q=%20x&y", b"") == (request.method, request.target, request.body())
-    assert {"content-type": "text/x", "x-some-thing": "v", "host": "localhost"} == request.headers
-
-
 def test_the_request_has_its_number_on_the_connection(serve: Serve) -> None:
     handler = Echo()
     with RawClient(serve(handler).port) as client:
