@@ -48,6 +48,16 @@ def test_the_target_is_the_estimate_unless_chats_change_between(mockserver: Sand
     assert 4 == estimated(mockserver, OPEN)
 
 
+@pytest.mark.mockserver(given={**THREE, "chats": {"count": 40, "vary": {"status": ["open", "closed"]}}}, now=NOW)
+def test_chats_that_are_added_to_a_pattern_are_in_the_next_preview(mockserver: Sandbox) -> None:
+    assert 20 == estimated(mockserver, OPEN)
+
+    mockserver.apply({"given": {"chats": [{"id": "chat_new"}]}})
+    mockserver.apply({"given": {"chats": {"count": 3, "vary": {"status": ["open", "closed"]}}}})
+
+    assert 23 == estimated(mockserver, OPEN) == len(targets(mockserver, OPEN))
+
+
 @pytest.mark.clause("audience.preview")
 @in_force("estimated-count-exactness", "rough")
 @pytest.mark.mockserver(given=MANY, now=NOW)

@@ -65,6 +65,7 @@ def test_the_audience_is_taken_at_the_start_and_fixed_then(mockserver: Sandbox) 
     assert (3, 1, 0) == counts(mockserver, (campaign_id, execution_id))
     mockserver.advance(until="idle")
     assert (3, 3, 0) == counts(mockserver, (campaign_id, execution_id))
+    assert ["chat_ana", "chat_bia", "chat_before"] == mockserver.state()["tenants"][0]["executions"][0]["targets"]
 
 
 @pytest.mark.clause("start.missing-variables")
