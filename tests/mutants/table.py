@@ -194,7 +194,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "and scope.sandbox.now >= session.expires_at:",
         "and scope.sandbox.now > session.expires_at:",
         "a session completes at the instant of its deadline",
-        ("tests/operations/test_hosted_page.py",),
+        ("tests/operations/test_shown_instants.py",),
     ),
     Mutant(
         "session-funnel-of-step",

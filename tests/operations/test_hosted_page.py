@@ -138,23 +138,6 @@ def test_a_number_that_is_in_use_fails_when_it_is_authorised(mockserver: Sandbox
     assert ("failed", "phone_in_use") == tuple(read(mockserver, session_id)[key] for key in ("status", "reason"))
 
 
-@pytest.mark.parametrize("driver", ["timer", "sweeper", "on-read"])
-@pytest.mark.clause("session.expired")
-def test_nothing_is_completed_at_the_deadline_whatever_drives_the_expiry(mockserver: Sandbox, driver: str) -> None:
-    mockserver.choose({"expiry-driver": driver})
-    session_id = begin(mockserver)
-    user = mockserver.end_user(session_id)
-    for go in (user.open, user.proceed, user.choose_account, user.choose_number):
-        go()
-    mockserver.advance("20m")
-
-    page = user.authorise()
-
-    assert (410, True) == (page.status, "O link de conexão expirou antes da conclusão." in page.text)
-    assert "expired" == read(mockserver, session_id)["status"]
-    assert ["entrypoints.chatapp.connection_failed"] == [event["event"] for event in mockserver.events]
-
-
 @pytest.mark.clause("session.url")
 @pytest.mark.option("link-consumed-when", "continue")
 def test_the_link_is_used_up_when_continue_is_pressed(mockserver: Sandbox) -> None:
