@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from docs.reference.contract_pages import choices_page
 from mockserver.contract.choices import (
     CHOICES,
     DEFAULTS,
@@ -269,3 +270,14 @@ def test_every_option_has_a_test() -> None:
     missing = [f"{id}: {option}" for id, option in NAMED if (id, option) not in claims_made]
 
     assert missing == [], "options without a test:\n" + "\n".join(missing)
+
+
+def section(heading: str) -> str:
+    """The part of the page under this heading, down to the next one."""
+    return choices_page().partition(f"{heading}\n")[2].partition("\n#")[0]
+
+
+def test_every_choice_is_in_the_table_by_operation() -> None:
+    table = section("## By operation")
+
+    assert [] == [id for id in CHOICES if f"[{id}](#{id.lower()})" not in table]

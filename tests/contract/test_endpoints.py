@@ -43,15 +43,6 @@ def test_an_operation_that_changes_something_is_a_post_other_than_the_audience_p
     assert posts - {"previewAudience"} == {row.id for row in ENDPOINTS.values() if row.writes}
 
 
-def test_an_operation_that_shows_one_record_has_its_id_in_the_path() -> None:
-    parameters = {row.id: row.record_parameter for row in ENDPOINTS.values() if row.reads}
-
-    assert {"readCampaign": "id", "readExecution": "executionId", "readConnectionSession": "sessionId"} == {
-        operation: parameters[operation] for operation in ("readCampaign", "readExecution", "readConnectionSession")
-    }
-    assert "" not in parameters.values()
-
-
 def test_a_transition_that_an_operation_causes_is_one_of_its_subject() -> None:
     for row in ENDPOINTS.values():
         if row.trigger:

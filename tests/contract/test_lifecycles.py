@@ -12,7 +12,6 @@ from mockserver.contract.lifecycles import (
     SESSION,
     SUBSCRIPTIONS,
     Lifecycle,
-    table,
 )
 
 TABLES = pytest.mark.parametrize("lifecycle", LIFECYCLES.values(), ids=lambda each: each.kind)
@@ -40,11 +39,6 @@ def test_a_state_and_trigger_lead_to_one_state(lifecycle: Lifecycle) -> None:
     moves = [(step.source, step.trigger) for step in lifecycle.steps]
 
     assert sorted(set(moves)) == sorted(moves)
-
-
-@TABLES
-def test_a_deadline_has_its_step(lifecycle: Lifecycle) -> None:
-    assert [d for d in lifecycle.deadlines if lifecycle.step(d.state, d.trigger) is None] == []
 
 
 @TABLES
@@ -84,7 +78,3 @@ def test_a_session_ends_once_with_its_event() -> None:
 
     assert {(step.source, step.target, step.event) for step in SESSION.steps} == documented
     assert SESSION.final == {"completed", "failed", "expired"}
-
-
-def test_a_table_prints_one_step_a_line() -> None:
-    assert table("session").splitlines()[0] == "pending    complete -> completed  ! entrypoints.chatapp.connected"

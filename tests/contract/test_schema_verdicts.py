@@ -24,24 +24,7 @@ REQUESTS = [
 ]
 
 CAMPAIGN = EXAMPLES["createCampaign.request"][0]
-STATEMENT = {"field": "chat.status", "operator": "equals", "value": "open"}
 ABOVE = 2**53
-
-FILTERS: list[tuple[Any, bool]] = [
-    ([], True),
-    ([{"combinator": "and", "statements": [STATEMENT]}], True),
-    ([{"combinator": "or", "statements": [{"field": "no.such", "operator": "near", "value": {"any": [None]}}]}], True),
-    ({}, False),
-    (None, False),
-    ([[]], False),
-    ([{"combinator": "and", "statements": []}], False),
-    ([{"statements": [STATEMENT]}], False),
-    ([{"combinator": "AND", "statements": [STATEMENT]}], False),
-    ([{"combinator": "and"}], False),
-    ([{"combinator": "and", "statements": [{"operator": "exists"}]}], False),
-    ([{"combinator": "and", "statements": [{"field": 1, "operator": "exists"}]}], False),
-    ([{"combinator": "and", "statements": [{"combinator": "and", "statements": [STATEMENT]}]}], False),
-]
 # fmt: on
 
 # Refusals of a schema by a rule that combines several fields: which example, what is put in, where the problem is.
@@ -59,13 +42,6 @@ JOINED: list[tuple[str, int, dict[str, Any], str]] = [
     ("event.connection_failed", 0, {"data": {"status": "failed", "reason": "expired"}}, "/data/reason"),
     ("uploadMedia.response", 0, {"id": None}, "/0/id"),
 ]
-
-
-@pytest.mark.clause("audience.same-filters", "filters.combinator")
-@each_row(("filters", "fits"), FILTERS)
-def test_preview_and_creation_take_the_same_structure_of_filters(filters: object, fits: bool) -> None:
-    assert schemas.is_valid("previewAudience.request", {"filters": filters}) == fits
-    assert schemas.is_valid("createCampaign.request", {**CAMPAIGN, "filters": filters}) == fits
 
 
 @each_row(("name", "number", "put_in", "pointer"), JOINED)
@@ -121,12 +97,6 @@ def test_the_two_engines_have_one_verdict(name: str, put_in: dict[str, Any], kee
 
     assert schemas.is_valid(name, body) == (schemas.problems(name, body) == [])
     assert (schemas.check(name, body) == []) == schemas.is_valid(name, body)
-
-
-@given(name=st.sampled_from(REQUESTS), body=odd)
-@settings(deadline=None)
-def test_the_two_engines_have_one_verdict_on_other_types(name: str, body: object) -> None:
-    assert schemas.is_valid(name, body) == (schemas.problems(name, body) == [])
 
 
 def test_a_value_nested_beyond_writing_is_refused_and_not_an_error() -> None:

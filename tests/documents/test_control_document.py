@@ -19,8 +19,8 @@ from mockserver.contract.limits import JSON_BODY_MAX_BYTES
 from mockserver.server.control import routes
 from mockserver.server.control.openapi import documents
 from mockserver.server.control.routes import COMMANDS, ROUTES
-from mockserver.server.errors import STATUSES, ControlError
-from tests.documents.control_calls import Controls, described_refusals, undocumented
+from mockserver.server.errors import STATUSES
+from tests.documents.control_calls import Controls, described_refusals
 from tests.documents.reading import (
     BASE_URL,
     chosen,
@@ -32,7 +32,6 @@ from tests.documents.reading import (
     unfit_examples_of_schemas,
     validator,
 )
-from tests.documents.test_public_document import KEY
 
 SERVER = Path(routes.__file__).parents[1]
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
@@ -51,10 +50,6 @@ def test_the_document_has_the_commands_of_the_table() -> None:
     assert {row.id: (row.method, row.path) for row in ROUTES} == {
         name: (row.method, row.path) for name, row in operations(control()).items()
     }
-
-
-def test_the_document_holds_no_key() -> None:
-    assert [] == KEY.findall(texts(control()))
 
 
 # Texts and documents of their own, and answers without content.
@@ -128,16 +123,6 @@ def test_a_command_has_the_parameters_that_its_query_may_have() -> None:
     assert {row.id: row.query_names for row in ROUTES} == documented
 
 
-def test_a_label_is_required_only_where_sandboxes_are_ended() -> None:
-    required = {
-        row.id: [parameter.get("required", False) for parameter in row.raw["parameters"]]
-        for row in operations(control()).values()
-        if row.id in ("listSandboxes", "deleteSandboxes")
-    }
-
-    assert {"listSandboxes": [False], "deleteSandboxes": [True]} == required
-
-
 def test_a_body_has_the_properties_of_its_schema_file() -> None:
     bodies = {name: row.raw["requestBody"] for name, row in operations(control()).items() if "requestBody" in row.raw}
     shown = {name: _properties(body["content"]["application/json"]["schema"]) for name, body in bodies.items()}
@@ -175,23 +160,6 @@ def test_every_code_of_the_control_plane_is_described_and_used() -> None:
 
     assert set(STATUSES) - OTHER_CODES == described
     assert set(STATUSES) | {"MOCK_HEAD_TOO_LARGE"} == used | composed
-
-
-def test_a_refusal_has_the_status_of_its_code() -> None:
-    assert [409, 400] == [ControlError(code, "no").status for code in ("MOCK_OWN_PORT", "MOCK_BAD_QUERY")]
-
-
-def test_an_undocumented_status_field_or_code_is_detected() -> None:
-    health = {"status": "ok", "version": "1"}
-    refusal = {"statusCode": 404, "code": "MOCK_NOT_FOUND", "message": "no"}
-
-    assert [] == undocumented("readHealth", 200, "application/json", health)
-    assert [] == undocumented("readHealth", 404, "application/json", refusal)
-    assert [] != undocumented("readHealth", 200, "application/json", {**health, "extra": 1})
-    assert [] != undocumented("readHealth", 202, "application/json", health)
-    assert [] != undocumented("readHealth", 404, "application/json", {**refusal, "code": "MOCK_OTHER"})
-    assert [] != undocumented("readHealth", 404, "application/json", {**refusal, "extra": 1})
-    assert [] != undocumented("readHealth", 200, "text/plain", "ok")
 
 
 @pytest.mark.deep

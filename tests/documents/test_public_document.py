@@ -40,11 +40,6 @@ def test_the_document_is_valid_openapi(profile: str) -> None:
     assert [] == list(OpenAPIV31SpecValidator(of_profile(profile)).iter_errors())
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_the_version_is_that_of_the_interface_description(profile: str) -> None:
-    assert "1.0" == of_profile(profile)["info"]["version"]
-
-
 def test_the_document_has_the_operations_of_the_table() -> None:
     documented = operations(of_profile("literal"))
 
@@ -52,6 +47,7 @@ def test_the_document_has_the_operations_of_the_table() -> None:
         name: (row.method, row.path) for name, row in documented.items()
     }
     assert list(OPERATIONS) == sorted(documented, key=OPERATIONS.index)
+    assert "1.0" == of_profile("literal")["info"]["version"]
 
 
 @pytest.mark.parametrize("profile", PROFILES)

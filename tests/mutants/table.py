@@ -194,7 +194,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "and scope.sandbox.now >= session.expires_at:",
         "and scope.sandbox.now > session.expires_at:",
         "a session completes at the instant of its deadline",
-        ("tests/operations/test_session_choices.py",),
+        ("tests/operations/test_shown_instants.py",),
     ),
     Mutant(
         "session-funnel-of-step",
@@ -312,7 +312,7 @@ MUTANTS: tuple[Mutant, ...] = (
         "self.clock = self.clock._replace(now=max(self.clock.now, self.process_now() + self.clock.lead))",
         "self.clock = self.clock._replace(now=self.process_now() + self.clock.lead)",
         "a restored sandbox that follows the process's clock goes back in time",
-        ("tests/server/test_clock_following.py",),
+        ("tests/server/test_clock.py",),
     ),
     Mutant(
         "checkpoint-shared-chats",

@@ -12,7 +12,6 @@ from mockserver import Sandbox
 from mockserver.contract.limits import FILTER_ENTRIES_MAX, JSON_BODY_MAX_BYTES, JSON_DEPTH_MAX, JSON_VALUES_MAX
 from tests.clients.operations import SESSIONS
 from tests.depth import at_depth
-from tests.harness.options import in_force
 from tests.harness.steps import python_calls
 from tests.operations.world import DRAFT, GIVEN, draft, refused
 
@@ -113,13 +112,6 @@ def test_the_maximum_number_of_statements_is_accepted_and_one_more_is_refused(mo
             "got 1001 groups and statements; expected at most 1000 (the mock's own bound; the document sets none)"
             in reply.headers["x-mock-reason"]
         )
-
-
-@in_force("filter-error-split", "all-invalid-filters")
-def test_too_many_statements_are_a_wrong_structure(mockserver: Sandbox) -> None:
-    reply = mockserver.call("POST", PREVIEW, json={"filters": [{}] * (FILTER_ENTRIES_MAX + 1)})
-
-    assert (422, "CAMPAIGN_INVALID_FILTERS") == refused(reply)
 
 
 def test_as_many_values_as_are_read_are_taken_and_more_are_refused(mockserver: Sandbox) -> None:

@@ -1,4 +1,4 @@
-"""Creating campaigns: every rule of the document's table, the order of the checks, and what lists and details show."""
+"""Creating campaigns: every rule of the document's table, what it leaves open, and what lists and details show."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
+from tests.harness.options import in_force, option_case
 from tests.harness.rows import each_row
-from tests.operations.filter_world import alone, campaign, statement
-from tests.operations.world import DRAFT, GIVEN, campaigns_in_each_status, refused
+from tests.operations.filter_world import TEMPLATE, alone, answers, campaign, statement
+from tests.operations.world import DRAFT, GIVEN, campaigns_in_each_status, draft, refused
 
 CAMPAIGNS = "/v1/campaigns"
 NOW = "2026-03-01T12:00:00Z"
@@ -19,7 +20,6 @@ WORLD = {**GIVEN, "templates": [*GIVEN["templates"], PENDING]}
 pytestmark = pytest.mark.mockserver(given=WORLD, now=NOW)
 
 INVALID = (400, "VALIDATION_ERROR")
-UNKNOWN_TEMPLATE = (404, "MESSAGE_TEMPLATE_NOT_FOUND")
 MISMATCH = (400, "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH")
 BEYOND = alone(statement("chat.status", "greater-than", 1))
 
@@ -83,21 +83,6 @@ def test_the_detail_shows_seven_fields_and_neither_description_nor_filters(mocks
     } == reply.json()
 
 
-@pytest.mark.clause("campaigns.detail-executions", "campaigns.detail")
-def test_an_execution_in_the_detail_has_seven_fields_and_an_instant_as_its_end(mockserver: Sandbox) -> None:
-    campaign_id = create(mockserver).json()["campaignId"]
-    started = mockserver.call("POST", f"{CAMPAIGNS}/{campaign_id}/start").json()["executionId"]
-    mockserver.advance("1s")
-
-    (running,) = mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()["executions"]
-    mockserver.advance("1m")
-    (done,) = mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()["executions"]
-
-    common = {"id": started, "targetCount": 3, "failedCount": 0, "startedAt": "2026-03-01T12:00:00.000Z"}
-    assert {**common, "status": "processing", "sentCount": 2, "completedAt": None} == running
-    assert {**common, "status": "completed", "sentCount": 3, "completedAt": "2026-03-01T12:00:02.000Z"} == done
-
-
 @pytest.mark.clause("campaigns.status-values")
 def test_a_campaign_passes_through_the_documented_statuses(mockserver: Sandbox) -> None:
     ids = campaigns_in_each_status(mockserver)
@@ -157,14 +142,6 @@ def test_a_description_of_up_to_2000_code_points_is_stored(mockserver: Sandbox, 
     assert description == listed(mockserver)[0]["description"]
 
 
-@pytest.mark.clause("campaigns.template", "base.tenant-scope")
-@pytest.mark.option("template-not-found-code", "message-template")
-@pytest.mark.parametrize("template_id", ["template_none", "template_other", "Template_plain", "template_plain ", ""])
-def test_a_template_that_is_unknown_or_another_tenants_is_not_found(mockserver: Sandbox, template_id: str) -> None:
-    assert UNKNOWN_TEMPLATE == refused(create(mockserver, templateId=template_id))
-    assert [] == listed(mockserver)
-
-
 @pytest.mark.clause("campaigns.template-mismatch", "campaigns.platform")
 @pytest.mark.parametrize("platform", ["chatapp", "chatapp_lite", "photoapp"])
 @pytest.mark.parametrize("template_id", ["template_plain", "template_official", "template_pending"])
@@ -190,3 +167,181 @@ def test_a_template_that_has_become_official_is_not_sent_on_the_lite_channel(moc
     start = f"{CAMPAIGNS}/{reply.json()['campaignId']}/start"
     assert MISMATCH == refused(mockserver.call("POST", start, json={}))
     assert ["draft"] == [each["status"] for each in listed(mockserver)]
+
+
+LARGEST = 9007199254740991
+
+
+def create_with_cadence(sandbox: Any, written: str) -> Any:
+    """A creation whose cadence is this very text of JSON."""
+    body = f'{{"name": "Março", "platform": "chatapp", "templateId": "{TEMPLATE["id"]}", "cadence": {written}}}'
+    return sandbox.call("POST", CAMPAIGNS, body=body.encode(), headers={"Content-Type": "application/json"})
+
+
+@pytest.mark.clause("campaigns.cadence", "campaigns.cadence-kept")
+@pytest.mark.parametrize(
+    ("written", "cadence"),
+    [
+        ("1", 1),
+        ("60", 60),
+        ("60.0", 60),
+        ("6e1", 60),
+        ("6E+1", 60),
+        ("600e-1", 60),
+        ("60.000000000000000000000", 60),
+        ("9007199254740990", LARGEST - 1),
+        ("9007199254740991", LARGEST),
+        ("9007199254740991.0", LARGEST),
+        ("9.007199254740991e15", LARGEST),
+    ],
+)
+def test_a_whole_number_in_the_range_is_accepted_and_read_back_as_it_is(
+    mockserver: Sandbox, written: str, cadence: int
+) -> None:
+    reply = create_with_cadence(mockserver, written)
+
+    assert 201 == reply.status
+    (entry,) = mockserver.call("GET", CAMPAIGNS).json()["campaigns"]
+    detail = mockserver.call("GET", f"{CAMPAIGNS}/{reply.json()['campaignId']}")
+    assert (cadence, int) == (entry["cadence"], type(entry["cadence"]))
+    assert f'"cadence":{cadence},'.encode() in detail.body.replace(b" ", b"")
+
+
+@pytest.mark.clause("campaigns.cadence", "campaigns.validation")
+@each_row(
+    "written",
+    [
+        "0",
+        "-0",
+        "0.0",
+        "-1",
+        "-60",
+        "9007199254740992",
+        "9007199254740993",
+        "9007199254740991.4",
+        "9007199254740991.5",
+        "9007199254740992.0",
+        "60.5",
+        "0.5",
+        "1.0000000000000000001",
+        "59.99999999999999999999",
+        "1e400",
+        "-1e400",
+        "1e16",
+        "1e-400",
+        "1" + "0" * 400,
+        '"60"',
+        '""',
+        "true",
+        "false",
+        "null",
+        "[]",
+        "[60]",
+        "{}",
+        "60.",
+        "+60",
+        "060",
+        "NaN",
+        "Infinity",
+    ],
+)
+def test_anything_else_is_refused(mockserver: Sandbox, written: str) -> None:
+    assert (400, "VALIDATION_ERROR") == refused(create_with_cadence(mockserver, written))
+    assert {"campaigns": []} == mockserver.call("GET", CAMPAIGNS).json()
+
+
+OPEN = statement("chat.status", "equals", "open")
+
+
+def created(sandbox: Any, **fields: Any) -> dict[str, Any]:
+    """The list entry of a new campaign."""
+    draft(sandbox, **fields)
+    campaigns: JSON = sandbox.call("GET", CAMPAIGNS).json()["campaigns"][0]
+    return campaigns
+
+
+@pytest.mark.clause("campaigns.template")
+@each_row("template_id", ["template_none", "template_other", "Template_plain", "template_plain%20"])
+@pytest.mark.parametrize(
+    "code",
+    [
+        option_case("template-not-found-code", "message-template", "MESSAGE_TEMPLATE_NOT_FOUND"),
+        option_case("template-not-found-code", "campaign-template", "CAMPAIGN_TEMPLATE_NOT_FOUND"),
+    ],
+)
+def test_an_unknown_template_has_one_of_two_codes(mockserver: Sandbox, code: str, template_id: str) -> None:
+    assert (404, code) == refused(mockserver.call("POST", CAMPAIGNS, json=campaign(templateId=template_id)))
+    # Reading a template has one code under either option.
+    read = mockserver.call("GET", f"/v1/message-templates/{template_id}")
+    assert (404, "MESSAGE_TEMPLATE_NOT_FOUND") == refused(read)
+
+
+@pytest.mark.clause("campaigns.platform", "campaigns.template-mismatch")
+@in_force("platform-required", "default-chatapp")
+def test_a_creation_without_a_platform_may_be_for_chatapp(mockserver: Sandbox) -> None:
+    body = {key: value for key, value in DRAFT.items() if key != "platform"} | {"templateId": "template_official"}
+
+    campaign_id = mockserver.call("POST", CAMPAIGNS, json=body).json()["campaignId"]
+
+    assert "chatapp" == mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()["platform"]
+    assert "photoapp" == created(mockserver, name="Abril", platform="photoapp")["platform"]
+    assert INVALID == refused(mockserver.call("POST", CAMPAIGNS, json=campaign("Maio", platform="botapp")))
+    assert INVALID == refused(mockserver.call("POST", CAMPAIGNS, json=campaign("Maio", platform=None)))
+
+
+FULL = {"id", "name", "description", "status", "platform", "templateId", "cadence", "filters", "executions"}
+
+
+@pytest.mark.clause("campaigns.detail", "campaigns.description")
+@in_force("detail-fields", "full")
+def test_the_detail_may_show_description_and_filters_as_they_were_sent(mockserver: Sandbox) -> None:
+    filters = [
+        {"combinator": "or", "statements": [OPEN, statement("chat.monetization", "between", 1, 2.5)]},
+        {"combinator": "and", "statements": [statement("chat.tagIds", "has-any", ["tag_b", "tag_a"])]},
+    ]
+    campaign_id = draft(mockserver, description="Volta às aulas", filters=filters)
+
+    detail = mockserver.call("GET", f"{CAMPAIGNS}/{campaign_id}").json()
+
+    assert set(detail) == FULL
+    assert ("Volta às aulas", filters) == (detail["description"], detail["filters"])
+    bare = mockserver.call("GET", f"{CAMPAIGNS}/{draft(mockserver, name='Bare')}").json()
+    assert (FULL, None, []) == (set(bare), bare["description"], bare["filters"])
+
+
+@pytest.mark.clause("base.input", "filters.types", "audience.same-filters")
+@in_force("null-for-optional", "omit")
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        (statement("chat.status", "exists", None, None), 3),
+        (statement("chat.status", "equals", "open", None), 3),
+        (statement("chat.monetization", "not-exists", None), 3),
+    ],
+)
+def test_null_may_replace_an_optional_value(mockserver: Sandbox, made: JSON, count: int) -> None:
+    preview, creation = answers(mockserver, alone(made))
+
+    assert (200, {"estimatedCount": count}) == (preview.status, preview.json())
+    assert 201 == creation.status
+
+
+@pytest.mark.clause("base.input", "campaigns.validation", "filters.invalid")
+@each_row("option", ["reject", "omit"])
+@each_row(
+    "filters",
+    [
+        [None],
+        [{"combinator": None, "statements": [OPEN]}],
+        [{"combinator": "and", "statements": None}],
+        [{"combinator": "and", "statements": [None]}],
+        [{"combinator": "and", "statements": [{"field": None, "operator": "exists"}]}],
+        [{"combinator": "and", "statements": [{"field": "chat.status", "operator": None}]}],
+    ],
+)
+def test_null_never_replaces_a_required_part_of_filters(
+    mockserver: Sandbox, option: str, filters: list[JSON | None]
+) -> None:
+    mockserver.choose({"null-for-optional": option})
+
+    assert [INVALID] * 2 == [refused(each) for each in answers(mockserver, filters)]

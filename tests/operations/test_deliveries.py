@@ -9,39 +9,15 @@ import pytest
 from standardwebhooks import Webhook
 
 from mockserver import Sandbox
-from mockserver.core import scheduler
-from mockserver.core.instants import MINUTE
 from mockserver.server.webhooks.local_receivers import ReceivedWebhook
-from tests.harness.options import in_force, option_case
+from tests.harness.options import option_case
 from tests.operations.inbox import Inbox, attempts
-from tests.operations.session_calls import FUNNELS, NOON, PHONE, begin, read
+from tests.operations.session_calls import FUNNELS, NOON, begin, read
 
 CONNECTED = "entrypoints.chatapp.connected"
 FAILED = "entrypoints.chatapp.connection_failed"
 
 pytestmark = pytest.mark.mockserver(now=NOON)
-
-
-@pytest.mark.clause("events.connected", "events.session-id")
-def test_a_completed_session_is_delivered_with_its_channel(mockserver: Sandbox) -> None:
-    inbox = Inbox()
-    receiver = mockserver.receive_webhooks(inbox)
-    session_id = begin(mockserver)
-
-    entrypoint = mockserver.complete_session(session_id, phone=PHONE, name="São João")["entrypoint"]
-
-    [received] = inbox.webhooks
-    assert {
-        "event": CONNECTED,
-        "data": {
-            "tenantId": "tenant_default",
-            "sessionId": session_id,
-            "occurredAt": "2026-03-01T12:00:00.000Z",
-            "entrypoint": entrypoint,
-        },
-    } == Webhook(receiver.secret).verify(received.body, dict(received.headers))
-    assert "application/json" == received.headers["content-type"]
-    assert [[("12:00:00", 200)]] == attempts(receiver)
 
 
 @pytest.mark.mockserver(given=FUNNELS)
@@ -54,10 +30,13 @@ def test_only_the_endpoints_that_are_registered_for_an_event_get_it(mockserver: 
     mockserver.receive_webhooks(failed, [FAILED])
     mockserver.receive_webhooks(other, tenant_id="tenant_other")
 
-    session_id = begin(mockserver)
-    mockserver.complete_session(session_id)
+    session_id, theirs = begin(mockserver), begin(mockserver, key="sk_other")
+    for each in (session_id, theirs):
+        mockserver.complete_session(each)
 
-    assert [[session_id]] * 3 + [[], []] == [inbox.sessions for inbox in (everything, group, connected, failed, other)]
+    receivers = (everything, group, connected, failed, other)
+    assert [[session_id]] * 3 + [[], [theirs]] == [inbox.sessions for inbox in receivers]
+    assert ["tenant_default", "tenant_other"] == [each["data"]["tenantId"] for each in mockserver.events]
 
 
 @pytest.mark.parametrize(
@@ -91,33 +70,6 @@ def test_a_refused_delivery_is_retried_after_growing_waits_and_then_abandoned(
     assert [[(each, 503) for each in at]] == attempts(receiver)
     assert "abandoned" == receiver.deliveries[0]["status"]
     assert end == f"{mockserver.now:%Y-%m-%dT%H:%M:%S}"
-
-
-@pytest.mark.clause("events.nothing-lost")
-def test_deliveries_that_come_due_under_the_lock_are_sent_after_its_release(mockserver: Sandbox) -> None:
-    inbox, session_id = Inbox(), begin(mockserver)
-    mockserver.receive_webhooks(inbox)
-    core = mockserver._hosted.sandbox
-
-    with core.lock:
-        fired = scheduler.advance(core, 21 * MINUTE)
-    assert (["session.expire"], []) == ([each.what for each in fired], inbox.webhooks)
-    mockserver.advance(0)
-
-    assert [session_id] == inbox.sessions
-
-
-@pytest.mark.clause("events.once")
-def test_a_waiting_endpoint_does_not_delay_another(mockserver: Sandbox) -> None:
-    quick = Inbox()
-    mockserver.receive_webhooks(lambda _: 500)
-    mockserver.receive_webhooks(quick)
-    sessions = [begin(mockserver), begin(mockserver)]
-
-    for session_id in sessions:
-        mockserver.complete_session(session_id)
-
-    assert sessions == quick.sessions
 
 
 @pytest.mark.parametrize(
@@ -192,31 +144,24 @@ def test_the_attempts_of_an_event_carry_its_id_or_ids_of_their_own_or_none(
         Webhook(receiver.secret).verify(each.body, dict(each.headers))
 
 
-@pytest.mark.option("wh-no-endpoint", "dropped")
+@pytest.mark.parametrize(
+    "waits", [option_case("wh-no-endpoint", "dropped", False), option_case("wh-no-endpoint", "stored", True)]
+)
 @pytest.mark.clause("events.subscribed")
-def test_an_event_without_a_registered_endpoint_is_recorded_and_never_sent(mockserver: Sandbox) -> None:
-    inbox = Inbox()
-    mockserver.complete_session(begin(mockserver))
-    mockserver.receive_webhooks(inbox)
-    mockserver.advance("3d")
-
-    assert [] == inbox.webhooks
-    assert [[]] == [each["deliveries"] for each in mockserver.events]
-
-
-@in_force("wh-no-endpoint", "stored")
-@pytest.mark.clause("events.subscribed")
-def test_an_event_without_a_registered_endpoint_may_wait_for_one(mockserver: Sandbox) -> None:
+def test_an_event_without_a_registered_endpoint_is_never_sent_or_waits_for_one(
+    mockserver: Sandbox, waits: bool
+) -> None:
     failures, inbox, late = Inbox(), Inbox(), Inbox()
     sessions = [begin(mockserver), begin(mockserver)]
     for session_id in sessions:
         mockserver.complete_session(session_id)
     mockserver.receive_webhooks(failures, [FAILED])
-
     mockserver.receive_webhooks(inbox)
     mockserver.receive_webhooks(late)
+    mockserver.advance("3d")
 
-    assert [[], sessions, []] == [each.sessions for each in (failures, inbox, late)]
+    assert [[], sessions if waits else [], []] == [each.sessions for each in (failures, inbox, late)]
+    assert [int(waits)] * 2 == [len(each["deliveries"]) for each in mockserver.events]
 
 
 @pytest.mark.parametrize(

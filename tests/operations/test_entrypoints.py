@@ -67,21 +67,6 @@ def test_an_entrypoint_is_read_by_its_id(mockserver: Sandbox) -> None:
     } == reply.json()
 
 
-@pytest.mark.clause("entrypoints.read")
-@pytest.mark.parametrize("platform", ["chatapp_lite", "photoapp", "botapp"])
-def test_an_entrypoint_of_another_platform_has_the_same_shape(mockserver: Sandbox, platform: str) -> None:
-    id = f"entrypoint_{platform}"
-
-    assert {
-        "id": id,
-        "name": id,
-        "platform": platform,
-        "funnelStepId": None,
-        "displayName": id,
-        "isCoexistence": False,
-    } == read(mockserver, id)
-
-
 @pytest.mark.clause("entrypoints.read", "session.completed")
 @pytest.mark.option("entrypoint-two-shapes", "literal")
 def test_the_session_and_the_read_return_different_fields(mockserver: Sandbox) -> None:

@@ -6,7 +6,6 @@ from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.contract.errors import ERRORS, INJECTED_ONLY
 from mockserver.core.operations.dispatch import READERS
-from mockserver.core.state.calls import Success
 from mockserver.testing.transports.in_process import Response
 from tests.clients.operations import SESSIONS
 from tests.harness.options import in_force, option_case
@@ -63,56 +62,42 @@ def test_every_code_of_the_catalogue_is_provoked_here_or_only_injected() -> None
     assert len(provoked) == len(set(provoked))
 
 
-@pytest.mark.clause("base.error-catalog", "base.error-body", "base.error-portuguese")
+FORMS: dict[str, JSON] = {
+    "default": {},
+    "reworded": {"message-text": "reworded"},
+    "empty": {"message-text": "empty"},
+    "details": {"error-extra-keys": "details"},
+    "guide": {"dual-status": "guide"},
+}
+
+
+@pytest.mark.clause("base.error-catalog", "base.error-body", "base.error-guide", "base.error-portuguese")
 @pytest.mark.option("error-extra-keys", "none")
+@pytest.mark.option("error-extra-keys", "details")
 @pytest.mark.option("message-text", "canonical")
-@pytest.mark.option("dual-status", "catalog")
-def test_a_refusal_is_its_status_its_code_and_a_portuguese_sentence(mockserver_server: MockServer) -> None:
-    replies = provoked(mockserver_server, {})
-
-    assert {code: body(refusal, refusal.message) for code, (refusal, _) in replies.items()} == {
-        code: reply.json() for code, (_, reply) in replies.items()
-    }
-    assert {} == {code: reply.status for code, (refusal, reply) in replies.items() if refusal.status != reply.status}
-    assert {"application/json; charset=utf-8"} == {reply.headers["content-type"] for _, reply in replies.values()}
-    assert [] == [code for code, (refusal, reply) in replies.items() if refusal.message.encode() not in reply.body]
-
-
-def body(refusal: Refusal, message: str) -> JSON:
-    return {"statusCode": refusal.status, "code": refusal.code, "message": message}
-
-
-@pytest.mark.clause("base.error-portuguese")
-def test_the_message_is_portuguese_whatever_language_the_client_accepts(mockserver: Sandbox) -> None:
-    replies = [
-        mockserver.call("GET", "/v1/campaigns/nobodys", headers={"Accept-Language": language})
-        for language in ("en", "pt-BR", "de, en;q=0.5")
-    ]
-
-    assert {"Campanha não encontrada."} == {reply.json()["message"] for reply in replies}
-
-
-@pytest.mark.clause("base.error-portuguese")
 @pytest.mark.option("message-text", "reworded")
-def test_a_message_may_have_another_wording(mockserver_server: MockServer) -> None:
-    replies = provoked(mockserver_server, {"message-text": "reworded"})
-
-    assert {code: (refusal.status, code) for code, (refusal, _) in replies.items()} == {
-        code: refused(reply) for code, (_, reply) in replies.items()
-    }
-    assert [] == [
-        code for code, (refusal, reply) in replies.items() if reply.json()["message"].strip() in ("", refusal.message)
-    ]
-
-
-@pytest.mark.clause("base.error-portuguese")
 @pytest.mark.option("message-text", "empty")
-def test_a_message_may_be_empty(mockserver_server: MockServer) -> None:
-    replies = provoked(mockserver_server, {"message-text": "empty"})
+@pytest.mark.option("dual-status", "catalog")
+@pytest.mark.option("dual-status", "guide")
+@pytest.mark.parametrize("option", ["default", "reworded", "empty", "details", "guide"])
+def test_a_refusal_is_its_status_its_code_and_a_portuguese_sentence_as_chosen(
+    mockserver_server: MockServer, option: str
+) -> None:
+    replies = provoked(mockserver_server, FORMS[option])
 
-    assert {code: body(refusal, "") for code, (refusal, _) in replies.items()} == {
-        code: reply.json() for code, (_, reply) in replies.items()
-    }
+    for code, (refusal, reply) in replies.items():
+        status = 422 if option == "guide" and code in GUIDE_422 else refusal.status
+        shown = reply.json()
+        message = shown.pop("message")
+        extra = {"details", "requestId"} & shown.keys()
+        assert {"statusCode": status, "code": code} == {key: shown[key] for key in shown if key not in extra}
+        assert ({"details", "requestId"} if option == "details" else set()) == extra
+        assert (status, "application/json; charset=utf-8") == (reply.status, reply.headers["content-type"])
+        if option == "reworded":
+            assert message.strip() not in ("", refusal.message)
+        else:
+            assert ("" if option == "empty" else refusal.message) == message
+            assert message.encode() in reply.body
 
 
 @pytest.mark.option("message-text", "canonical")
@@ -121,33 +106,6 @@ def test_the_reason_of_a_session_is_portuguese(mockserver: Sandbox, reason: str,
     read = ended_session(mockserver, reason)
 
     assert (reason, text) == (read["reason"], read["message"])
-
-
-@pytest.mark.clause("base.error-body")
-@pytest.mark.option("error-extra-keys", "details")
-def test_an_error_may_have_more_than_its_three_keys(mockserver_server: MockServer) -> None:
-    replies = provoked(mockserver_server, {"error-extra-keys": "details"})
-    extra = {
-        code: {key for key in reply.json() if key not in body(refusal, "")}
-        for code, (refusal, reply) in replies.items()
-    }
-
-    assert {code: {"details", "requestId"} for code in replies} == extra
-    assert {code: body(refusal, refusal.message) for code, (refusal, _) in replies.items()} == {
-        code: {key: value for key, value in reply.json().items() if key not in extra[code]}
-        for code, (_, reply) in replies.items()
-    }
-    assert {} == {code: reply.status for code, (refusal, reply) in replies.items() if refusal.status != reply.status}
-
-
-@pytest.mark.clause("base.error-guide")
-@in_force("dual-status", "guide")
-def test_the_guide_answers_four_codes_with_422(mockserver_server: MockServer) -> None:
-    replies = provoked(mockserver_server, {"dual-status": "guide"})
-
-    assert {code: (422 if code in GUIDE_422 else refusal.status, code) for code, (refusal, _) in replies.items()} == {
-        code: refused(reply) for code, (_, reply) in replies.items()
-    }
 
 
 OTHER_VALIDATION = {
@@ -206,14 +164,3 @@ def test_what_breaks_unexpectedly_is_an_internal_error_and_no_page(
     assert b"<" not in reply.body and b"RuntimeError" not in reply.body
     assert ["unexpected failure in GET /v1/message-templates"] == [record.message for record in caplog.records]
     assert 200 == mockserver.call(*OPERATIONS["listCampaigns"]).status
-
-
-@pytest.mark.clause("base.internal")
-def test_an_outcome_that_cannot_be_serialized_is_an_internal_error(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "mockserver.core.operations.dispatch.READERS", {**READERS, "listTemplates": lambda *_: Success(object())}
-    )
-
-    assert (500, "INTERNAL_ERROR") == refused(mockserver.call(*OPERATIONS["listTemplates"]))

@@ -5,10 +5,6 @@ import pytest
 from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.contract import schemas
-from mockserver.contract.lifecycles import CAMPAIGN, LIFECYCLES
-from mockserver.core import lifecycle
-from mockserver.wire import serializers
-from tests.operations import campaigning
 from tests.operations.session_calls import EXACT_NOON, FUNNELS, NOON, PHONE, begin, read
 
 CONNECTED = "entrypoints.chatapp.connected"
@@ -94,31 +90,3 @@ def test_a_failure_may_carry_the_keys_of_the_connected_event_with_no_entrypoint(
         same_keys_event("expired", "expired", expired),
     ] == events
     assert [[], []] == [schemas.check("event.connection_failed", each) for each in events]
-
-
-@pytest.mark.mockserver(given=FUNNELS)
-@pytest.mark.clause("events.connected")
-def test_an_event_contains_the_tenant_of_its_session(mockserver: Sandbox) -> None:
-    for key in (mockserver.secret_key, "sk_other"):
-        mockserver.complete_session(begin(mockserver, key=key))
-
-    assert [mockserver.tenant_id, "tenant_other"] == [each["data"]["tenantId"] for each in mockserver.events]
-
-
-@pytest.mark.mockserver(given={"templates": [campaigning.TEMPLATE], "chats": {"count": 1}})
-def test_an_event_of_any_lifecycle_row_is_emitted_and_delivered(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The table of campaigns has no event, so this adds one to a copy of it: no record's event may be dropped."""
-    finish = next(step for step in CAMPAIGN.steps if step.trigger == "finish")
-    steps = tuple(step._replace(event="campaigns.completed") if step is finish else step for step in CAMPAIGN.steps)
-    data = {"campaigns.completed": lambda view, event: {"campaignId": event.record.id}}
-    monkeypatch.setattr(lifecycle, "LIFECYCLES", {**LIFECYCLES, "campaign": CAMPAIGN._replace(steps=steps)})
-    monkeypatch.setattr(serializers, "EVENT_DATA", data)
-    received = []
-    mockserver.receive_webhooks(lambda request: received.append(request.json()))
-
-    campaign_id, _ = campaigning.run(mockserver)
-    mockserver.advance(minutes=1)
-
-    assert [{"event": "campaigns.completed", "data": {"campaignId": campaign_id}}] == received

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
+from itertools import cycle, islice
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mockserver import MockServer
 from mockserver._json import JSON
+from tests.depth import at_depth
 from tests.harness.filter_oracle import DATES, NUMBERS, STRINGS, Rules, selected
 from tests.operations.filter_world import (
     ABSENT,
@@ -81,6 +83,33 @@ FILTERS = st.lists(GROUPS, max_size=3)
 POPULATIONS = st.lists(chats(), max_size=8).map(
     lambda seeds: [{"id": f"chat_{n}", **each} for n, each in enumerate(seeds)]
 )
+
+
+@st.composite
+def patterns(draw: st.DrawFn) -> dict[str, Any]:
+    """A pattern of chats: some fields are the same for all, some alternate."""
+    varied = draw(st.lists(st.sampled_from(sorted(VALUES)), max_size=4, unique=True))
+    given_values = {field: [each for each in VALUES[field] if each is not ABSENT] for field in VALUES}
+    shared = {
+        SEED_KEY[field]: draw(st.sampled_from(values)) for field, values in given_values.items() if draw(st.booleans())
+    }
+    vary = {
+        SEED_KEY[field]: draw(st.lists(st.sampled_from(given_values[field]), min_size=1, max_size=3))
+        for field in varied
+    }
+    return {"count": draw(st.integers(1, 60)), "each": shared, "vary": vary}
+
+
+def listed(pattern: dict[str, Any]) -> list[dict[str, Any]]:
+    """The chats of a pattern, each with the fields of its own."""
+    count = pattern["count"]
+    columns = {key: list(islice(cycle(values), count)) for key, values in pattern.get("vary", {}).items()}
+    return [
+        {**pattern.get("each", {}), **{key: column[row] for key, column in columns.items()}, "id": f"chat_{row}"}
+        for row in range(count)
+    ]
+
+
 # Choices, each with the corresponding argument of the reference filters.
 CHOSEN = st.fixed_dictionaries(
     {},
@@ -95,14 +124,34 @@ CHOSEN = st.fixed_dictionaries(
 
 
 @pytest.mark.clause("filters.groups-and", "filters.combinator", "filters.semantics", "audience.preview")
-@given(seeds=POPULATIONS, filters=FILTERS, chosen=CHOSEN)
-def test_the_preview_is_the_count_of_the_reference_filters_under_every_choice(
-    mockserver_server: MockServer, seeds: list[JSON], filters: list[JSON], chosen: dict[str, tuple[str, JSON]]
+@given(seeds=POPULATIONS | patterns(), filters=FILTERS, chosen=CHOSEN)
+def test_the_audience_is_that_of_the_reference_filters_under_every_choice(
+    mockserver_server: MockServer,
+    seeds: list[JSON] | JSON,
+    filters: list[JSON],
+    chosen: dict[str, tuple[str, JSON]],
 ) -> None:
+    """Also of chats that seed data has as a pattern, and whose ids it assigns."""
     rules = Rules(**{name: value for _, argument in chosen.values() for name, value in argument.items()})
-    judged = [chat["id"] for chat in selected([documented(each) for each in seeds], filters, rules)]
     choices = {choice: option for choice, (option, _) in chosen.items()}
+    chats = listed(seeds) if isinstance(seeds, dict) else seeds
+    judged = [chat["id"] for chat in selected([documented(each) for each in chats], filters, rules)]
 
     with mockserver_server.sandbox(given=world(seeds), now=NOW, choices=choices) as sandbox:
+        places = {chat["id"]: f"chat_{place}" for place, chat in enumerate(sandbox.state()["tenants"][0]["chats"])}
+
         assert len(judged) == estimated(sandbox, filters)
-        assert judged == targets(sandbox, filters)
+        assert judged == [places[chat_id] for chat_id in targets(sandbox, filters)]
+
+
+@settings(max_examples=at_depth(5, 100))
+@given(pattern=patterns())
+def test_the_state_shows_a_pattern_as_the_same_chats_listed(mockserver_server: MockServer, pattern: JSON) -> None:
+    with (
+        mockserver_server.sandbox(given=world(pattern), now=NOW) as one,
+        mockserver_server.sandbox(given=world(listed(pattern)), now=NOW) as other,
+    ):
+        shown, expected = (sandbox.state()["tenants"][0]["chats"] for sandbox in (one, other))
+
+    assert [{**chat, "id": ""} for chat in expected] == [{**chat, "id": ""} for chat in shown]
+    assert [list(chat) for chat in expected] == [list(chat) for chat in shown]

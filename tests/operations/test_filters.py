@@ -23,9 +23,7 @@ from tests.operations.filter_world import (
     documented,
     estimated,
     population,
-    statement,
     statements,
-    targets,
     world,
 )
 
@@ -50,12 +48,6 @@ def every_statement() -> list[dict[str, Any]]:
     return [made for field, operator in LEGAL for made in statements(field, operator)]
 
 
-@pytest.mark.clause("filters.fields", "filters.operators")
-def test_the_table_is_the_documents_seventeen_fields_with_their_operators() -> None:
-    assert 17 == len(OPERATORS)
-    assert 8 * 12 + 2 * 12 + 3 * 4 + 3 * 12 + 5 == len(LEGAL)
-
-
 @pytest.mark.clause("filters.fields", "filters.operators", "audience.preview", "audience.same-filters")
 @pytest.mark.option("estimated-count-exactness", "exact")
 @pytest.mark.mockserver(given=WORLD, now=NOW)
@@ -64,20 +56,6 @@ def test_an_operator_of_the_type_of_the_field_selects_its_chats(mockserver: Sand
     made = [each for operator in OPERATORS[field] for each in statements(field, operator)]
 
     assert [] == disagreements(mockserver, Rules(), made)
-
-
-@pytest.mark.clause("filters.fields", "campaigns.create", "start.audience-fixed")
-@pytest.mark.mockserver(given=WORLD, now=NOW)
-def test_the_chats_that_match_are_the_ones_in_which_the_message_appears(mockserver: Sandbox) -> None:
-    filters = alone(statement("chat.platform", "equals", "chatapp"), statement("chat.monetization", "greater-than", 0))
-    targets(mockserver, filters)
-
-    mockserver.advance(until="idle")
-
-    pages = {seed["id"]: mockserver.call("GET", f"/v1/messaging/chats/{seed['id']}").json() for seed in SEEDS}
-    reached = [chat_id for chat_id, page in pages.items() if page["records"]]
-    assert expected(filters, Rules()) == reached
-    assert 0 < len(reached) < len(SEEDS)
 
 
 @pytest.mark.clause("filters.semantics", "filters.groups-and", "filters.combinator")
@@ -104,14 +82,9 @@ def test_an_option_of_meaning_changes_every_operator_as_described(mockserver: Sa
 @each_row(
     "noon",
     [
-        "2026-03-01T12:00:00+00",
         "2026-03-01T09:00:00-03",
-        "2026-03-01T12:00:00,000Z",
-        "20260301T120000Z",
-        "20260301T090000-0300",
-        "2026-03-01T12:00:00.0000000000Z",
+        "20260301T120000,000Z",
         "2026-W09-7T12:00Z",
-        "2026-060T12Z",
     ],
 )
 @each_row("field", ["chat.virtual.lastMessageAt", "chat.virtual.lastUpdateAt"])

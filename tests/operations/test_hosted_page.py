@@ -4,7 +4,7 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver.testing.end_user import EndUser, Page
-from tests.operations.session_calls import FUNNELS, NOON, PHONE, begin, create, entrypoints, read
+from tests.operations.session_calls import PHONE, begin, create, read
 
 BACK = "https://clinic.example/back?tab=2&q=a%20b#done"
 GONE = "Este link não está mais disponível. Peça um novo link a quem o enviou."
@@ -56,23 +56,6 @@ def test_after_success_the_end_user_is_redirected_to_the_return_url_as_sent(mock
     page = mockserver.end_user(create(mockserver, {"returnUrl": BACK})).connect()
 
     assert (303, BACK) == (page.status, page.location)
-
-
-@pytest.mark.parametrize(
-    ("url", "location"),
-    [
-        ("https://clínica.example/olá?nome=São#já", "https://xn--clnica-4va.example/ol%C3%A1?nome=S%C3%A3o#j%C3%A1"),
-        ("https://CLÍNICA.example", "https://xn--clnica-4va.example/"),
-        ("https://cl%C3%ADnica.example/", "https://xn--clnica-4va.example/"),
-        ("https://clinic.example/%zz", "https://clinic.example/%zz"),
-        ("HTTPS://CLINIC.example:443", "HTTPS://CLINIC.example:443"),
-    ],
-)
-@pytest.mark.clause("session.return")
-def test_a_return_url_beyond_ascii_is_encoded_by_the_url_standard(mockserver: Sandbox, url: str, location: str) -> None:
-    page = mockserver.end_user(create(mockserver, {"returnUrl": url})).connect()
-
-    assert (303, location) == (page.status, page.location)
 
 
 @pytest.mark.clause("session.return")
@@ -155,39 +138,6 @@ def test_a_number_that_is_in_use_fails_when_it_is_authorised(mockserver: Sandbox
     assert ("failed", "phone_in_use") == tuple(read(mockserver, session_id)[key] for key in ("status", "reason"))
 
 
-@pytest.mark.mockserver(given=FUNNELS)
-@pytest.mark.clause("session.funnel-checked-late")
-def test_a_funnel_that_is_removed_meanwhile_fails_when_it_is_authorised(mockserver: Sandbox) -> None:
-    session_id = begin(mockserver, {"funnelStepId": "funnel_step_new"})
-    user = mockserver.end_user(session_id)
-    for go in (user.open, user.proceed, user.choose_account, user.choose_number):
-        go()
-
-    mockserver._hosted.tenant.funnels.clear()
-    page = user.authorise()
-
-    assert "O funil ou a etapa que receberia as conversas não existe mais." in page.text
-    assert "funnel_not_found" == read(mockserver, session_id)["reason"]
-    assert [] == entrypoints(mockserver)
-
-
-@pytest.mark.parametrize("driver", ["timer", "sweeper", "on-read"])
-@pytest.mark.clause("session.expired")
-def test_nothing_is_completed_at_the_deadline_whatever_drives_the_expiry(mockserver: Sandbox, driver: str) -> None:
-    mockserver.choose({"expiry-driver": driver})
-    session_id = begin(mockserver)
-    user = mockserver.end_user(session_id)
-    for go in (user.open, user.proceed, user.choose_account, user.choose_number):
-        go()
-    mockserver.advance("20m")
-
-    page = user.authorise()
-
-    assert (410, True) == (page.status, "O link de conexão expirou antes da conclusão." in page.text)
-    assert "expired" == read(mockserver, session_id)["status"]
-    assert ["entrypoints.chatapp.connection_failed"] == [event["event"] for event in mockserver.events]
-
-
 @pytest.mark.clause("session.url")
 @pytest.mark.option("link-consumed-when", "continue")
 def test_the_link_is_used_up_when_continue_is_pressed(mockserver: Sandbox) -> None:
@@ -237,14 +187,3 @@ def test_a_valid_link_restarts_a_cancelled_flow(mockserver: Sandbox) -> None:
 
     user.open()
     assert "account" == user.proceed().step
-
-
-@pytest.mark.clause("session.url")
-@pytest.mark.mockserver(now=NOON)
-def test_an_expired_link_and_a_finished_one_lead_nowhere(mockserver: Sandbox) -> None:
-    waiting, finished = begin(mockserver), begin(mockserver)
-    mockserver.complete_session(finished)
-
-    assert 410 == mockserver.end_user(finished).open().status
-    mockserver.advance("20m")
-    assert 410 == mockserver.end_user(waiting).open().status

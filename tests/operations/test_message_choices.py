@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from tests.harness.options import in_force, option_case
+from tests.harness.rows import each_row
 from tests.operations.message_pages import ALWAYS, CHAT, GIVEN, NOON, OPTIONAL, add, ids, page, read_all_pages
 
 SEVEN = {**GIVEN, "messages": [{"chatId": CHAT} for _ in range(7)]}
@@ -14,45 +15,32 @@ SEVEN = {**GIVEN, "messages": [{"chatId": CHAT} for _ in range(7)]}
 
 @pytest.mark.mockserver(given=GIVEN)
 @pytest.mark.clause("messages.record")
-class TestFields:
-    @pytest.mark.option("message-required-fields", "minimal")
-    @pytest.mark.option("message-absent-vs-null", "absent")
-    def test_what_a_message_does_not_have_is_absent(self, mockserver: Sandbox) -> None:
-        add(mockserver, {"type": "sticker"}, {"text": "oi"})
-
-        with_text, without = page(mockserver)["records"]
-
-        assert ALWAYS == set(without)
-        assert ALWAYS | {"text"} == set(with_text)
-
-    @in_force("message-required-fields", "text-always")
-    def test_a_message_without_a_text_may_have_an_empty_one(self, mockserver: Sandbox) -> None:
-        add(mockserver, {"type": "sticker"}, {"text": "oi"})
-
-        with_text, without = page(mockserver)["records"]
-
-        assert ("oi", "") == (with_text["text"], without["text"])
-        assert ALWAYS | {"text"} == set(without) == set(with_text)
-
-    @in_force("message-absent-vs-null", "null")
-    def test_what_a_message_does_not_have_may_be_null(self, mockserver: Sandbox) -> None:
+@pytest.mark.option("message-required-fields", "minimal")
+@pytest.mark.option("message-required-fields", "text-always")
+@pytest.mark.option("message-absent-vs-null", "absent")
+@pytest.mark.option("message-absent-vs-null", "null")
+@each_row(
+    ("choices", "keys", "text"),
+    [
+        ({}, ALWAYS, "nothing"),
+        ({"message-required-fields": "text-always"}, ALWAYS | {"text"}, ""),
+        ({"message-absent-vs-null": "null"}, ALWAYS | OPTIONAL, None),
+        ({"message-absent-vs-null": "null", "message-required-fields": "text-always"}, ALWAYS | OPTIONAL, ""),
+    ],
+)
+def test_what_a_message_does_not_have_is_absent_null_or_an_empty_text(
+    mockserver: Sandbox, choices: JSON, keys: set[str], text: str | None
+) -> None:
+    with mockserver.checkpoint():
+        mockserver.choose(choices)
         add(mockserver, {"type": "sticker"}, {"text": "oi", "isOfficialTemplate": True})
 
         with_text, without = page(mockserver)["records"]
 
-        assert ALWAYS | OPTIONAL == set(without) == set(with_text)
-        assert {None} == {without[key] for key in OPTIONAL}
-        assert ("oi", True, None) == (with_text["text"], with_text["isOfficialTemplate"], with_text["ad"])
-
-    @pytest.mark.option("message-absent-vs-null", "null")
-    @pytest.mark.option("message-required-fields", "text-always")
-    def test_a_text_that_is_always_there_is_not_null(self, mockserver: Sandbox) -> None:
-        mockserver.choose({"message-absent-vs-null": "null", "message-required-fields": "text-always"})
-        add(mockserver, {"type": "sticker"})
-
-        [record] = page(mockserver)["records"]
-
-        assert ("", None) == (record["text"], record["media"])
+    assert ("oi", True) == (with_text["text"], with_text["isOfficialTemplate"])
+    assert keys | {"text", "isOfficialTemplate"} == set(with_text)
+    assert (keys, text) == (set(without), without.get("text", "nothing"))
+    assert {None} >= {without[key] for key in keys - ALWAYS - {"text"}}
 
 
 @pytest.mark.parametrize(
@@ -65,46 +53,38 @@ class TestFields:
 )
 @pytest.mark.mockserver(given=SEVEN)
 @pytest.mark.clause("messages.list")
-class TestEnd:
-    def test_the_last_page_is_marked_by_the_chosen_option(self, mockserver: Sandbox, end: JSON) -> None:
-        first = page(mockserver, limit=4)
-        last = page(mockserver, limit=4, cursor=first["nextCursor"])
+def test_the_last_page_is_marked_by_the_chosen_option(mockserver: Sandbox, end: JSON) -> None:
+    first = page(mockserver, limit=4)
+    last = page(mockserver, limit=4, cursor=first["nextCursor"])
 
-        assert {"records", "nextCursor"} == set(first) and first["nextCursor"]
-        assert {"records": last["records"], **end} == last
+    assert {"records", "nextCursor"} == set(first) and first["nextCursor"]
+    assert {"records": last["records"], **end} == last
 
 
-@pytest.mark.mockserver(given=SEVEN, choices={"short-pages": "short"})
-@pytest.mark.option("short-pages", "short")
+@in_force("short-pages", "short")
+@pytest.mark.mockserver(given=SEVEN)
 @pytest.mark.clause("messages.list")
-class TestShortPages:
-    def test_a_page_may_have_fewer_records_than_its_limit_or_none_while_more_remain(self, mockserver: Sandbox) -> None:
-        sizes = [len(each) for each in read_all_pages(mockserver, 4)]
+def test_a_page_may_have_fewer_records_than_its_limit_or_none_while_more_remain(mockserver: Sandbox) -> None:
+    pages = read_all_pages(mockserver, 4)
+    sizes = [len(each) for each in pages]
+    mockserver.choose({"short-pages": "full"})
 
-        assert 7 == sum(sizes)
-        assert 0 in sizes[:-1]
-        assert any(0 < size < 4 for size in sizes[:-1])
-        assert max(sizes) <= 4
-
-    def test_all_pages_together_are_the_whole_list(self, mockserver: Sandbox) -> None:
-        everything = [each for shown in read_all_pages(mockserver, 3) for each in shown]
-
-        mockserver.choose({"short-pages": "full"})
-
-        assert ids(page(mockserver)) == everything
+    assert ids(page(mockserver)) == [each for shown in pages for each in shown]
+    assert 0 in sizes[:-1]
+    assert any(0 < size < 4 for size in sizes[:-1])
+    assert max(sizes) <= 4
 
 
-@pytest.mark.mockserver(given=SEVEN, now=NOON, choices={"page-stability": "offset"})
-@pytest.mark.option("page-stability", "offset")
+@in_force("page-stability", "offset")
+@pytest.mark.mockserver(given=SEVEN, now=NOON)
 @pytest.mark.clause("messages.list")
-class TestOffset:
-    def test_new_messages_push_known_ones_into_the_next_page(self, mockserver: Sandbox) -> None:
-        first = page(mockserver, limit=3)
-        add(mockserver, {}, {})
+def test_new_messages_may_push_known_ones_into_the_next_page(mockserver: Sandbox) -> None:
+    first = page(mockserver, limit=3)
+    add(mockserver, {}, {})
 
-        second = page(mockserver, limit=3, cursor=first["nextCursor"])
+    second = page(mockserver, limit=3, cursor=first["nextCursor"])
 
-        assert ids(first)[1:] == ids(second)[:2]
+    assert ids(first)[1:] == ids(second)[:2]
 
 
 @given(

@@ -55,40 +55,26 @@ FULL = {
 }
 
 
-@pytest.mark.mockserver(given=GIVEN)
-@pytest.mark.clause("messages.list")
-def test_a_chat_without_messages_is_one_empty_page(mockserver: Sandbox) -> None:
-    assert {"records": [], "nextCursor": None} == page(mockserver)
-
-
-@pytest.mark.mockserver(given=GIVEN, now=NOON)
-@pytest.mark.clause("messages.list")
-def test_the_most_recent_messages_are_first(mockserver: Sandbox) -> None:
-    hours = [10, 8, 11, 9]
-    made = add(mockserver, *[{"createdAt": f"2026-03-01T{hour:02}:00:00Z"} for hour in hours])
-
-    newest_first = [made[hours.index(hour)] for hour in (11, 10, 9, 8)]
-
-    assert newest_first == ids(page(mockserver))
-
-
 @pytest.mark.mockserver(given=GIVEN, now=NOON)
 @pytest.mark.clause("messages.list")
 @pytest.mark.mockserver(now="2026-03-01T12:00:00.000000Z")
-def test_of_one_instant_what_was_made_later_is_the_newer(mockserver: Sandbox) -> None:
+def test_the_most_recent_are_first_and_of_one_instant_what_was_made_later_is_the_newer(mockserver: Sandbox) -> None:
+    assert {"records": [], "nextCursor": None} == page(mockserver)
     made = add(mockserver, *[{"createdAt": NOON}] * 5) + add(mockserver, {}, {"createdAt": "2026-03-01T09:00:00-03:00"})
+    earlier = add(mockserver, *[{"createdAt": f"2026-03-01T{hour:02}:00:00Z"} for hour in (8, 10, 9)])
+    newest_first = [*made[::-1], earlier[1], earlier[2], earlier[0]]
 
-    assert made[::-1] == ids(page(mockserver))
-    assert [[each] for each in made[::-1]] == read_all_pages(mockserver, 1)
+    assert newest_first == ids(page(mockserver))
+    assert [[each] for each in newest_first] == read_all_pages(mockserver, 1)
 
 
-@pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 101})
+@pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 100})
 @pytest.mark.clause("messages.list")
 def test_a_page_has_fifty_records_by_default_and_at_most_a_hundred(mockserver: Sandbox) -> None:
     assert 50 == len(page(mockserver)["records"])
     assert 1 == len(page(mockserver, limit=1)["records"])
     assert 100 == len(page(mockserver, limit=100)["records"])
-    assert [50, 50, 1] == [len(each) for each in read_all_pages(mockserver, 50)]
+    assert [50, 50] == [len(each) for each in read_all_pages(mockserver, 50)]  # the last one ends with the last message
 
 
 @each_row("limit", ["0", "101", "-1", "+5", "5.0", "1e1", "ten", "", " 5", "5 ", "٥", "99999999999999"])
@@ -98,45 +84,25 @@ def test_a_limit_out_of_bounds_is_refused(mockserver: Sandbox, limit: str) -> No
     assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, limit=limit))
 
 
-@pytest.mark.mockserver(given={**GIVEN, "messages": [{"chatId": CHAT}] * 4})
-@pytest.mark.clause("messages.list")
-def test_a_page_that_ends_exactly_at_the_last_message_is_the_last(mockserver: Sandbox) -> None:
-    assert [4] == [len(each) for each in read_all_pages(mockserver, 4)]
-    assert [2, 2] == [len(each) for each in read_all_pages(mockserver, 2)]
-
-
 THREE_EACH = {**GIVEN, "messages": [{"chatId": chat} for chat in (CHAT, "chat_bruno") for _ in range(3)]}
 
 
 @pytest.mark.mockserver(given=THREE_EACH)
 @pytest.mark.clause("messages.list")
-class TestCursor:
-    def test_it_is_a_text_that_can_be_used_again(self, mockserver: Sandbox) -> None:
-        cursor = page(mockserver, limit=1)["nextCursor"]
+def test_a_cursor_can_be_used_again_with_another_page_size_and_in_its_own_chat_alone(
+    mockserver: Sandbox, mockserver_server: MockServer
+) -> None:
+    everything, cursor = ids(page(mockserver)), page(mockserver, limit=1)["nextCursor"]
+    of_another_chat = page(mockserver, "chat_bruno", limit=1)["nextCursor"]
+    with mockserver_server.sandbox(seed=5, given=THREE_EACH) as other:
+        of_another_run = page(other, limit=1)["nextCursor"]
 
-        assert isinstance(cursor, str) and cursor
-        assert page(mockserver, limit=1, cursor=cursor) == page(mockserver, limit=1, cursor=cursor)
-
-    def test_the_page_size_may_change_on_the_way(self, mockserver: Sandbox) -> None:
-        everything = ids(page(mockserver))
-
-        cursor = page(mockserver, limit=1)["nextCursor"]
-
-        assert everything[1:] == ids(page(mockserver, limit=100, cursor=cursor))
-
-    def test_one_of_another_chat_is_refused(self, mockserver: Sandbox) -> None:
-        cursor = page(mockserver, "chat_bruno", limit=1)["nextCursor"]
-
-        assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, cursor=cursor))
-
-    def test_one_of_another_run_is_refused(self, mockserver: Sandbox, mockserver_server: MockServer) -> None:
-        with mockserver_server.sandbox(seed=5, given=THREE_EACH) as other:
-            cursor = page(other, limit=1)["nextCursor"]
-
-        assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, cursor=cursor))
-
-    def test_a_bad_one_is_refused_before_the_chat_is_looked_for(self, mockserver: Sandbox) -> None:
-        assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, "chat_unknown", cursor="x"))
+    assert isinstance(cursor, str)
+    assert [everything[1:2], everything[1:]] == [
+        ids(page(mockserver, limit=limit, cursor=cursor)) for limit in (1, 100)
+    ]
+    for chat, wrong in ((CHAT, of_another_chat), (CHAT, of_another_run), ("chat_unknown", "x")):
+        assert (400, "VALIDATION_ERROR") == refused(page_of(mockserver, chat, cursor=wrong))
 
 
 @each_row("character", [*"AZaz09-_=.!~ /+", "%00", "é"])

@@ -10,13 +10,11 @@ from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.contract.limits import (
     JSON_BODY_MAX_BYTES,
-    JSON_DEPTH_MAX,
     PAGE_LIMIT_MAX,
-    PART_HEAD_MAX_BYTES,
     UPLOAD_MAX_BYTES,
-    UPLOAD_OTHER_PARTS_MAX,
 )
 from mockserver.testing.transports.in_process import Response
+from tests.harness.rows import each_row
 from tests.operations.media_files import PNG, TEXT, File, upload
 from tests.operations.world import DRAFT, GIVEN
 from tests.server.rawclient import RawClient
@@ -45,14 +43,6 @@ BY_CHOICE: dict[str, tuple[Any, Callable[[Sandbox], Response]]] = {
 
 FIXED: dict[str, Callable[[Sandbox], Response]] = {
     "json-size": lambda sandbox: sandbox.call("POST", "/v1/campaigns", body=b" " * (JSON_BODY_MAX_BYTES + 1)),
-    "json-depth": lambda sandbox: sandbox.call(
-        "POST",
-        "/v1/campaigns",
-        body=json.dumps(DRAFT).encode()[:-1] + b', "x": ' + b"[" * JSON_DEPTH_MAX + b"]" * JSON_DEPTH_MAX + b"}",
-        headers={"content-type": "application/json"},
-    ),
-    "upload-parts": lambda sandbox: upload(sandbox, *[FILE._replace(field="x")] * (UPLOAD_OTHER_PARTS_MAX + 11)),
-    "part-head": lambda sandbox: upload(sandbox, FILE._replace(name="a" * PART_HEAD_MAX_BYTES)),
     "page-size": lambda sandbox: sandbox.call("GET", f"/v1/messaging/chats/chat_ana?limit={PAGE_LIMIT_MAX + 1}"),
     "media-types": lambda sandbox: upload(sandbox, File(b"GIF89a;", "image/gif")),
 }
@@ -69,7 +59,7 @@ def test_a_refusal_by_a_number_that_can_be_chosen_names_its_choice(mockserver: S
     assert f"the mock's own bound, settable by the choice {choice}" in reply.headers["x-mock-reason"]
 
 
-@pytest.mark.parametrize("bound", FIXED)
+@each_row("bound", FIXED)
 def test_the_reason_of_a_refusal_by_a_fixed_limit_names_the_limit_as_the_mocks_own(
     mockserver: Sandbox, bound: str
 ) -> None:

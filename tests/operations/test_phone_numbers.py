@@ -33,21 +33,6 @@ def test_a_number_typed_on_the_page_as_brazilians_write_it_is_a_brazilian_one(mo
     assert NUMBER == entrypoint["displayPhone"]
 
 
-@pytest.mark.parametrize("text", ["99876-5432", "1", "190", "+55 11 9987-543210", "11 99876 5432 ramal 3", "telefone"])
-@pytest.mark.clause("session.completed")
-def test_an_invalid_number_is_refused_on_the_page_with_an_example(mockserver: Sandbox, text: str) -> None:
-    user = mockserver.end_user(create(mockserver))
-    user.open()
-    user.proceed()
-    user.choose_account()
-
-    page = user.choose_number(text)
-
-    assert (422, "number") == (page.status, page.step)
-    assert "11 99876-5432" in page.text
-    assert [] == mockserver.state()["tenants"][0]["entrypoints"]
-
-
 @pytest.mark.parametrize("country", ABROAD)
 @pytest.mark.clause("session.completed")
 def test_a_national_number_belongs_to_the_tenant_s_country(mockserver_server: MockServer, country: str) -> None:
@@ -66,13 +51,6 @@ def test_a_country_that_does_not_exist_is_refused(mockserver_server: MockServer)
     for country in ("XX", "BRA", "br", ""):
         with pytest.raises(ValueError, match="country"):
             mockserver_server.sandbox(given={"tenants": [{"id": "tenant_default", "country": country}]})
-
-
-@pytest.mark.mockserver(given={"entrypoints": [{"displayPhone": "11 99876-5432"}]})
-@pytest.mark.clause("session.phone-in-use")
-@each_row("text", BRAZILIAN)
-def test_a_number_is_in_use_in_every_format(mockserver: Sandbox, text: str) -> None:
-    assert "phone_in_use" == mockserver.complete_session(begin(mockserver), phone=text)["reason"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Connection sessions: what a creation accepts, what it returns, and what a pending session shows."""
+"""Connection sessions: what a creation accepts and returns, what a read shows, and what the document leaves open."""
 
 import re
 from typing import Any
@@ -8,8 +8,9 @@ import pytest
 from mockserver import Sandbox
 from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
+from tests.harness.options import in_force, option_case
 from tests.harness.rows import each_row
-from tests.operations.session_calls import NOON, begin, create, read
+from tests.operations.session_calls import FUNNELS, NOON, begin, create, end, read
 from tests.operations.world import refused
 
 GOOD_RETURN_URLS = [
@@ -29,6 +30,7 @@ GOOD_RETURN_URLS = [
     "https://127.1/",
     "https://a.example/a^b|c",
     "https://a.example/%zz",
+    "https://app.example/".ljust(2000, "a"),
 ]
 BAD_RETURN_URLS = [
     "http://app.example/back",
@@ -73,22 +75,27 @@ BAD_RETURN_URLS = [
     "https://a.example:8443x/",
     "https://a.example:65536/",
 ]
-WRONG_BODIES = [
-    pytest.param({"coexistence": "true"}, id="coexistence-text"),
-    pytest.param({"coexistence": 1}, id="coexistence-number"),
-    pytest.param({"coexistence": None}, id="coexistence-null"),
-    pytest.param({"funnelStepId": ""}, id="step-empty"),
-    pytest.param({"funnelStepId": 7}, id="step-number"),
-    pytest.param({"funnelStepId": None}, id="step-null"),
-    pytest.param({"funnelStepId": "funnel_step_new", "funnelId": ""}, id="funnel-empty"),
-    pytest.param({"funnelStepId": "funnel_step_new", "funnelId": 7}, id="funnel-number"),
-    pytest.param({"returnUrl": ""}, id="return-url-empty"),
-    pytest.param({"returnUrl": 7}, id="return-url-number"),
-    pytest.param({"returnUrl": None}, id="return-url-null"),
-    pytest.param({"returnUrl": ["https://app.example"]}, id="return-url-list"),
-    pytest.param([], id="a-list"),
-    pytest.param("{}", id="a-text"),
-    pytest.param(0, id="a-number"),
+WRONG_BODIES: list[Any] = [
+    {"coexistence": "true"},
+    {"coexistence": 1},
+    {"coexistence": None},
+    {"funnelStepId": ""},
+    {"funnelStepId": 7},
+    {"funnelStepId": None},
+    {"funnelStepId": "funnel_step_new", "funnelId": ""},
+    {"funnelStepId": "funnel_step_new", "funnelId": 7},
+    {"returnUrl": ""},
+    {"returnUrl": 7},
+    {"returnUrl": None},
+    {"returnUrl": ["https://app.example"]},
+    {"returnUrl": "https://app.example/".ljust(2001, "a")},
+    *(
+        {"coexistence": True, extra: "x"}
+        for extra in ("returnURL", "funnelstepid", "phone", "sessionId", "expiresAt", "")
+    ),
+    [],
+    "{}",
+    0,
 ]
 
 
@@ -98,7 +105,7 @@ def sessions(sandbox: Sandbox) -> list[JSON]:
 
 
 @pytest.mark.mockserver(now=NOON)
-@pytest.mark.clause("session.create", "session.expires-at", "base.success")
+@pytest.mark.clause("session.create", "session.expires-at", "session.read", "base.success")
 def test_a_session_begins_pending_with_a_link_and_a_deadline_of_twenty_minutes(mockserver: Sandbox) -> None:
     reply = mockserver.call("POST", SESSIONS, json={})
 
@@ -107,6 +114,8 @@ def test_a_session_begins_pending_with_a_link_and_a_deadline_of_twenty_minutes(m
     assert {"sessionId", "status", "url", "expiresAt"} == set(body)
     assert "pending" == body["status"]
     assert "2026-03-01T12:20:00.000Z" == body["expiresAt"]
+    session_id = body["sessionId"]
+    assert {"sessionId": session_id, "status": "pending", "entrypoint": None} == read(mockserver, session_id)
 
 
 @pytest.mark.clause("session.create")
@@ -116,13 +125,6 @@ def test_every_creation_makes_a_session_of_its_own(mockserver: Sandbox) -> None:
     assert 30 == len({each["sessionId"] for each in made})
     assert 30 == len({each["url"] for each in made})
     assert {"pending"} == {read(mockserver, each["sessionId"])["status"] for each in made}
-
-
-@pytest.mark.clause("session.read")
-def test_a_pending_session_shows_its_id_its_status_and_a_null_entrypoint(mockserver: Sandbox) -> None:
-    session_id = begin(mockserver)
-
-    assert {"sessionId": session_id, "status": "pending", "entrypoint": None} == read(mockserver, session_id)
 
 
 @pytest.mark.clause("session.url")
@@ -142,18 +144,11 @@ def test_the_link_is_opaque_and_is_not_the_session_id(mockserver: Sandbox) -> No
     assert made["url"].rpartition("/")[2] != token
 
 
-@pytest.mark.parametrize("extra", ["returnURL", "funnelstepid", "phone", "sessionId", "expiresAt", ""])
-@pytest.mark.clause("session.no-extra")
-def test_a_property_that_is_not_listed_is_refused(mockserver: Sandbox, extra: str) -> None:
-    reply = mockserver.call("POST", SESSIONS, json={"coexistence": True, extra: "x"})
-
-    assert (400, "VALIDATION_ERROR") == refused(reply)
-    assert [] == sessions(mockserver)
-
-
 @each_row("body", WRONG_BODIES)
-@pytest.mark.clause("session.create", "session.coexistence", "session.funnel-pair", "session.return-url")
-def test_a_field_of_another_type_or_length_is_refused(mockserver: Sandbox, body: Any) -> None:
+@pytest.mark.clause(
+    "session.create", "session.coexistence", "session.funnel-pair", "session.return-url", "session.no-extra"
+)
+def test_an_unknown_field_or_one_of_another_type_or_length_is_refused(mockserver: Sandbox, body: Any) -> None:
     assert (400, "VALIDATION_ERROR") == refused(mockserver.call("POST", SESSIONS, json=body))
     assert [] == sessions(mockserver)
 
@@ -175,14 +170,6 @@ def test_an_https_url_without_a_user_is_taken(mockserver: Sandbox, url: str) -> 
 def test_any_other_return_url_is_refused(mockserver: Sandbox, url: str) -> None:
     assert (400, "VALIDATION_ERROR") == refused(mockserver.call("POST", SESSIONS, json={"returnUrl": url}))
     assert [] == sessions(mockserver)
-
-
-@pytest.mark.parametrize(("length", "status"), [(2000, 202), (2001, 400)])
-@pytest.mark.clause("session.return-url")
-def test_a_return_url_has_at_most_two_thousand_characters(mockserver: Sandbox, length: int, status: int) -> None:
-    url = "https://app.example/".ljust(length, "a")
-
-    assert status == mockserver.call("POST", SESSIONS, json={"returnUrl": url}).status
 
 
 @pytest.mark.clause("session.return-url")
@@ -212,3 +199,229 @@ def test_the_link_over_a_socket_starts_with_the_address_of_the_sandbox(mockserve
 
     assert 202 == answer.status_code
     assert answer.json()["url"].startswith(f"{mockserver.base_url}/connect/")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        option_case("session-unknown-code", "resource-not-found", "RESOURCE_NOT_FOUND"),
+        option_case("session-unknown-code", "entrypoint-not-found", "ENTRYPOINT_NOT_FOUND"),
+    ],
+)
+@pytest.mark.mockserver(given={"tenants": [{"id": "tenant_other", "secretKey": "sk_other"}]})
+@pytest.mark.clause("session.read", "auth.denied", "base.tenant-scope")
+def test_a_session_that_is_unknown_or_another_tenants_gets_the_chosen_code(mockserver: Sandbox, code: str) -> None:
+    theirs = begin(mockserver, key="sk_other")
+
+    for session_id in ("unknown", theirs):
+        assert (404, code) == refused(mockserver.call("GET", f"{SESSIONS}/{session_id}"))
+
+
+@pytest.mark.parametrize("status", ["pending", "completed", "failed", "expired"])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        option_case("session-read-fields", "literal", set()),
+        option_case("session-read-fields", "all", {"url", "expiresAt"}),
+    ],
+)
+@pytest.mark.clause("session.read")
+def test_a_read_session_shows_link_and_deadline_as_its_creation_did_or_neither(
+    mockserver: Sandbox, shown: set[str], status: str
+) -> None:
+    made = create(mockserver)
+
+    found = read(mockserver, end(mockserver, made["sessionId"], status))
+
+    assert {key: made[key] for key in shown} == {key: found[key] for key in ("url", "expiresAt") if key in found}
+
+
+@pytest.mark.parametrize("status", ["pending", "completed"])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        option_case("reason-when-none", "absent", {}),
+        option_case("reason-when-none", "null", {"reason": None, "message": None}),
+    ],
+)
+@pytest.mark.clause("session.read")
+def test_without_a_reason_both_keys_are_absent_or_null(mockserver: Sandbox, shown: JSON, status: str) -> None:
+    found = read(mockserver, end(mockserver, begin(mockserver), status))
+
+    assert shown == {key: value for key, value in found.items() if key not in ("sessionId", "status", "entrypoint")}
+
+
+@pytest.mark.parametrize("status", ["failed", "expired"])
+@pytest.mark.parametrize(
+    "shown",
+    [
+        option_case("entrypoint-when-failed", "null", {"entrypoint": None}),
+        option_case("entrypoint-when-failed", "absent", {}),
+    ],
+)
+@pytest.mark.clause("session.read", "session.failed", "session.expired")
+def test_a_session_that_did_not_complete_has_a_null_entrypoint_or_none(
+    mockserver: Sandbox, shown: JSON, status: str
+) -> None:
+    session_id = begin(mockserver)
+    assert read(mockserver, session_id)["entrypoint"] is None
+
+    found = read(mockserver, end(mockserver, session_id, status))
+
+    assert {"sessionId", "status", "reason", "message"} == set(found) - {"entrypoint"}
+    assert shown == {key: value for key, value in found.items() if key == "entrypoint"}
+
+
+@pytest.mark.clause("session.user-cancels", "session.failed")
+@pytest.mark.parametrize(
+    ("at_once", "later"),
+    [
+        option_case("user-cancels", "failed", ("failed", "token_exchange_failed"), ("failed", "token_exchange_failed")),
+        option_case("user-cancels", "pending", ("pending", None), ("expired", "expired")),
+    ],
+)
+def test_a_cancellation_is_a_failed_token_exchange_or_noticed_only_at_the_deadline(
+    mockserver: Sandbox, at_once: tuple[str, str | None], later: tuple[str, str]
+) -> None:
+    session_id = begin(mockserver)
+    ended = mockserver.cancel_session(session_id)
+
+    def shown() -> tuple[str, str | None]:
+        found = read(mockserver, session_id)
+        return found["status"], found.get("reason")
+
+    assert at_once == (ended["status"], ended.get("reason")) == shown()
+    mockserver.advance("20m")
+    assert later == shown()
+    assert ["entrypoints.chatapp.connection_failed"] == [event["event"] for event in mockserver.events]
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        option_case("funnelId-alone", "validation-error", "VALIDATION_ERROR"),
+        option_case("funnelId-alone", "invalid-request", "INVALID_REQUEST"),
+    ],
+)
+@pytest.mark.clause("session.funnel-pair", "base.invalid-request")
+def test_a_funnel_without_its_step_gets_the_chosen_code(mockserver: Sandbox, code: str) -> None:
+    reply = mockserver.call("POST", SESSIONS, json={"funnelId": "funnel_sales"})
+    assert (400, code) == refused(reply)
+    assert "expected a value, as funnelId is given" == reply.headers["x-mock-reason"].partition("; ")[2]
+    wrong_in_itself = mockserver.call("POST", SESSIONS, json={"funnelStepId": 7})
+    assert (400, "VALIDATION_ERROR") == refused(wrong_in_itself)
+    assert create(mockserver, {"funnelId": "funnel_sales", "funnelStepId": "funnel_step_first"})
+
+
+NO_FUNNELS: list[tuple[JSON, tuple[int, str]]] = [
+    # a body, and its refusal where another tenant's records are denied
+    ({"funnelStepId": "funnel_step_unknown"}, (404, "RESOURCE_NOT_FOUND")),
+    ({"funnelStepId": "funnel_step_care", "funnelId": "funnel_sales"}, (404, "RESOURCE_NOT_FOUND")),
+    ({"funnelStepId": "funnel_step_theirs"}, (403, "RESOURCE_ACCESS_DENIED")),
+    ({"funnelStepId": "funnel_step_theirs", "funnelId": "funnel_theirs"}, (403, "RESOURCE_ACCESS_DENIED")),
+    ({"funnelStepId": "funnel_step_care", "funnelId": "funnel_theirs"}, (403, "RESOURCE_ACCESS_DENIED")),
+]
+
+
+@in_force("funnel-checked-when", "creation")
+@pytest.mark.mockserver(given=FUNNELS)
+@pytest.mark.clause("session.funnel-checked-late", "auth.denied")
+def test_a_funnel_that_is_not_the_tenants_may_be_refused_at_the_creation(mockserver: Sandbox) -> None:
+    hidden = [refused(mockserver.call("POST", SESSIONS, json=body)) for body, _ in NO_FUNNELS]
+    mockserver.choose({"cross-tenant-code": "access-denied"})
+    denied = [refused(mockserver.call("POST", SESSIONS, json=body)) for body, _ in NO_FUNNELS]
+    reason = mockserver.call("POST", SESSIONS, json=NO_FUNNELS[1][0]).headers["x-mock-reason"]
+
+    assert [(404, "RESOURCE_NOT_FOUND")] * 5 == hidden
+    assert [expected for _, expected in NO_FUNNELS] == denied
+    assert "got the step 'funnel_step_care' of funnel 'funnel_care'; expected one of 'funnel_sales'" in reason
+    assert "no funnel of the tenant" not in reason
+    assert [] == mockserver.state()["tenants"][0]["sessions"]
+    session_id = begin(mockserver, {"funnelStepId": "funnel_step_new", "funnelId": "funnel_sales"})
+    assert "completed" == mockserver.complete_session(session_id)["status"]
+
+
+@in_force("expiry-driver", "sweeper")
+@pytest.mark.mockserver(now="2026-03-01T12:00:30Z")
+@pytest.mark.clause("session.expired", "events.failed")
+def test_a_sweep_expires_a_session_within_a_minute_after_its_deadline_and_once(mockserver: Sandbox) -> None:
+    session_id = begin(mockserver)
+    mockserver.advance("20m")
+    late = read(mockserver, session_id)["status"], mockserver.events
+    fired = mockserver.advance("1h")
+
+    assert ("pending", []) == late
+    assert "expired" == read(mockserver, session_id)["status"]
+    assert ["2026-03-01T12:21:00.000Z"] == [each["at"] for each in mockserver.events]
+    assert [{"at": "2026-03-01T12:21:00.000Z", "what": "session.expire", "id": session_id}] == fired
+
+
+@in_force("expiry-driver", "on-read")
+@pytest.mark.mockserver(now="2026-03-01T12:00:00.000000Z")
+@pytest.mark.clause("session.expired", "events.failed")
+def test_the_read_itself_may_expire_a_session_and_the_event_has_its_instant(mockserver: Sandbox) -> None:
+    session_id = begin(mockserver)
+    assert [] == mockserver.advance("1h") == mockserver.events
+
+    shown = [read(mockserver, session_id) for _ in range(2)]
+
+    assert [("expired", "expired")] * 2 == [(each["status"], each["reason"]) for each in shown]
+    assert ["2026-03-01T13:00:00.000Z"] == [each["at"] for each in mockserver.events]
+
+
+@pytest.mark.clause("session.return-url")
+@pytest.mark.option("return-url-scheme", "https-only")
+@each_row("url", ["http://localhost:5173/back", "http://127.0.0.1/", "http://clinic.example/"])
+def test_an_http_return_url_is_refused(mockserver: Sandbox, url: str) -> None:
+    reply = mockserver.call("POST", SESSIONS, json={"returnUrl": url})
+
+    assert (400, "VALIDATION_ERROR") == refused(reply)
+    assert "its scheme is 'http'" in reply.headers["x-mock-reason"]
+
+
+@pytest.mark.clause("session.return-url")
+@in_force("return-url-scheme", "loopback-http")
+@each_row(
+    "url", ["http://localhost:5173/back?a=1", "http://127.0.0.1/", "http://[::1]:3000/", "https://clinic.example/"]
+)
+def test_an_http_return_url_of_this_machine_is_where_the_end_user_goes(mockserver: Sandbox, url: str) -> None:
+    user = mockserver.end_user(create(mockserver, {"returnUrl": url}))
+    page = user.open()
+
+    scheme = url.partition(":")[0].lower()
+    assert f"form-action 'self' {scheme}:" in page.headers["content-security-policy"]
+    assert url == user.connect().location
+
+
+@pytest.mark.mockserver(now="2026-03-01T12:00:30Z", choices={"expiry-driver": "on-read"})
+@pytest.mark.parametrize(
+    ("driver", "instant"),
+    [
+        ("timer", "2026-03-01T12:20:40.000"),
+        ("sweeper", "2026-03-01T12:21:00.000"),
+    ],
+)
+@pytest.mark.parametrize("by_rule", [False, True])
+def test_a_session_that_nothing_has_read_since_its_deadline_expires_as_another_driver_says(
+    mockserver: Sandbox, driver: str, instant: str, by_rule: bool
+) -> None:
+    session_id = begin(mockserver)
+    mockserver.advance("20m10s")
+    if by_rule:
+        mockserver.at("0s").set_choice({"expiry-driver": driver})
+    else:
+        mockserver.choose({"expiry-driver": driver})
+    mockserver.advance("1h")
+
+    assert [instant] == [each["at"][:23] for each in mockserver.events]
+    assert "expired" == read(mockserver, session_id)["status"]
+
+
+@pytest.mark.option("completion-check-order")
+def test_a_used_number_is_the_reason_although_the_funnel_is_gone_too(mockserver: Sandbox) -> None:
+    mockserver.complete_session(begin(mockserver), phone="+5511988887777")
+    session_id = begin(mockserver, {"funnelStepId": "funnel_step_gone"})
+
+    mockserver.complete_session(session_id, phone="+5511988887777")
+
+    assert "phone_in_use" == read(mockserver, session_id)["reason"]

@@ -5,12 +5,10 @@ from datetime import datetime, timedelta
 import pytest
 
 from mockserver import MockServer, Sandbox
-from tests.harness.options import in_force
 from tests.operations import campaigning, session_calls
 
 START = "2026-03-01T12:00:00.999654Z"
 GIVEN = {"templates": [{"id": "template_plain"}], "chats": [{"id": f"chat_{place}"} for place in range(9)]}
-DAY = timedelta(days=1)
 pytestmark = pytest.mark.mockserver(now=START, given=GIVEN)
 
 
@@ -79,47 +77,3 @@ def test_a_message_is_never_listed_below_one_that_was_there_before_its_campaign_
 
     records = campaigning.messages(mockserver, "chat_0")
     assert ["after", "template_plain", "before"] == [record["text"] for record in records]
-
-
-@pytest.mark.clause("cancel.queued")
-@in_force("late-sends-after-cancel", "five-seconds")
-def test_the_five_seconds_after_a_cancel_count_from_the_returned_end(mockserver: Sandbox) -> None:
-    ids = campaigning.run(mockserver, cadence=60)
-    campaigning.cancel(mockserver, ids[0])
-    ended = _shown(campaigning.entry(mockserver, ids[0])["completedAt"])
-    mockserver.advance("1h")
-
-    assert (9, 6, 0) == campaigning.counts(mockserver, ids)
-    assert ended + timedelta(seconds=5) == max(
-        _shown(message["createdAt"])
-        for place in range(6)
-        for message in campaigning.messages(mockserver, f"chat_{place}")
-    )
-
-
-@pytest.mark.clause("start.size")
-@pytest.mark.option("size-limit-base", "moving-day")
-def test_a_message_returned_as_sent_a_day_ago_no_longer_counts(mockserver: Sandbox) -> None:
-    mockserver.choose({"size-limit-values": {"chatapp": 9}, "size-limit-base": "moving-day"})
-    ids = campaigning.run(mockserver, cadence=7)
-    mockserver.advance(until="idle")
-    ended = _shown(campaigning.entry(mockserver, ids[0])["completedAt"])
-    again = campaigning.create(mockserver, name="Again")
-    mockserver.advance(to=ended + DAY - timedelta(milliseconds=1))
-    assert 422 == campaigning.start(mockserver, again).status
-
-    mockserver.advance(to=ended + DAY)
-
-    assert 202 == campaigning.start(mockserver, again).status
-
-
-@pytest.mark.clause("templates.list")
-@pytest.mark.option("list-order", "newest-first")
-def test_templates_that_show_one_instant_are_in_the_order_given(mockserver_server: MockServer) -> None:
-    times = {"template_first": "2026-02-01T08:00:00.000900Z", "template_second": "2026-02-01T08:00:00.000100Z"}
-    given = {"templates": [{"id": each, "createdAt": at} for each, at in times.items()]}
-    with mockserver_server.sandbox(now=START, given=given) as sandbox:
-        listed = sandbox.call("GET", "/v1/message-templates").json()["templates"]
-
-    assert ["template_first", "template_second"] == [each["id"] for each in listed]
-    assert {"2026-02-01T08:00:00.000Z"} == {each["createdAt"] for each in listed}

@@ -5,6 +5,7 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from tests.harness.options import in_force, option_case
+from tests.harness.rows import each_row
 from tests.operations.campaigning import (
     NOON,
     counts,
@@ -51,18 +52,11 @@ def test_the_volume_is_the_platforms_and_the_audience_the_filters(mockserver: Sa
     vips = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "vip"}]}]
     mockserver.apply({"given": {"chats": [{"status": "vip"}]}})
 
+    assert {"estimatedCount": 3} == mockserver.call("POST", "/v1/campaigns/audience-preview", json={}).json()
     assert TOO_LARGE == refused(start(mockserver, create(mockserver, "a", platform="chatapp")))
     assert TOO_LARGE == refused(start(mockserver, create(mockserver, "b", platform="photoapp")))
     assert 202 == start(mockserver, create(mockserver, "c", platform="chatapp_lite")).status
     assert 202 == start(mockserver, create(mockserver, "d", platform="chatapp", filters=vips)).status
-
-
-@pytest.mark.clause("start.size")
-def test_only_the_start_checks_the_size(mockserver: Sandbox) -> None:
-    mockserver.choose({"size-limit-values": {"chatapp": 1}})
-
-    assert {"estimatedCount": 2} == mockserver.call("POST", "/v1/campaigns/audience-preview", json={}).json()
-    assert "draft" == read(mockserver, create(mockserver))["status"]
 
 
 @pytest.mark.clause("start.size")
@@ -98,24 +92,16 @@ def test_a_rolling_day_drops_each_send_a_day_after_it(mockserver: Sandbox) -> No
 
 @pytest.mark.clause("start.size")
 @pytest.mark.option("size-limit-base", "moving-day")
-def test_a_moving_day_counts_no_send_that_failed(mockserver: Sandbox) -> None:
-    mockserver.choose({"size-limit-values": {"photoapp": 3}, "size-limit-base": "moving-day"})
-    ids = run(mockserver, name="First", platform="photoapp")
-    mockserver.advance(until="idle")
-
-    assert (2, 0, 2) == counts(mockserver, ids)
-    assert 202 == start(mockserver, create(mockserver, "Second", platform="photoapp")).status
-
-
-@pytest.mark.clause("start.size")
-@pytest.mark.option("size-limit-base", "moving-day")
-def test_a_moving_day_counts_no_send_that_is_still_queued(mockserver: Sandbox) -> None:
-    mockserver.choose({"size-limit-values": {"chatapp": 3}, "size-limit-base": "moving-day"})
+def test_a_moving_day_counts_no_send_that_failed_or_is_still_queued(mockserver: Sandbox) -> None:
+    mockserver.choose({"size-limit-values": {"chatapp": 3, "photoapp": 3}, "size-limit-base": "moving-day"})
+    failed = run(mockserver, name="Failed", platform="photoapp")
     run(mockserver, name="First", cadence=1)  # two sends, of which one is made
-    mockserver.advance(0.000001)
+    mockserver.advance(2)
 
-    assert 202 == start(mockserver, create(mockserver, "Second")).status
-    assert TOO_LARGE == refused(start(mockserver, create(mockserver, "Third")))
+    assert (2, 0, 2) == counts(mockserver, failed)
+    for platform, name in (("photoapp", "Second"), ("chatapp", "Third")):
+        assert 202 == start(mockserver, create(mockserver, name, platform=platform)).status
+    assert TOO_LARGE == refused(start(mockserver, create(mockserver, "Fourth")))
 
 
 NOBODY = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "none"}]}]
@@ -156,18 +142,18 @@ def test_an_empty_audience_may_fail_the_campaign(mockserver: Sandbox) -> None:
 
 @pytest.mark.clause("start.common-variables", "templates.automatic")
 @pytest.mark.option("common-vars-extra-keys", "ignore")
-@pytest.mark.parametrize("extra", [{"var1": "Somebody"}, {"var9": "x"}, {"coupon": "x"}])
+@each_row("extra", [{"var1": "Somebody"}, {"var9": "x"}, {"coupon": "x"}])
 def test_values_that_the_template_does_not_use_are_ignored(mockserver: Sandbox, extra: JSON) -> None:
-    run(mockserver, {"var2": "DEZ", **extra}, templateId="template_asking")
+    run(mockserver, {"var2": "DEZ", **extra}, name=str(extra), templateId="template_asking")
 
     assert "Ana, DEZ" == messages(mockserver, "chat_ana")[0]["text"]
 
 
 @pytest.mark.clause("start.common-variables")
 @in_force("common-vars-extra-keys", "reject")
-@pytest.mark.parametrize("extra", [{"var1": "Somebody"}, {"var9": "x"}, {"coupon": "x"}])
+@each_row("extra", [{"var1": "Somebody"}, {"var9": "x"}, {"coupon": "x"}])
 def test_values_that_the_template_does_not_use_may_be_refused(mockserver: Sandbox, extra: JSON) -> None:
-    campaign_id = create(mockserver, templateId="template_asking")
+    campaign_id = create(mockserver, str(extra), templateId="template_asking")
     before = mockserver.state()
 
     assert (400, "VALIDATION_ERROR") == refused(start(mockserver, campaign_id, {"var2": "DEZ", **extra}))
@@ -187,34 +173,34 @@ def test_values_that_the_template_does_not_use_may_fail_every_send(
     assert expected == counts(mockserver, ids)
 
 
-@pytest.mark.clause("start.common-variables")
-@pytest.mark.option("common-vars-empty", "accept")
-def test_an_empty_text_is_a_value(mockserver: Sandbox) -> None:
-    run(mockserver, {"var2": ""}, templateId="template_asking")
-
-    assert "Ana, " == messages(mockserver, "chat_ana")[0]["text"]
-
-
-@pytest.mark.clause("start.missing-variables")
-@in_force("common-vars-empty", "missing")
-def test_an_empty_text_may_count_as_missing(mockserver: Sandbox) -> None:
+@pytest.mark.clause("start.common-variables", "start.missing-variables")
+@pytest.mark.parametrize(
+    ("status", "texts"),
+    [
+        option_case("common-vars-empty", "accept", 202, ["Ana,  ", "Ana, "]),
+        option_case("common-vars-empty", "missing", 400, ["Ana,  "]),
+    ],
+)
+def test_an_empty_text_is_a_value_or_counts_as_missing(mockserver: Sandbox, status: int, texts: list[str]) -> None:
     campaign_id = create(mockserver, templateId="template_asking")
 
-    assert (400, "CAMPAIGN_MISSING_COMMON_VARIABLES") == refused(start(mockserver, campaign_id, {"var2": ""}))
-    assert 202 == start(mockserver, campaign_id, {"var2": " "}).status
+    assert status == start(mockserver, campaign_id, {"var2": ""}).status
+    run(mockserver, {"var2": " "}, name="Blank", templateId="template_asking")
+    assert texts == [each["text"] for each in messages(mockserver, "chat_ana")]
 
 
 UNAPPROVED = ["PENDING", "REJECTED", "PAUSED", "DISABLED"]
 
 
 def _with_template(mockserver: Sandbox, status: str) -> str:
-    mockserver.apply({"given": {"templates": [{"id": "template_waiting", "providerTemplateStatus": status}]}})
-    return create(mockserver, templateId="template_waiting")
+    id = f"template_{status.lower()}"
+    mockserver.apply({"given": {"templates": [{"id": id, "providerTemplateStatus": status}]}})
+    return create(mockserver, status, templateId=id)
 
 
 @pytest.mark.clause("send.failures", "templates.status")
 @pytest.mark.option("unapproved-template", "sends-fail")
-@pytest.mark.parametrize("status", UNAPPROVED)
+@each_row("status", UNAPPROVED)
 def test_an_unapproved_template_starts_and_its_sends_fail_at_their_pace(mockserver: Sandbox, status: str) -> None:
     campaign_id = _with_template(mockserver, status)
     ids = (campaign_id, start(mockserver, campaign_id).json()["executionId"])
@@ -226,7 +212,7 @@ def test_an_unapproved_template_starts_and_its_sends_fail_at_their_pace(mockserv
     assert [] == messages(mockserver, "chat_ana")
 
 
-@pytest.mark.parametrize("status", UNAPPROVED)
+@each_row("status", UNAPPROVED)
 @pytest.mark.parametrize(
     "expected",
     [

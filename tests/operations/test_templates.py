@@ -5,9 +5,7 @@ import pytest
 from mockserver import Sandbox, ScenarioError
 from mockserver._json import JSON
 from tests.harness.options import option_case
-from tests.harness.rows import each_row
 from tests.operations.campaigning import messages, run
-from tests.operations.world import DRAFT, refused
 
 pytestmark = pytest.mark.mockserver(now="2026-03-01T12:00:00Z")
 
@@ -76,11 +74,6 @@ def test_the_list_has_these_fields_of_each_template(mockserver: Sandbox) -> None
 
 
 @pytest.mark.clause("templates.list")
-def test_a_tenant_without_templates_has_an_empty_list(mockserver: Sandbox) -> None:
-    assert {"templates": []} == mockserver.call("GET", TEMPLATES).json()
-
-
-@pytest.mark.clause("templates.list")
 @pytest.mark.mockserver(given={"templates": [PROMO, INTERNAL]})
 @pytest.mark.parametrize(
     "shown",
@@ -123,12 +116,6 @@ def test_the_detail_has_the_items_in_order_and_only_the_manual_variables(mockser
     assert all(isinstance(id, str) and id for id in item_ids)
 
 
-@pytest.mark.clause("templates.common-variables")
-@pytest.mark.mockserver(given={"templates": [INTERNAL]})
-def test_a_template_without_variables_has_an_empty_list_of_them(mockserver: Sandbox) -> None:
-    assert [] == read(mockserver, "template_internal")["commonVariables"]
-
-
 @pytest.mark.clause("templates.official", "templates.status")
 @pytest.mark.parametrize("status", STATUSES)
 def test_a_template_is_official_exactly_while_the_provider_approves_it(mockserver: Sandbox, status: str) -> None:
@@ -150,17 +137,6 @@ def test_seed_data_that_contradicts_the_approval_is_refused(mockserver: Sandbox,
         mockserver.apply({"given": {"templates": [{"id": "template_t"} | contradiction]}})
 
     assert [] == listed(mockserver)
-
-
-@pytest.mark.clause("templates.official")
-@pytest.mark.parametrize("status", STATUSES[1:])
-def test_a_template_that_is_not_approved_counts_as_internal_on_the_lite_platform(
-    mockserver: Sandbox, status: str
-) -> None:
-    mockserver.apply({"given": {"templates": [{"id": "template_t", "providerTemplateStatus": status}]}})
-    body = DRAFT | {"templateId": "template_t", "platform": "chatapp_lite"}
-
-    assert 201 == mockserver.call("POST", "/v1/campaigns", json=body).status
 
 
 @pytest.mark.clause("templates.varn")
@@ -188,17 +164,3 @@ def test_a_variable_fills_the_placeholder_of_its_number_whatever_the_order(mocks
 @pytest.mark.mockserver(given={"templates": [PROMO]})
 def test_an_id_is_the_same_id_percent_encoded(mockserver: Sandbox) -> None:
     assert "template_promo" == read(mockserver, "%74emplate%5Fpromo")["id"]
-
-
-@pytest.mark.clause("templates.read-only")
-@pytest.mark.mockserver(given={"templates": [PROMO]})
-@each_row("method", ["POST", "PUT", "PATCH", "DELETE"])
-@each_row("path", [TEMPLATES, f"{TEMPLATES}/template_promo", f"{TEMPLATES}/template_new"])
-def test_no_call_writes_a_template(mockserver: Sandbox, method: str, path: str) -> None:
-    before = listed(mockserver), read(mockserver, "template_promo")
-
-    reply = mockserver.call(method, path, json={"name": "Outro"})
-
-    assert (404, "RESOURCE_NOT_FOUND") == refused(reply)
-    assert "GET" in reply.headers["allow"].split(", ")
-    assert before == (listed(mockserver), read(mockserver, "template_promo"))

@@ -99,19 +99,6 @@ def test_an_endpoint_that_fails_can_be_tried_again_from_its_problem(mockserver: 
     assert "resend to this one" in chosen[1]
 
 
-def events_page(sandbox: Sandbox, query: str = "") -> str:
-    return sandbox.call("GET", f"/_mock/events{query}", headers={"Accept": "text/html"}).body.decode()
-
-
-def test_an_endpoint_with_abandoned_deliveries_can_be_recovered(mockserver: Sandbox) -> None:
-    mockserver.receive_webhooks(lambda request: 410)
-    mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
-    table = section(events_page(mockserver), "endpoints")
-
-    assert "disabled answer 410" in table
-    assert "Recover" in table
-
-
 def test_the_page_of_an_event_has_a_line_for_each_attempt(mockserver: Sandbox) -> None:
     mockserver.receive_webhooks(lambda request: 503)
     mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
@@ -139,12 +126,3 @@ def test_a_refused_command_leaves_nothing_to_undo(mockserver: Sandbox) -> None:
     mockserver.call("POST", "/_mock/campaigns/campaign_x/fail", headers={"X-Mock-Undo": "fail"})
 
     assert [] == mockserver.call("GET", "/_mock/checkpoints").json()["checkpoints"]
-
-
-def test_an_unknown_path_is_a_page_for_a_browser_alone(mockserver: Sandbox) -> None:
-    shown = mockserver.call("GET", "/_mock/nonsense", headers={"Accept": "text/html"})
-    other = mockserver.call("GET", "/_mock/nonsense", headers={"Accept": "application/json"})
-
-    assert (404, "text/html; charset=utf-8") == (shown.status, shown.headers["content-type"])
-    assert "expected one of the control plane" in shown.body.decode()
-    assert (404, "MOCK_NOT_FOUND") == (other.status, other.json()["code"])

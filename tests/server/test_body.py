@@ -64,15 +64,6 @@ def test_a_chunked_body_is_joined_and_its_trailers_dropped(serve: Serve, sent: b
             assert path.encode() + b" " + read == client.answer().body
 
 
-def test_a_chunked_body_may_arrive_byte_by_byte(serve: Serve) -> None:
-    with RawClient(serve(echo).port) as client:
-        client.send("POST /a HTTP/1.1", CHUNKED)
-        for byte in b"3\r\nabc\r\n0\r\nX: y\r\n\r\n":
-            client.socket.sendall(bytes([byte]))
-
-        assert b"/a abc" == client.answer().body
-
-
 # What is sent after the head.
 BROKEN = {
     "no size": b"\r\nabc",
@@ -108,17 +99,6 @@ def test_a_broken_body_is_refused_and_never_reaches_the_app(
         assert "close" == answer.headers["connection"]
         assert client.ended()
     assert ("", "") == capfd.readouterr()
-
-
-def test_pipelined_requests_are_answered_in_their_order(serve: Serve) -> None:
-    with RawClient(serve(echo).port) as client:
-        client.socket.sendall(
-            b"\r\nPOST /1 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab"
-            b"POST /2 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nc\r\n0\r\n\r\n"
-            b"\r\n\r\nGET /3 HTTP/1.1\r\nHost: x\r\n\r\n"
-        )
-
-        assert [b"/1 ab", b"/2 c", b"/3 "] == [client.answer().body for _ in range(3)]
 
 
 @each_row("header", ["Content-Length: 3", CHUNKED])

@@ -1,12 +1,15 @@
-"""A sandbox has one clock, whose time only moves forward: frozen, advanced, reset and restored."""
+"""A sandbox has one clock, whose time only moves forward: frozen and advanced, or following the process's, freezegun and time-machine in effect."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import freezegun
 import pytest
+import requests
+import time_machine
 
 from mockserver import MockServer, Sandbox
+from tests.clients.operations import SESSIONS
 from tests.server.control_calls import begin, is_frozen
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -31,71 +34,7 @@ def test_an_invalid_instant_creates_no_sandbox(mockserver_server: MockServer, no
         mockserver_server.sandbox(now=now)
 
 
-class TestFreezing:
-    @pytest.mark.mockserver(now=START, given={"chats": {"count": 3}})
-    def test_it_moves_back_in_a_sandbox_without_a_past(self, mockserver: Sandbox) -> None:
-        mockserver.state()
-
-        mockserver.freeze("2020-01-01T00:00:00Z")
-
-        assert datetime(2020, 1, 1, tzinfo=UTC) == mockserver.now
-
-    @pytest.mark.parametrize(
-        "past",
-        [
-            pytest.param(lambda sandbox: sandbox.call("GET", "/v1/campaigns"), id="a-call"),
-            pytest.param(lambda sandbox: sandbox.call("GET", "/v1/nothing"), id="a-refused-call"),
-            pytest.param(lambda sandbox: sandbox.call("GET", "/v1/campaigns", key=""), id="a-call-without-a-key"),
-            pytest.param(begin, id="something-scheduled"),
-        ],
-    )
-    @pytest.mark.mockserver(now=START)
-    def test_it_does_not_move_back_once_there_is_a_past(self, mockserver: Sandbox, past: Callable[..., Any]) -> None:
-        past(mockserver)
-        state = mockserver.state()
-
-        with pytest.raises(ValueError, match="forward"):
-            mockserver.freeze(START - timedelta(microseconds=1))
-
-        assert state == mockserver.state()
-
-
-DURATIONS = [
-    ("20m", 20 * MINUTE),
-    ("1h30m", 90 * MINUTE),
-    ("3500ms", timedelta(milliseconds=3500)),
-    ("PT20M", 20 * MINUTE),
-    ("PT1H0.5S", 60 * MINUTE + SECOND / 2),
-    ("P1DT1S", timedelta(days=1, seconds=1)),
-    ("2d", timedelta(days=2)),
-    ("1.5s", 1.5 * SECOND),
-    (90, 90 * SECOND),
-    (0.000001, timedelta(microseconds=1)),
-    (0, timedelta(0)),
-    (timedelta(hours=1, microseconds=1), timedelta(hours=1, microseconds=1)),
-]
-
-
 class TestAdvancing:
-    @pytest.mark.parametrize(("written", "length"), DURATIONS, ids=lambda value: str(value))
-    @pytest.mark.mockserver(now=START)
-    def test_it_advances_by_exactly_the_duration(
-        self, mockserver: Sandbox, written: str | float | timedelta, length: timedelta
-    ) -> None:
-        assert [] == mockserver.advance(written)
-        assert START + length == mockserver.now
-
-    @pytest.mark.parametrize(
-        "by",
-        [-1, -0.000001, "-1s", "", "soon", "20 m", "m", "P", "PT", "1h30", timedelta(seconds=-1), float("inf"), 1e300],
-    )
-    @pytest.mark.mockserver(now=START)
-    def test_an_invalid_duration_changes_nothing(self, mockserver: Sandbox, by: str | float | timedelta) -> None:
-        with pytest.raises(ValueError):
-            mockserver.advance(by)
-
-        assert START == mockserver.now
-
     @pytest.mark.parametrize("length", [{"days": 10**9}, {"weeks": 10**12}])
     def test_a_length_that_no_calendar_has_is_refused(self, mockserver: Sandbox, length: Any) -> None:
         with pytest.raises(ValueError, match=r"advance: got \{.*\}; expected at most 999999999 days"):
@@ -139,12 +78,107 @@ class TestAdvancing:
         assert ([], START + 21 * MINUTE) == (mockserver.advance(until="idle"), mockserver.now)
 
 
-class TestMovingBack:
-    @pytest.mark.mockserver(now=START)
-    def test_a_reset_moves_a_frozen_clock_back_to_its_initial_instant(self, mockserver: Sandbox) -> None:
-        begin(mockserver)
-        mockserver.advance("1h")
+LATER = datetime(2031, 7, 1, 8, 30, 15, 123456, tzinfo=UTC)
 
-        mockserver.reset()
 
-        assert (START, True, []) == (mockserver.now, is_frozen(mockserver), mockserver.events)
+class TestFollowing:
+    def test_it_follows_the_clock_of_the_process(self, mockserver_server: MockServer) -> None:
+        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
+            process.shift(61)
+
+            assert START + 61 * SECOND == sandbox.now
+            assert not is_frozen(sandbox)
+
+    def test_with_a_history_it_never_moves_back_with_the_clock_of_the_process(
+        self, mockserver_server: MockServer
+    ) -> None:
+        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
+            process.shift(3600)
+            begin(sandbox)
+            process.shift(-1800)
+            stood = sandbox.now
+            process.shift(1800 + 5)
+
+            assert (START + 3600 * SECOND, START + 3605 * SECOND) == (stood, sandbox.now)
+
+    def test_what_falls_due_has_happened_when_it_is_next_looked_at(self, mockserver_server: MockServer) -> None:
+        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
+            begin(sandbox)
+            process.shift(1199.999)
+            before = sandbox.events
+            process.shift(3600)
+
+            assert ([], ["2026-03-01T12:20:00.000Z"]) == (before, [each["at"] for each in sandbox.events])
+
+    def test_from_frozen_it_continues_from_its_instant(self, mockserver_server: MockServer) -> None:
+        with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox(now=START) as sandbox:
+            sandbox.clock.follow()
+            at_once = sandbox.now
+            process.shift(60)
+
+            assert (START, START + MINUTE) == (at_once, sandbox.now)
+
+    def test_catching_up_it_is_at_the_process_s_time_and_what_lay_between_has_happened(
+        self, mockserver_server: MockServer
+    ) -> None:
+        with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox(now=START) as sandbox:
+            begin(sandbox)
+            sandbox.clock.follow(catch_up=True)
+            at_once = sandbox.now
+            process.shift(60)
+
+            assert (LATER, LATER + MINUTE) == (at_once, sandbox.now)
+            assert ["2026-03-01T12:20:00.000Z"] == [each["at"] for each in sandbox.events]
+
+    def test_a_restored_clock_never_moves_back_with_the_clock_of_the_process(
+        self, mockserver_server: MockServer
+    ) -> None:
+        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
+            process.shift(3600)
+            begin(sandbox)
+            with sandbox.checkpoint():
+                process.shift(-1800)
+
+            assert START + 3600 * SECOND == sandbox.now
+
+
+class TestAFrozenProcess:
+    def test_a_sandbox_made_under_freezegun_follows_it(self, mockserver_server: MockServer) -> None:
+        with freezegun.freeze_time("2031-07-01 08:30:15") as process, mockserver_server.sandbox() as sandbox:
+            born = sandbox.now
+            process.tick(60)
+
+            assert (LATER.replace(microsecond=0), LATER.replace(microsecond=0) + MINUTE) == (born, sandbox.now)
+            assert not is_frozen(sandbox)
+
+    def test_a_sandbox_made_under_time_machine_follows_it(self, mockserver_server: MockServer) -> None:
+        with time_machine.travel(LATER, tick=False) as process, mockserver_server.sandbox() as sandbox:
+            born = sandbox.now
+            process.shift(60)
+
+            assert (LATER, LATER + MINUTE) == (born, sandbox.now)
+
+
+class TestJumps:
+    @pytest.mark.parametrize("to", ["0001-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "9999-12-31T23:59:59.999999Z"])
+    def test_at_any_instant_of_the_process_every_operation_and_view_responds(
+        self, mockserver_server: MockServer, to: str
+    ) -> None:
+        with freezegun.freeze_time(to), mockserver_server.sandbox(clock="follow") as sandbox:
+            sandbox.receive_webhooks(lambda request: 204)
+            created = begin(sandbox)
+            sandbox.complete_session(created)
+            views = [requests.get(f"{sandbox.base_url}/_mock/{each}", timeout=10) for each in ("state", "journal", "")]
+
+            assert [200, 200, 200] == [view.status_code for view in views]
+            assert ["delivered"] == [each["deliveries"][0]["status"] for each in sandbox.events]
+
+    def test_a_clock_that_is_ahead_stops_at_the_last_instant_that_can_be_shown(
+        self, mockserver_server: MockServer
+    ) -> None:
+        with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
+            sandbox.advance(to="9999-12-30T00:00:00Z")
+            process.shift(30 * 86_400)
+
+            assert datetime(9999, 12, 30, tzinfo=UTC) == sandbox.now
+            assert "pending" == sandbox.call("GET", f"{SESSIONS}/{begin(sandbox)}").json()["status"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
@@ -37,6 +38,7 @@ FAILING = [
     answering([b"x"], "200 OK", ("X-Split", "a\r\nb: c")),
     answering([b"x"], "100 Continue"),
     lambda environ, start: [b"no start"],
+    lambda environ, start: sys.exit(3),
 ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import subprocess
 import sys
@@ -23,11 +22,9 @@ from freezegun import freeze_time
 from mockserver import MockServer, Sandbox
 from mockserver.core.faults import injection
 from mockserver.core.operations.dispatch import handle_call
-from mockserver.server.http1 import event_loop, waits
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
 from mockserver.server.http1.server import Server
-from mockserver.server.http1.workers import Workers
-from tests.harness.waiting import PATIENCE_SECONDS, wait_until
+from tests.harness.waiting import wait_until
 from tests.server.clocked import Echo
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 
@@ -199,21 +196,6 @@ reached.wait({DEADLINE_SECONDS})
     assert ("", "", 0) == (done.stdout, done.stderr, done.returncode)
 
 
-def test_the_event_loop_of_a_test_stays_its_own(mockserver: Sandbox) -> None:
-    async def main() -> int:
-        loop = asyncio.get_running_loop()
-        reader, writer = await asyncio.open_connection("127.0.0.1", urlsplit(mockserver.base_url).port)
-        writer.write(b"GET /_mock/health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
-        answer = await reader.read()
-        writer.close()
-        assert asyncio.get_running_loop() is loop
-        return int(answer.split(b" ")[1])
-
-    assert 200 == asyncio.run(main())
-    with pytest.raises(RuntimeError):
-        asyncio.get_running_loop()
-
-
 def test_a_call_that_reads_many_chats_runs_in_a_worker(
     mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -230,38 +212,6 @@ def test_a_call_that_reads_many_chats_runs_in_a_worker(
         requests.post(f"{url}/v1/campaigns/audience-preview", json={"filters": []}, headers=headers, timeout=10)
 
     assert [False, True] == [name.endswith("worker") for name in threads]
-
-
-def test_a_thread_that_waits_for_another_program_leaves_its_place_in_the_pool_to_a_queued_function() -> None:
-    loop, called = event_loop.ServerLoop(), threading.Event()
-    workers = Workers(loop, "pool", threads_max=1)
-
-    def wait_for_the_other() -> bool:
-        waits.leave_place()
-        return called.wait(PATIENCE_SECONDS)
-
-    first, second = workers.run(wait_for_the_other), workers.run(called.set)
-    loop.run_until_complete(asyncio.gather(first, second))
-
-    assert first.result()
-    wait_until(lambda: 1 == len(workers.threads))  # the other one has ended
-    assert 0 == loop.run_until_complete(workers.run(int))
-    workers.stop()
-    wait_until(lambda: not workers.threads)
-    loop.close()
-
-
-def test_an_error_of_a_worker_is_the_error_of_its_call(serve: Serve) -> None:
-    log: list[str] = []
-
-    class Handler(Echo):
-        def respond(self, request: Request) -> Awaitable[ResponseOrDisconnect]:  # type: ignore[override]
-            return request.in_worker(lambda: json.loads("{") if request.target == "/a" else sys.exit(3))
-
-    with RawClient(serve(Handler(), log=log.append).port) as client:
-        assert [500, 500] == [client.send(f"GET {path} HTTP/1.1").answer().status for path in ("/a", "/b")]
-    assert "JSONDecodeError" in log[0]
-    assert "SystemExit" in log[1]
 
 
 def test_a_socket_needs_neither_flask_nor_werkzeug() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from mockserver import MockServer
 from mockserver._json import JSON
-from tests.server.control_calls import NOON, Made, make, refused
+from tests.server.control_calls import NOON, Made, make
 
 GIVEN = {
     "templates": [{"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi"}], "variables": []}],
@@ -78,13 +78,6 @@ def test_no_key_is_in_it(made: Made) -> None:
 )
 def test_the_type_follows_accept(made: Made, accept: str, kind: str) -> None:
     assert kind == made.control("GET", "/report", headers={"Accept": accept}).headers["content-type"].partition(";")[0]
-
-
-def test_another_query_is_refused_with_the_nearest_name(made: Made) -> None:
-    reply = made.control("GET", "/report?failures=x")
-
-    assert (400, "MOCK_BAD_QUERY") == refused(reply)
-    assert "query: got 'failures'; expected failure; did you mean 'failure'?" == reply.json()["message"]
 
 
 def test_a_report_changes_nothing(made: Made) -> None:

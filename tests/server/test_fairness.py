@@ -152,15 +152,6 @@ def test_a_pool_that_stops_runs_what_is_aside_and_keeps_no_lane(pool: Callable[[
     assert {} == own.workers._lanes
 
 
-def test_a_lane_is_dropped_with_its_last_function(pool: Callable[[int], Pool]) -> None:
-    own = pool(1)
-    own.run("a0", "a")
-    own.await_begun(1)
-    own.end("a0")
-
-    assert {} == own.workers._lanes
-
-
 # Requests
 
 
@@ -324,15 +315,6 @@ def test_a_sandbox_without_a_delivery_in_flight_waits_for_no_other_however_many_
     outboxes.c.end("c0")
 
     outboxes.await_begun("a0", "a1", "b0", "b1", "c0", "d0", "c1")
-
-
-def test_threads_end_with_what_their_sandbox_can_send(outboxes: Outboxes) -> None:
-    outboxes.a.add("a0", "a1", "a2")
-    outboxes.b.add("b0")
-    outboxes.a.end()
-    outboxes.b.end()
-
-    wait_until(lambda: len(outboxes.begun) == 4 and not outboxes.background._sending)
 
 
 def test_a_delivery_for_which_the_system_has_no_thread_stays_due(

@@ -13,15 +13,12 @@ from typing import Any
 import flask
 import pytest
 import requests
-from hypothesis import given
-from hypothesis import strategies as st
 
-from mockserver import Sandbox, create_app
+from mockserver import create_app
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.server.app import build
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
-from tests.operations.test_hostile_law import mangled, tokens
 from tests.processes import OWN_GROUP, interrupt
 from tests.server.hostile import Request, send
 from tests.server.ways import CONFIG, Way
@@ -128,20 +125,6 @@ def test_odd_paths_have_the_same_answers_and_journal_in_every_way(
     assert not {301, 302, 307, 308, 500} & {each.status for each in expected[0]}
 
 
-# fmt: on
-
-
-@given(path=mangled(), method=st.sampled_from(("GET", "POST", "HEAD")) | tokens, prefix=st.sampled_from(PREFIXES[:3]))
-def test_made_up_paths_have_the_same_answers_and_journal_in_every_way(
-    ways: Mapping[str, Way], path: str, method: str, prefix: str
-) -> None:
-    asked = [Request(method, prefix + path)]
-
-    expected, *others = [way.played("odd", asked) for way in ways.values()]
-
-    assert [expected] * len(others) == others
-
-
 # What hooks of the application read
 
 
@@ -164,10 +147,6 @@ def test_a_port_of_one_sandbox_has_no_prefixes() -> None:
 
     assert (None, {}) == matched(build(host, hosted), Request("GET", f"{hosted.prefix}/v1/campaigns"))
     assert ("api.listCampaigns", {}) == matched(build(host, hosted), Request("GET", "/v1/campaigns"))
-
-
-def test_a_sandbox_has_one_application(mockserver: Sandbox) -> None:
-    assert mockserver.admin.app is mockserver.admin.app
 
 
 def test_urls_of_routes_are_below_the_prefix_of_the_request() -> None:

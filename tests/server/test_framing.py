@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from mockserver.server.http1.framing import frame
 from mockserver.server.http1.messages import Response
 from mockserver.server.http1.server import Server
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
@@ -68,12 +67,6 @@ def test_a_connection_persists_as_the_client_requests(
             assert b"hello" == client.send(f"GET / {version}", header).answer().body
 
 
-def test_an_app_may_end_the_connection_by_header(serve: Serve) -> None:
-    with RawClient(serve(answering([b"hello"], "200 OK", ("Connection", "close"))).port) as client:
-        assert "close" == client.send("GET / HTTP/1.1").answer().headers["connection"]
-        assert client.ended()
-
-
 @pytest.mark.parametrize("pieces", [[b"hello"], two_pieces, []])
 @pytest.mark.parametrize(("method", "status"), [("HEAD", "200 OK"), ("GET", "204 No Content"), ("GET", "304 x")])
 def test_some_responses_have_no_body_whatever_the_app_returns(
@@ -86,24 +79,6 @@ def test_some_responses_have_no_body_whatever_the_app_returns(
             assert int(status[:3]) == answer.status
             assert "transfer-encoding" not in answer.headers
             assert method == "HEAD" or "content-length" not in answer.headers
-
-
-def test_head_has_the_length_of_get(serve: Serve) -> None:
-    for app in (answering([b"hello"]), answering(two_pieces, "200 OK", ("Content-Length", "5"))):
-        with RawClient(serve(app).port) as client:
-            assert "5" == client.send("HEAD / HTTP/1.1").answer("HEAD").headers["content-length"]
-
-
-def test_head_and_body_leave_in_one_send() -> None:
-    framed = frame(Response(200, (("Content-Length", "5"),), b"hello"), "GET", 1, True)
-
-    assert framed.data.endswith(b"\r\n\r\nhello")
-    assert (0, True) == (framed.left_bytes, framed.persists)
-
-
-def test_an_answer_without_pieces_is_empty(serve: Serve) -> None:
-    with RawClient(serve(answering([])).port) as client:
-        assert "0" == client.send("GET / HTTP/1.1").answer().headers["content-length"]
 
 
 def test_more_than_the_announced_length_does_not_reach_the_next_answer(serve: Serve) -> None:
@@ -129,18 +104,6 @@ def test_a_date_is_added_only_where_the_app_has_none(serve: Serve) -> None:
 
 
 MEGABYTES = 16  # more than the buffers of both systems take
-
-
-def test_a_steady_reader_gets_a_long_answer_whole_however_long_it_takes(serve: Serve) -> None:
-    """Each byte that passes begins the timeout again."""
-    server = serve(answering([b"x" * MEGABYTES * 1024 * 1024]), idle_seconds=0.2)
-    with RawClient(server.port) as client:
-        client.send("GET / HTTP/1.1")
-        while client.line():
-            pass
-        for _ in range(MEGABYTES):
-            assert 1024 * 1024 == len(client.read(1024 * 1024))
-            threading.Event().wait(0.02)
 
 
 def test_a_client_that_reads_nothing_for_the_timeout_counts_as_disconnected(serve: Serve) -> None:

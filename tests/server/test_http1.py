@@ -13,7 +13,6 @@ from mockserver.server.http1.request import EMPTY_LINES_MAX, BadRequest, HeadRea
 from mockserver.server.http1.server import Server
 from tests.harness.rows import each_row
 from tests.server.clocked import Clocked, Echo
-from tests.server.http1_cases import SEEDS
 from tests.server.rawclient import RawClient
 
 Serve = Callable[..., Server]
@@ -28,15 +27,6 @@ def request_of(serve: Serve, *lines: str) -> Request:
     return request
 
 
-def test_the_request_has_the_values_that_were_sent(serve: Serve) -> None:
-    request = request_of(
-        serve, "PATCH /a%20b/%C3%A7%2Fd?q=%20x&y HTTP/1.1", "Content-Type: text/x", "X-Some-Thing:  v "
-    )
-
-    assert ("PATCH", "/a%20b/%C3%A7%2Fd?q=%20x&y", b"") == (request.method, request.target, request.body())
-    assert {"content-type": "text/x", "x-some-thing": "v", "host": "localhost"} == request.headers
-
-
 def test_the_request_has_its_number_on_the_connection(serve: Serve) -> None:
     handler = Echo()
     with RawClient(serve(handler).port) as client:
@@ -46,35 +36,10 @@ def test_the_request_has_its_number_on_the_connection(serve: Serve) -> None:
     assert [0, 1] == [each.exchanges_before for each in handler.requests]
 
 
-# target, path with query, host
-ABSOLUTE = [
-    ("http://other:81/a?b", "/a?b", "other:81"),
-    ("HTTP://other", "/", "other"),
-    ("http://other?b", "/?b", "other"),
-]
-
-
-@each_row(("target", "path", "host"), ABSOLUTE)
-def test_an_absolute_target_has_its_own_host(serve: Serve, target: str, path: str, host: str) -> None:
-    request = request_of(serve, f"GET {target} HTTP/1.1")
-
-    assert (path, host) == (request.target, request.headers["host"])
-
-
-def test_repeated_headers_are_joined(serve: Serve) -> None:
-    request = request_of(serve, "GET / HTTP/1.1", "X-API-Key: a", "Cookie: c=1", "x-api-key: b", "Cookie: d=2")
-
-    assert ("a,b", "c=1; d=2") == (request.headers["x-api-key"], request.headers["cookie"])
-
-
 def test_a_header_with_an_underscore_is_dropped(serve: Serve) -> None:
     request = request_of(serve, "GET / HTTP/1.1", "X_API_Key: forged", "Content_Length: 5")
 
     assert {"host": "localhost"} == request.headers
-
-
-def test_an_asterisk_is_a_target_of_options(serve: Serve) -> None:
-    assert "*" == request_of(serve, "OPTIONS * HTTP/1.1").target
 
 
 @each_row("method", ["get", "BREW", "M-SEARCH", "QUERY", "x.y"])
@@ -161,39 +126,6 @@ def test_the_body_of_a_refusal_is_the_servers_owners_to_word(serve: Serve) -> No
     assert answer.headers["x-mock-reason"]
 
 
-# By name: what is sent, and the sizes of the line, the longest header and the number of headers that are read.
-BEYOND = {
-    "request line": ("GET /" + "a" * 9000 + " HTTP/1.1\r\n" + HOST + "\r\n", (9014, 10, 1, False)),
-    "header": ("GET / HTTP/1.1\r\n" + HOST + "X: " + "a" * 9000 + "\r\n\r\n", (14, 9003, 2, False)),
-    "headers": ("GET / HTTP/1.1\r\n" + HOST + "X: a\r\n" * 100 + "\r\n", (14, 0, 101, False)),
-    "endless line": ("GET /" + "a" * 70_000, (65536, 0, 0, True)),
-    "endless header": ("GET / HTTP/1.1\r\nX: " + "a" * 70_000, (14, 0, 0, True)),
-    "large head": ("GET / HTTP/1.1\r\n" + ("X: " + "a" * 8000 + "\r\n") * 9, (14, 8003, 8, True)),
-}
-
-
-@each_row(("sent", "sizes"), BEYOND.values())
-def test_a_head_beyond_a_bound_reaches_the_handler_with_its_sizes(
-    serve: Serve, sent: str, sizes: tuple[int, int, int, bool]
-) -> None:
-    is_cut, handler = sizes[3], Echo()
-    with RawClient(serve(handler).port) as client:
-        client.socket.sendall(sent.encode("latin-1"))
-        answer = client.answer()
-
-        assert (200, is_cut) == (answer.status, answer.headers.get("connection") == "close")
-        assert client.ended() if is_cut else 200 == client.send("GET / HTTP/1.1").answer().status
-    assert sizes == handler.requests[0].excess
-
-
-@each_row("length", [8 * 1024, 8 * 1024 - 1])
-def test_a_line_at_its_bound_is_taken(serve: Serve, length: int) -> None:
-    path = "/" + "a" * (length - len("GET / HTTP/1.1"))
-    request = request_of(serve, f"GET {path} HTTP/1.1", "X: " + "b" * (length - 3))
-
-    assert (path, length - 3) == (request.target, len(request.headers["x"]))
-
-
 class Counted(bytearray):
     """Received bytes that count how many of them are looked at."""
 
@@ -242,29 +174,6 @@ def test_each_byte_of_a_head_is_looked_at_a_fixed_number_of_times(sent: bytes, s
     assert [0] * (len(ends) - 1) == ends[:-1]
     assert (len(sent) if sent.endswith(b"\r\n\r\n") else 0) == ends[-1]
     assert received.looked <= LOOKS_MAX * len(sent)
-
-
-@each_row("size", [1, 2, 3])
-def test_a_head_is_refused_or_taken_alike_in_segments_of_any_size(size: int) -> None:
-    for sent in SEEDS:
-        whole, parts = bytearray(sent), bytearray()
-        reader, outcomes = HeadReader(), []
-        for at in range(0, len(sent), size):
-            parts += sent[at : at + size]
-            outcomes.append(_outcome(reader, parts))
-            if outcomes[-1]:
-                break
-        expected = _outcome(HeadReader(), whole)
-
-        # A head may be refused before its end, which the reader leaves to the parser if it arrives whole.
-        assert isinstance(outcomes[-1], str) or expected == outcomes[-1], sent
-
-
-def _outcome(reader: HeadReader, received: bytearray) -> int | str:
-    try:
-        return reader.end(received)
-    except BadRequest as refusal:
-        return refusal.why
 
 
 @each_row("is_whole", [False, True])

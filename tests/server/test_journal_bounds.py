@@ -5,11 +5,8 @@ from __future__ import annotations
 import gc
 import io
 import json
-import sys
 import tracemalloc
 from collections.abc import Iterator
-from types import ModuleType
-from typing import Any
 
 import pytest
 
@@ -41,19 +38,6 @@ def traced() -> Iterator[None]:
 def sandbox() -> Iterator[Sandbox]:
     with MockServer() as server:
         yield server.sandbox()
-
-
-def reachable(root: object) -> list[object]:
-    """Everything that refers to one another from here, without classes, functions and modules."""
-    found: dict[int, object] = {}
-    left = [root]
-    while left:
-        thing = left.pop()
-        if id(thing) in found or isinstance(thing, type | ModuleType) or callable(thing):
-            continue
-        found[id(thing)] = thing
-        left += gc.get_referents(thing)
-    return list(found.values())
 
 
 def test_a_long_json_body_that_waited_is_sent_again_whole(sandbox: Sandbox) -> None:
@@ -153,11 +137,6 @@ def test_an_answer_that_is_lost_does_not_count(sandbox: Sandbox) -> None:
 
     assert before - len(answer) == journal.size_bytes
     assert journal.size_bytes == sum(each.size_bytes for each in journal.exchanges)
-
-
-def size_bytes(value: Any) -> int:
-    """The bytes of a JSON value's objects; None, booleans and small whole numbers are the process's own."""
-    return sum(sys.getsizeof(each) for each in reachable(value) if not (isinstance(each, int) and -5 <= each <= 256))
 
 
 def test_an_entry_counts_with_at_least_what_it_takes_and_at_most_four_times_as_much(

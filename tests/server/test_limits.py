@@ -239,19 +239,6 @@ class TestMemory:
 
         assert 100_000 < grown() == pytest.approx(grown(), rel=0.5)
 
-    def test_it_is_of_the_records_after_a_reset(self) -> None:
-        hosted = SandboxHost().create(SandboxConfig())
-        sizes = []
-        for text in ("x", "x" * 100_000):
-            hosted.reset()
-            template = {"id": "template_a", "items": [{"type": "text", "text": text}]}
-            hosted.run_command(
-                scenarios.apply_scenario, {"given": {"templates": [template]}}, recorded="apply_scenario"
-            )
-            sizes.append(estimated(hosted) - hosted.sandbox.journal.size_bytes)
-
-        assert sizes[0] + 90_000 < sizes[1]
-
 
 class TestLabels:
     def test_they_are_listed_and_select_sandboxes_in_lists_and_ends(self) -> None:

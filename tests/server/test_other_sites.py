@@ -1,4 +1,4 @@
-"""Pages of other sites, and names that were rebound to this machine: what a browser sends for them reads and writes nothing."""
+"""Pages of other sites and origins, and names that were rebound to this machine: what a browser sends for them, and what it may read."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
 from tests.clients.operations import SESSIONS
+from tests.harness.rows import each_row
 from tests.server.control_calls import make
 
 BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
@@ -170,3 +171,73 @@ class TestNames:
 
         paths = ("/_mock/clock", "/v1/campaigns")
         assert [200, 403] == [requests.get(made.base + path, headers=headers, timeout=10).status_code for path in paths]
+
+
+@pytest.fixture
+def shared_host(host: SandboxHost) -> SandboxHost:
+    """A host that pages of this machine may read."""
+    host.is_shared = True
+    return host
+
+
+PAGE = "http://localhost:5173"
+REFUSED = (
+    "null", "http://example.com", "http://localhost.example.com", "http://localhost@example.com", "http://a@localhost",
+    "file://localhost", "http://localhost:x", "http://localhost/page", "", "http://[::1", "*",
+)  # fmt: skip
+
+
+def shared(response: HttpResponse) -> dict[str, str]:
+    """The headers of a response that concern origins."""
+    return {name: value for name, value in response.headers if name.startswith("Access-Control-") or name == "Vary"}
+
+
+@pytest.mark.parametrize("origin", [PAGE, "http://127.0.0.1:3000", "http://[::1]:3000", "https://localhost"])
+def test_a_page_of_this_machine_reads_the_response_and_each_of_its_headers(
+    shared_host: SandboxHost, origin: str
+) -> None:
+    response = send(shared_host, "GET", "/v1/campaigns", origin=origin)
+
+    headers = shared(response)
+
+    assert (origin, "Origin") == (headers["Access-Control-Allow-Origin"], headers["Vary"])
+    assert {"Content-Type", "X-Mock-Reason", "Date"} <= set(headers["Access-Control-Expose-Headers"].split(", "))
+    assert "Access-Control-Allow-Credentials" not in headers
+
+
+def test_a_preflight_request_is_answered_and_is_no_call_of_the_api(shared_host: SandboxHost) -> None:
+    response = send(
+        shared_host,
+        "OPTIONS",
+        "/v1/campaigns",
+        origin=PAGE,
+        access_control_request_method="POST",
+        access_control_request_headers="content-type,x-api-key",
+    )
+
+    headers = shared(response)
+
+    assert (204, PAGE) == (response.status, headers["Access-Control-Allow-Origin"])
+    assert "POST" in headers["Access-Control-Allow-Methods"].split(", ")
+    assert "content-type,x-api-key" == headers["Access-Control-Allow-Headers"]
+    assert 0 == shared_host.sandboxes[DEFAULT_ID].sandbox.journal.last_exchange
+
+
+@pytest.mark.parametrize("path", ["/_mock/clock", "/_mock/nothing", "/v1/nothing", "/sandboxes/none/v1/campaigns"])
+def test_a_refusal_can_be_read_too(shared_host: SandboxHost, path: str) -> None:
+    assert PAGE == shared(send(shared_host, "GET", path, origin=PAGE))["Access-Control-Allow-Origin"]
+
+
+@each_row("origin", REFUSED)
+@each_row("method", ["GET", "OPTIONS"])
+def test_another_origin_gets_no_header(shared_host: SandboxHost, origin: str, method: str) -> None:
+    response = send(shared_host, method, "/v1/campaigns", origin=origin, access_control_request_method="POST")
+
+    assert {} == {name: value for name, value in shared(response).items() if name != "Vary"}
+    assert 204 != response.status
+
+
+def test_without_the_option_no_page_gets_a_header(host: SandboxHost) -> None:
+    for method in ("GET", "OPTIONS"):
+        response = send(host, method, "/v1/campaigns", origin=PAGE, access_control_request_method="GET")
+        assert {} == shared(response)

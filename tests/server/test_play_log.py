@@ -52,25 +52,6 @@ def test_what_happened_since_the_last_print_is_printed_once(mockserver: Sandbox,
     )
 
 
-def test_a_scenario_is_introduced_by_what_it_shows(lines: list[str]) -> None:
-    PlayLog(lines.append).print_scenario(
-        DOCUMENT, {"chats": ["chat_a", "chat_b"], "forms": [f"form_{number}" for number in range(9)]}
-    )
-
-    assert [] == lacking(
-        lines,
-        [
-            ("short-run",),
-            ("A run that fails midway.",),
-            ("clauses", "send.failed"),
-            ("chats", "chat_a, chat_b"),
-            ("forms", "form_0, form_1", "form_7, ...", "9"),
-            ("rule 1", "fail-campaign after 3 sent"),
-            ("rule 2", "resume-sends 5m from the start"),
-        ],
-    )
-
-
 @pytest.mark.parametrize(
     ("rule", "words"),
     [

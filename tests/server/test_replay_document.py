@@ -15,7 +15,7 @@ import requests
 from mockserver import MockServer, Sandbox, cli
 from mockserver.testing.report.replay import replay
 from tests.clients.operations import SESSIONS
-from tests.server.control_calls import NOON, Made, make, refused
+from tests.server.control_calls import NOON, Made, make
 
 TEMPLATE = {"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi, ção 🦷"}], "variables": []}
 BODY = {"name": "Ação 🦷", "platform": "chatapp", "templateId": "t", "cadence": 1}
@@ -109,13 +109,6 @@ def test_a_number_that_no_double_represents_is_replayed_exactly(
 
     assert (400, 200) == (refused.status, document.status)
     assert replayed == [each.label.rpartition(", ")[2] for each in replay(document.json()) if each.differences]
-
-
-def test_a_query_that_the_document_does_not_take_is_named(made: Made) -> None:
-    reply = made.control("GET", "/replay?nmae=x")
-
-    assert (400, "MOCK_BAD_QUERY") == refused(reply)
-    assert "nmae" in reply.json()["message"]
 
 
 @pytest.mark.parametrize(

@@ -42,13 +42,6 @@ class TestClosing:
             assert (410, "MOCK_SANDBOX_CLOSED") == refused(requests.get(base + path, timeout=60))
         assert 410 == session.get(base + "/v1/campaigns").status_code
 
-    def test_leaving_its_block_closes_it(self, mockserver_server: MockServer) -> None:
-        with mockserver_server.sandbox() as sandbox:
-            base = sandbox.base_url
-            assert 401 == requests.get(base + "/v1/campaigns", timeout=60).status_code
-
-        assert 410 == requests.get(base + "/v1/campaigns", timeout=60).status_code
-
     def test_a_late_call_is_noted_at_the_sandbox_that_it_missed(self) -> None:
         host = SandboxHost()
         one, other = host.create(SandboxConfig()), host.create(SandboxConfig())
@@ -59,13 +52,6 @@ class TestClosing:
 
         assert {one.id: 2} == host.closed.late_calls
         assert [True, False, False] == [id in host.closed for id in (one.id, other.id, "never")]
-
-    def test_an_id_is_not_reused(self) -> None:
-        host = SandboxHost()
-        first = host.create(SandboxConfig()).id
-        host.close(first)
-
-        assert first != host.create(SandboxConfig()).id
 
 
 class TestReset:

@@ -201,16 +201,6 @@ def test_an_idle_connection_ends(serve: Serve) -> None:
         assert fresh.ended()
 
 
-def test_an_incomplete_request_is_refused(serve: Serve) -> None:
-    server = serve(hello, idle_seconds=0.05)
-    with RawClient(server.port) as head, RawClient(server.port) as body:
-        head.socket.sendall(b"GET / HTTP/1.1\r\nHost:")
-        body.send("POST / HTTP/1.1", "Content-Length: 5", body=b"abc")
-
-        assert 400 == head.answer().json()["statusCode"]
-        assert 400 == body.answer().json()["statusCode"]
-
-
 def test_connections_beyond_the_limit_wait_while_each_one_has_a_request(serve: Serve) -> None:
     app = Waiting()
     server = serve(app, limits=ConnectionLimits(connections=1))

@@ -11,7 +11,7 @@ import pytest
 
 from mockserver import MockServer
 from tests.clients.operations import SESSIONS
-from tests.server.control_calls import NOON, Made, make, refused
+from tests.server.control_calls import NOON, Made, make
 
 RULE = {"on": "listCampaigns", "times": 1}
 
@@ -73,18 +73,3 @@ def test_a_truncated_body_is_cut(made: Made) -> None:
 
     assert (3, "cut") == (len(base64.b64decode(answer["bodyBase64"])), answer["end"])
     assert answer["wholeBytes"] > 3
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        {},
-        {"method": "GET"},
-        {"method": "GET", "path": "v1"},
-        {"method": "GET", "path": "/a b"},
-        {"method": "", "path": "/"},
-    ],
-)
-def test_a_call_without_a_method_or_a_path_is_refused(made: Made, body: Any) -> None:
-    assert (400, "MOCK_BAD_BODY") == refused(made.control("POST", "/calls", body))
-    assert [] == made.control("GET", "/journal").json()["exchanges"]

@@ -145,22 +145,3 @@ def test_curl_has_an_exit_code_for_each_fault(mockserver: Sandbox, name: str) ->
     )
 
     assert code == done.returncode
-
-
-NODE: dict[str, tuple[JSON, str]] = {
-    "drop": ({"drop": "after"}, "UND_ERR_SOCKET"),
-    "reset": ({"reset": "after"}, "ECONNRESET"),
-    "truncate": ({"truncate": 5}, "terminated"),
-    "garble": ({"garble": True}, "SyntaxError"),
-}
-
-
-@pytest.mark.parametrize("name", NODE)
-def test_fetch_of_node_has_an_error_for_each_fault(mockserver: Sandbox, name: str) -> None:
-    node = shutil.which("node") or pytest.skip("Node is not installed here: its fetch is not looked at")
-    effect, message = NODE[name]
-    mockserver.on("listCampaigns").do(effect)
-    code = f"fetch('{mockserver.base_url}{PATH}').then(r => r.json()).catch(e => console.log(e.name, e.message, e.cause?.code))"
-    done = subprocess.run([node, "-e", code], capture_output=True, check=False, encoding="utf-8", timeout=30)
-
-    assert message in done.stdout, done

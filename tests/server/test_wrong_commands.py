@@ -34,10 +34,6 @@ def _refused(controls: Controls, command: str, body: Any = None, query: str = ""
     return answer["code"], answer["message"]
 
 
-def _named(row: Route) -> str:
-    return row.id
-
-
 @each_row("row", [row for row in ROUTES if row.id != "readHealth"])
 def test_an_unknown_parameter_of_a_query_is_refused(controls: Controls, row: Route) -> None:
     code, message = _refused(controls, row.id, query="?colour=blue")
@@ -209,20 +205,3 @@ def test_a_rule_without_a_response_makes_none(controls: Controls, end: str, resp
     (name,) = response
     assert "MOCK_BAD_SCENARIO" == code
     assert f"/script/0/do: got {end} with {name}; expected {end} without {name}" in message
-
-
-UNKNOWN = {
-    "removeRule": "rule", "restoreCheckpoint": "checkpoint", "readTenant": "tenant", "setTenant": "tenant",
-    "recoverWebhook": "webhook", "rotateWebhook": "webhook", "readEvent": "event", "redeliverEvent": "event",
-    "failCampaign": "campaign", "completeSession": "session", "cancelSession": "session", "expireSession": "session",
-}  # fmt: skip
-
-
-@each_row(("command", "kind"), UNKNOWN.items())
-def test_an_unknown_id_is_refused_with_those_that_exist(controls: Controls, command: str, kind: str) -> None:
-    body = {"secret": "c2VjcmV0"} if command == "rotateWebhook" else None
-    status, answer = controls.call(command, body, id="x", sessionId="x")
-
-    assert (404, "MOCK_NOT_FOUND") == (status, answer["code"])
-    existing = "tenant_default, tenant_vizinha" if kind == "tenant" else "one that exists; there is none yet"
-    assert f"{kind}: got 'x'; expected {existing}" == answer["message"]
