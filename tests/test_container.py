@@ -396,20 +396,3 @@ class TestContainer:
 
         assert 0 == code
         assert seconds < STOP_SECONDS
-
-
-@pytest.mark.deep
-def test_a_wrong_setting_ends_it_with_one_line(installed: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "mockserver", "serve"],
-        check=False,
-        cwd="/",
-        env={"PYTHONPATH": f"{installed}", "PATH": os.environ["PATH"], "MOCKSERVER_PRT": "1"},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=DEADLINE_SECONDS,
-    )
-
-    assert (2, "") == (done.returncode, done.stdout)
-    assert 1 == len(done.stderr.splitlines())
-    assert "did you mean 'MOCKSERVER_PORT'?" in done.stderr

@@ -7,7 +7,6 @@ Each client acts as the API document says, and none has a finding of severity 1 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ import requests
 
 from mockserver import Sandbox, sample_file
 from tests.conduct.findings import change, severe
-from tests.harness.rows import each_row
 
 ON_CHATAPP = [
     {"combinator": "and", "statements": [{"field": "chat.platform", "operator": "equals", "value": "chatapp"}]}
@@ -182,18 +180,6 @@ def test_a_failed_campaign_is_created_anew_under_another_name(mockserver: Sandbo
     assert [] == severe(mockserver)
 
 
-def test_two_users_cancel_at_once_what_each_was_shown_as_processing(mockserver: Sandbox) -> None:
-    ana, bob = App(mockserver), App(mockserver)
-    campaign = ana.create()
-    ana.start(campaign)
-    assert ana.status(campaign) == bob.status(campaign) == "processing"
-    assert ana.cancel(campaign) == 204
-    assert bob.cancel(campaign) == 422  # "already over": shown as such
-    assert bob.status(campaign) == "canceled"
-
-    assert [] == severe(mockserver)
-
-
 @pytest.mark.mockserver(given=WITH_VARIABLES)
 def test_a_start_has_the_variables_that_the_template_had_when_it_was_read(mockserver: Sandbox) -> None:
     app = App(mockserver)
@@ -341,18 +327,6 @@ def test_a_poll_that_waits_for_its_retry_after_has_not_died(mockserver: Sandbox)
     assert [] == severe(mockserver)
 
 
-def test_a_backoff_that_begins_with_a_quarter_second_is_one(mockserver: Sandbox) -> None:
-    mockserver.choose({"rate-limit-headers": "none"})
-    app = App(mockserver)
-    mockserver.on("listCampaigns").times(2).error("RATE_LIMIT_EXCEEDED")
-    wait = 0.25
-    while app("GET", "/campaigns").status_code == 429:
-        mockserver.sleep(wait)
-        wait *= 2
-
-    assert [] == severe(mockserver)
-
-
 def test_a_job_reads_two_pages_a_run_and_keeps_the_cursor(mockserver: Sandbox) -> None:
     """The next run goes on at the cursor; the test ends between two runs."""
     give_chat(mockserver, 120, **{"short-pages": "short"})
@@ -448,33 +422,6 @@ def test_a_start_of_another_user_is_no_repetition_of_one_that_was_limited(mockse
     assert bob.start(campaign).ok
     mockserver.sleep(25)
     assert ana.status(campaign) == "processing"
-
-    assert [] == severe(mockserver)
-
-
-@each_row(
-    ("limited", "retry_after", "by_user"),
-    [
-        (3, 5, ((2.5, 7.5, 12.5), (16.9,))),
-        (4, 10, ((13.7, 33.7, 53.7), (15.5, 55.5))),
-        (4, 2, ((6.8, 14.8, 16.8), (15.2, 18.2))),
-        (4, 5, ((0.1, 5.1, 10.1), (11.3, 16.3), (11.4,))),
-        (8, 10, ((11.0, 26.0, 36.0), (19.8, 29.8, 39.8))),
-        (9, 5, ((1.4, 8.9, 18.9), (9.2, 14.2, 19.2))),
-        (None, 2, ((6.7, 14.7, 18.7), (12.5, 16.5, 20.5))),
-        (None, 2, ((0.5, 8.5, 11.5), (5.6, 8.6, 10.6))),
-        (None, 2, ((4.8, 12.8, 14.8, 22.8, 24.8), (17.0, 19.0, 23.0))),
-    ],
-)
-def test_users_who_each_wait_or_give_up_are_no_careless_client(
-    mockserver: Sandbox, limited: int | None, retry_after: int, by_user: tuple[tuple[float, ...], ...]
-) -> None:
-    calls = mockserver.on("listTemplates")
-    (calls.times(limited) if limited else calls).error("RATE_LIMIT_EXCEEDED", retry_after=retry_after)
-    app, begin = App(mockserver), mockserver.now
-    for second in sorted(chain(*by_user)):
-        mockserver.sleep(second - (mockserver.now - begin).total_seconds())
-        app("GET", "/message-templates")
 
     assert [] == severe(mockserver)
 

@@ -1,4 +1,4 @@
-"""Media and message scenarios, each played by the careful client and the naive one."""
+"""Media and message scenarios, each played by the careful client."""
 
 from __future__ import annotations
 

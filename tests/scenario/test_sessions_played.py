@@ -1,4 +1,4 @@
-"""Connection scenarios, each played by the careful client, and by the naive one where it teaches a lesson."""
+"""Connection scenarios, each played by the careful client."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import pytest
 from mockserver import MockServer
 from tests.clients.careful import Careful
 from tests.clients.connecting import Connection
-from tests.clients.naive import Naive
 from tests.harness.rows import each_row
 from tests.scenario.scenario_runs import ScenarioRun, played
 
@@ -40,7 +39,7 @@ ENDS = {
 # fmt: on
 
 
-def connect(client: Careful | Naive, **rest: Any) -> tuple[Any, list[str]]:
+def connect(client: Careful, **rest: Any) -> tuple[Any, list[str]]:
     """The end of a connection, and what was stored and shown, in order."""
     values: list[str] = []
     ended = client.connect(values.append, values.append, returnUrl="https://loja.example/volta", **rest)
@@ -79,10 +78,6 @@ def test_the_id_is_stored_before_the_link_is_shown(mockserver_server: MockServer
         ended, (kept, shown) = connect(run.careful())
 
         assert (ended.session_id, True) == (kept, shown.startswith("http"))
-    with played(mockserver_server, "connect-standard") as run:
-        _, (shown, kept) = connect(run.naive())
-
-        assert shown.startswith("http") and kept.startswith("connection_session_")
 
 
 def test_the_requested_number_is_the_connected_one(mockserver_server: MockServer) -> None:

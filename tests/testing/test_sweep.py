@@ -74,12 +74,6 @@ def test_a_sweep_over_all_runs_the_options_of_what_the_first_run_read_and_no_oth
     assert [] == [name for name in found if name.startswith(("cancel-", "session-", "progress-"))]
 
 
-def test_a_sweep_over_all_stops_where_the_run_is_to_stop(suite: Suite) -> None:
-    result = suite.run(NAIVE.format(names='"all"'), "-x")
-
-    result.assert_outcomes(passed=1, failed=1)
-
-
 def test_in_a_sweep_over_all_a_run_has_a_sandbox_of_its_own(suite: Suite) -> None:
     result = suite.run(
         """

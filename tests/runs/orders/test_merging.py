@@ -14,7 +14,6 @@ from mockserver import MockServer
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.core.operations.footprints import READS, footprint_of
 from mockserver.testing.sandbox import Sandbox
-from tests.benchmarks import interleaving
 from tests.operations import world
 from tests.runs.orders.pairs import BODY, GIVEN, TWO_DRAFTS, campaigns, create, list_then_create, start
 
@@ -260,10 +259,3 @@ def _has_list(kind: str, parts: frozenset[str]) -> bool:
     """Return True if the list of this kind is in the footprint; that of executions is read for a limit, or with the campaigns."""
     lists = {"campaign": ("campaigns",), "execution": ("campaigns", "limit:"), "session": ()}[kind]
     return any(part.startswith(each) for part in parts for each in lists)
-
-
-def test_the_pairs_that_are_measured_leave_no_order_and_have_no_finding(capsys: pytest.CaptureFixture[str]) -> None:
-    interleaving.main(3)
-    lines = capsys.readouterr().out.splitlines()
-    assert [pair.__name__ for pair in interleaving.PAIRS] == [line.partition(":")[0] for line in lines]
-    assert [] == [line for line in lines if " 0 left, 0 findings," not in line]

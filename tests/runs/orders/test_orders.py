@@ -45,16 +45,6 @@ def promotions() -> dict[str, Client]:
     return {"worker": lambda sandbox: list_then_create(sandbox, "One"), "cron": lambda s: list_then_create(s, "Two")}
 
 
-def test_two_workers_that_list_create_and_start_both_send(server: MockServer) -> None:
-    report = interleaved(server, promotions(), bound=1)
-
-    (finding,) = report.findings
-    assert report.failed
-    assert ("duplicate", "executions") == (finding.verdict, finding.cause)
-    assert ("worker*2 cron", 1) == (finding.schedule, finding.preemptions)
-    assert ["after listCampaigns of worker"] == finding.places
-
-
 def test_the_text_shows_the_serial_runs_the_orders_and_one_lane_per_client(server: MockServer) -> None:
     report = interleaved(server, promotions(), bound=1, prune=False)
 
@@ -236,15 +226,6 @@ def test_a_run_without_an_end_is_not_blamed_on_its_order_if_a_serial_run_has_non
     (finding,) = report.findings
     assert "stuck" == finding.verdict
     assert finding.message.endswith("equal calls in a row changed nothing, in a serial run too, so not by this order")
-
-
-def test_a_client_that_fails_in_every_serial_run_fails_the_report(server: MockServer) -> None:
-    def work(sandbox: Sandbox) -> None:
-        raise LookupError("no such promotion")
-
-    report = interleaved(server, {"worker": work, "cron": campaigns})
-
-    assert "worker fails in every serial run: LookupError: no such promotion" == report.failed_serial
 
 
 def test_a_sleep_on_the_clock_of_the_sandbox_lets_another_client_act(server: MockServer) -> None:
@@ -434,15 +415,6 @@ def test_a_client_has_a_name_that_a_schedule_can_have(server: MockServer, name: 
 def test_a_clock_that_follows_the_process_is_refused(server: MockServer) -> None:
     with pytest.raises(ValueError, match="settings: got a clock that follows"):
         server.interleave(clients={"one": campaigns}, settings={"clock": "follow", "now": None})
-
-
-def test_a_setup_that_fails_ends_the_search_and_leaves_no_sandbox_open(server: MockServer) -> None:
-    def setup(sandbox: Sandbox) -> None:
-        raise LookupError("no data")
-
-    with pytest.raises(LookupError, match="no data"):
-        interleaved(server, {"one": campaigns}, setup=setup)
-    assert "0 sandboxes" in repr(server)
 
 
 def test_each_endpoint_has_deliveries_of_its_own(server: MockServer) -> None:
