@@ -33,16 +33,6 @@ def _campaign_that_ends_in_three_seconds(sandbox: Sandbox, app: App) -> str:
     return campaign
 
 
-def backs_off_after_a_failed_cancel_and_looks(sandbox: Sandbox) -> None:
-    app = App(sandbox)
-    campaign = _campaign_that_ends_in_three_seconds(sandbox, app)
-    sandbox.on("cancelCampaign").nth(1).error("INTERNAL_ERROR")
-    assert app.cancel(campaign) == 500
-    sandbox.sleep(4)
-    assert app.status(campaign) == "completed"
-    sandbox.advance(minutes=5)
-
-
 def looks_at_the_list_after_a_lost_cancel(sandbox: Sandbox) -> None:
     app = App(sandbox)
     campaign = _campaign_that_ends_in_three_seconds(sandbox, app)
@@ -110,24 +100,6 @@ def starts_with_the_variables_that_its_own_user_was_shown(sandbox: Sandbox) -> N
     sandbox.advance(minutes=2)
     assert len(bob("GET", "/message-templates/template_two").json()["commonVariables"]) == 1
     assert ana.start(campaign, var1="a", var2="b").ok
-
-
-def repeats_each_poll_that_timed_out(sandbox: Sandbox) -> None:
-    app, campaign, execution = _started(sandbox)
-    sandbox.on("readExecution").nth(1).delay("9s")
-    sandbox.on("readExecution").nth(3).delay("9s")
-    url = f"{app.url}/campaigns/{campaign}/executions/{execution}"
-
-    def poll() -> str:
-        sandbox.sleep(15)
-        try:
-            return str(app.http.get(url, timeout=5).json()["status"])
-        except requests.Timeout:
-            sandbox.sleep(2)
-            return str(app.execution(campaign, execution).json()["status"])
-
-    while poll() == "processing":
-        pass
 
 
 def _locked_out(sandbox: Sandbox, app: App) -> None:
@@ -224,27 +196,13 @@ def lists_by_cron_while_the_subscription_is_suspended(sandbox: Sandbox) -> None:
         sandbox.advance(seconds=60)
 
 
-def starts_the_next_campaign_of_a_series_later(sandbox: Sandbox) -> None:
-    app = App(sandbox)
-    sandbox.on("createCampaign").nth(1).drop("after")
-    with suppress(requests.ConnectionError):
-        app.create()
-    (found,) = app("GET", "/campaigns").json()["campaigns"]
-    app.start(found["id"])
-    reminder = app.create(name="Promo - lembrete")
-    sandbox.advance(minutes=50)
-    app.start(reminder)
-
-
 CLIENTS: list[Act] = [
-    backs_off_after_a_failed_cancel_and_looks,
     looks_at_the_list_after_a_lost_cancel,
     sends_a_reminder_after_it_adopted_a_campaign_whose_name_was_taken,
     looks_again_while_a_campaign_that_it_could_not_cancel_ends,
     creates_a_second_round_long_after_a_refused_start,
     starts_what_another_program_has_canceled,
     starts_with_the_variables_that_its_own_user_was_shown,
-    repeats_each_poll_that_timed_out,
     is_locked_out_after_a_poll_that_failed,
     is_locked_out_after_a_progress_of_100,
     is_locked_out_after_an_event,
@@ -253,7 +211,6 @@ CLIENTS: list[Act] = [
     proxies_a_browser_and_adds_the_key,
     polls_on_a_schedule_that_is_a_few_milliseconds_off,
     lists_by_cron_while_the_subscription_is_suspended,
-    starts_the_next_campaign_of_a_series_later,
 ]
 
 

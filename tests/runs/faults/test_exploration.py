@@ -56,8 +56,6 @@ def list_once(sandbox: Sandbox) -> None:
     sandbox.call("GET", "/v1/campaigns", timeout=5)
 
 
-
-
 def names(report: ExploreReport) -> list[str]:
     return list(dict.fromkeys(fault for _, fault in report.matrix))
 
