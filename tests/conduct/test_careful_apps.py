@@ -334,6 +334,20 @@ def test_a_list_shows_the_end_after_a_poll_that_failed(mockserver: Sandbox) -> N
     assert [] == severe(mockserver)
 
 
+def test_a_start_of_another_user_is_no_repetition_of_one_that_was_limited(mockserver: Sandbox) -> None:
+    ana, bob = App(mockserver), App(mockserver)
+    campaign = ana.create()
+    assert ana.status(campaign) == bob.status(campaign) == "draft"
+    mockserver.on("startCampaign").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=30)
+    assert ana.start(campaign).status_code == 429
+    mockserver.sleep(5)
+    assert bob.start(campaign).ok
+    mockserver.sleep(25)
+    assert ana.status(campaign) == "processing"
+
+    assert [] == severe(mockserver)
+
+
 @pytest.mark.mockserver(given=WITH_VARIABLES)
 def test_campaigns_with_other_values_are_no_clones(mockserver: Sandbox) -> None:
     app = App(mockserver)

@@ -740,30 +740,6 @@ def test_a_clean_run_that_fails_the_second_time_fails_the_test(suite: Suite) -> 
     result.stdout.fnmatch_lines(["explore: the second clean run failed: AssertionError: assert 1 == 2*"])
 
 
-def test_a_test_that_keeps_state_outside_of_its_sandbox_fails_as_not_explored(suite: Suite) -> None:
-    result = suite.run(
-        CLIENT
-        + """
-    @pytest.fixture(scope="session")
-    def done(tmp_path_factory):
-        return tmp_path_factory.mktemp("state") / "done"
-
-    @pytest.mark.mockserver_explore
-    def test_once(mockserver, done):
-        if not done.exists():
-            list_campaigns(mockserver)
-            done.touch()
-        """
-    )
-
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "explore: not explored: run 2 did not make the calls of run 1: the runs have 1 and 0 calls*GET /v1/campaigns*",
-        ]
-    )
-
-
 def test_the_arguments_of_the_mark_are_the_options_of_the_engine() -> None:
     assert explore.ARGUMENTS == tuple(field.name for field in fields(ExploreOptions))
 

@@ -125,16 +125,6 @@ def test_a_campaign_made_again_after_a_lost_create_is_a_clone(mockserver: Sandbo
     assert (row["cloneId"], row["why"], row["exchanges"]) == (clone, "CAMPAIGN_NAME_ALREADY_EXISTS", [2, 3])
 
 
-def test_a_create_lost_before_it_took_effect_does_not_cause_a_clone(mockserver: Sandbox) -> None:
-    mockserver.on("createCampaign").times(1).drop("before")
-    with pytest.raises(ConnectionError):
-        create(mockserver, "Spring")
-    create(mockserver, "Spring")
-    create(mockserver, "Spring (2)")
-
-    assert mockserver.ledger.cloned_campaigns == []
-
-
 def test_a_campaign_made_again_after_a_refused_start_is_a_clone(mockserver: Sandbox) -> None:
     original = create(mockserver, "Spring")
     start(mockserver, original)

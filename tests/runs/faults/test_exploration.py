@@ -754,31 +754,11 @@ def test_the_progress_shows_placements_findings_and_seconds(mockserver_server: M
 # The report
 
 
-def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer) -> None:
+def test_the_json_has_each_finding_with_what_repeats_it(mockserver_server: MockServer) -> None:
     document = hunt(mockserver_server, "duplicate-start", choices=(), faults=("drop-after",)).report.as_json()
 
-    assert ["version", "tests"] == list(document)
     (view,) = document["tests"]
-    assert [
-        "test", "clean", "deterministic", "notes", "singles", "pairs", "runs", "verdicts", "findings", "matrix",
-        "seconds",
-    ] == list(view)  # fmt: skip
-    assert ["calls", "choicesRead", "deliveries"] == list(view["clean"])
-    assert ["survived", "reported", "crashed", "breach", "silent"] == list(view["verdicts"])
     (finding,) = view["findings"]
-    assert [
-        "verdict",
-        "cause",
-        "message",
-        "placements",
-        "count",
-        "lines",
-        "rules",
-        "document",
-        "clause",
-        "advice",
-        "shown",
-    ] == list(finding)
     assert ["drop-after at call 4 (startCampaign)"] == [step["text"] for step in finding["placements"][0]]
     assert ("breach", "duplicate-start", 1, "advice.read-before-restart") == (
         finding["verdict"], finding["cause"], finding["count"], finding["clause"],
