@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import requests
 
-from mockserver import Sandbox, sample_file
+from mockserver import Sandbox
 from tests.conduct.findings import change, severe
 
 ON_CHATAPP = [
@@ -191,25 +191,6 @@ def test_a_preview_of_another_program_restricts_nothing(mockserver: Sandbox) -> 
     ana("POST", "/campaigns/audience-preview", {"filters": ANSWERED})
     campaign = bob.create(TO_EVERYONE)
     assert bob.start(campaign).ok
-
-    assert [] == severe(mockserver)
-
-
-def test_other_files_of_the_same_names_are_uploaded_later_by_another_program(mockserver: Sandbox) -> None:
-    ana, bob = App(mockserver, "web/1"), App(mockserver, "cli/1")
-    mockserver.on("uploadMedia").nth(1).fail_media(names=["photo.png"])
-    mockserver.on("uploadMedia").nth(3).fail_media(names=["logo.png"])
-    png = sample_file("image/png")
-
-    def upload(app: App, owner: bytes, *names: str) -> list[str]:
-        parts = [("files", (name, png + owner, "image/png")) for name in names]
-        rows = app.http.post(app.url + "/messaging/media", files=parts, timeout=10).json()
-        return [row["name"] for row in rows if not row["success"]]
-
-    assert upload(ana, b"ana", "logo.png", "photo.png") == ["photo.png"]
-    assert upload(ana, b"ana", "photo.png") == []  # the failed one alone
-    mockserver.advance(minutes=90)
-    upload(bob, b"bob", "logo.png", "photo.png")  # another user's pictures, of other content
 
     assert [] == severe(mockserver)
 

@@ -103,23 +103,6 @@ def test_an_event_of_another_application_of_the_tenant_is_refused(mockserver: Sa
     assert [] == severe(mockserver)
 
 
-def test_pages_that_show_an_entrypoint_provision_nothing(mockserver: Sandbox) -> None:
-    app = App(mockserver)
-    app.receive()
-    mockserver.on("delivery").nth(1).deliver(delay="20s")
-    session = app.create()
-    mockserver.sleep(5)
-    mockserver.complete_session(session["sessionId"])
-    read = app.read(session)
-    assert read["status"] == "completed"  # provisioned here, once
-    app.entrypoint(read["entrypoint"]["id"])  # Ana's page shows the channel
-    mockserver.sleep(25)  # the event arrives, and is found to be done already
-    assert len(app.events) == 1
-    app.entrypoint(read["entrypoint"]["id"])  # Bob's page shows it too
-
-    assert [] == severe(mockserver)
-
-
 def test_an_event_is_on_its_way_and_no_read_is_due(mockserver: Sandbox) -> None:
     app = App(mockserver)
     app.receive()
@@ -139,26 +122,6 @@ def test_an_event_comes_again_after_its_receiver_has_restarted_and_no_read_is_du
     mockserver.sleep(5)
     mockserver.complete_session(session["sessionId"])
     mockserver.advance(seconds=70)  # comes again after 5 minutes
-
-    assert [] == severe(mockserver)
-
-
-@pytest.mark.parametrize("end", ["API_KEY_INVALID", "INTERNAL_ERROR", "removed"])
-def test_a_page_reads_an_entrypoint_long_after_its_event_and_fails_once(mockserver: Sandbox, end: str) -> None:
-    app = App(mockserver)
-    app.receive()
-    session = app.create()
-    mockserver.sleep(5)
-    mockserver.complete_session(session["sessionId"])
-    (event,) = app.events  # it has all that is needed
-    entrypoint = event["data"]["entrypoint"]["id"]
-    if end == "removed":
-        mockserver.at("1s").remove_entrypoint(id=entrypoint)
-    else:
-        mockserver.on("readEntrypoint").nth(1).error(end)
-    mockserver.advance(minutes=10)
-    assert not app.entrypoint(entrypoint).ok
-    mockserver.advance(minutes=5)
 
     assert [] == severe(mockserver)
 
@@ -205,20 +168,6 @@ def test_a_poll_that_was_sent_before_the_event_arrives_after_it(mockserver: Sand
     with pytest.raises(requests.Timeout):
         app.read(session)  # sent at once, and given up after 10 s; the event has reported everything after 5 s
     assert len(app.events) == 1
-    mockserver.advance(minutes=5)
-
-    assert [] == severe(mockserver)
-
-
-def test_a_create_that_was_sent_before_a_failure_arrives_after_its_event(mockserver: Sandbox) -> None:
-    app = App(mockserver, unknown=204)
-    app.receive()
-    first, second = app.create(), app.create()
-    mockserver.complete_session(second["sessionId"])
-    mockserver.on("createConnectionSession").nth(1).delay("150s")
-    with pytest.raises(requests.Timeout):
-        app.create()
-    mockserver.fail_session(first["sessionId"], reason="phone_in_use")
     mockserver.advance(minutes=5)
 
     assert [] == severe(mockserver)

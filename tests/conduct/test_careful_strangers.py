@@ -152,22 +152,6 @@ def gives_up_after_three_reads_of_a_session_whose_event_it_has(sandbox: Sandbox)
     sandbox.advance(minutes=5)
 
 
-def connects_another_number_a_day_after_a_repeated_event(sandbox: Sandbox) -> None:
-    app = App(sandbox)
-    sandbox.receive_webhooks(lambda _: 204)
-    first = app("POST", _CONNECTION, {}).json()["sessionId"]
-    sandbox.advance(minutes=1)
-    sandbox.fail_session(first, reason="token_exchange_failed")
-    second = app("POST", _CONNECTION, {}).json()["sessionId"]
-    sandbox.advance(minutes=1)
-    sandbox.complete_session(second)
-    (failed,) = (event for event in sandbox.events if event["event"].endswith("failed"))
-    sandbox.advance(minutes=5)
-    sandbox.webhooks.redeliver(failed["id"])
-    sandbox.advance(hours=24)
-    sandbox.complete_session(app("POST", _CONNECTION, {}).json()["sessionId"], phone="+5511988887777")
-
-
 def proxies_a_browser_and_adds_the_key(sandbox: Sandbox) -> None:
     headers = {
         "User-Agent": "Mozilla/5.0 (X11) Chrome/126",
@@ -196,7 +180,20 @@ def lists_by_cron_while_the_subscription_is_suspended(sandbox: Sandbox) -> None:
         sandbox.advance(seconds=60)
 
 
+def starts_the_next_campaign_of_a_series_later(sandbox: Sandbox) -> None:
+    app = App(sandbox)
+    sandbox.on("createCampaign").nth(1).drop("after")
+    with suppress(requests.ConnectionError):
+        app.create()
+    (found,) = app("GET", "/campaigns").json()["campaigns"]
+    app.start(found["id"])
+    reminder = app.create(name="Promo - lembrete")
+    sandbox.advance(minutes=50)
+    app.start(reminder)
+
+
 CLIENTS: list[Act] = [
+    starts_the_next_campaign_of_a_series_later,
     looks_at_the_list_after_a_lost_cancel,
     sends_a_reminder_after_it_adopted_a_campaign_whose_name_was_taken,
     looks_again_while_a_campaign_that_it_could_not_cancel_ends,
@@ -207,7 +204,6 @@ CLIENTS: list[Act] = [
     is_locked_out_after_a_progress_of_100,
     is_locked_out_after_an_event,
     gives_up_after_three_reads_of_a_session_whose_event_it_has,
-    connects_another_number_a_day_after_a_repeated_event,
     proxies_a_browser_and_adds_the_key,
     polls_on_a_schedule_that_is_a_few_milliseconds_off,
     lists_by_cron_while_the_subscription_is_suspended,
