@@ -23,7 +23,6 @@ from tests.runs.orders.pairs import (
     campaigns,
     create,
     list_then_create,
-    start,
 )
 
 Client = Callable[[Sandbox], Any]
@@ -244,20 +243,6 @@ def test_a_sleep_on_the_clock_of_the_sandbox_lets_another_client_act(server: Moc
     assert [0] == [finding.preemptions for finding in report.findings]
 
 
-@pytest.mark.deep
-def test_of_two_sleeps_and_a_timer_the_one_that_ends_first_ends_first(server: MockServer) -> None:
-    def start_and_poll(sandbox: Sandbox) -> None:
-        campaign_id = campaigns(sandbox)[0]["id"]
-        sandbox.call("POST", f"/v1/campaigns/{campaign_id}/start")
-        while call(sandbox, "GET", f"/v1/campaigns/{campaign_id}")["status"] == "processing":
-            sandbox.sleep(5)
-
-    clients: dict[str, Client] = {"one": start_and_poll, "two": start_and_poll}
-    report = interleaved(server, clients, setup=lambda sandbox: create(sandbox, "One"))
-
-    assert not report.failed, report.text()
-
-
 def test_a_session_in_process_takes_the_address_of_the_handle(server: MockServer) -> None:
     def work(sandbox: Sandbox) -> None:
         session = sandbox.requests_session()
@@ -268,19 +253,6 @@ def test_a_session_in_process_takes_the_address_of_the_handle(server: MockServer
     report = interleaved(server, {"worker": work, "cron": work})
 
     assert ["duplicate"] == [finding.verdict for finding in report.findings], report.text()
-
-
-def test_a_poll_in_vain_waits_for_the_other_client(server: MockServer) -> None:
-    def poll(sandbox: Sandbox) -> None:
-        for _ in range(100):
-            if campaigns(sandbox):
-                return
-            sandbox.sleep(10)
-        raise TimeoutError("no campaign")
-
-    report = interleaved(server, {"poll": poll, "worker": lambda sandbox: create(sandbox, "One")})
-
-    assert not report.failed, report.text()
 
 
 def test_an_event_reaches_the_receiver_before_between_and_after_calls(server: MockServer) -> None:
@@ -325,19 +297,6 @@ def test_the_check_of_the_user_is_a_verdict(server: MockServer) -> None:
     report = interleaved(server, promotions(), check=check, bound=1)
 
     assert ["duplicate", "check"] == [finding.verdict for finding in report.findings]
-
-
-def test_an_exception_that_is_tolerated_is_an_outcome(server: MockServer) -> None:
-    def work(sandbox: Sandbox) -> None:
-        if not campaigns(sandbox):
-            start(sandbox, create(sandbox, "Promotion"))
-
-    clients = {"worker": work, "cron": work}
-    crashed = interleaved(server, clients, bound=1)
-    tolerated = interleaved(server, clients, bound=1, tolerates=(Exception,))
-
-    assert ["crashed"] == [finding.verdict for finding in crashed.findings]
-    assert not tolerated.failed, tolerated.text()
 
 
 def test_an_end_that_a_client_reports_by_a_tolerated_exception_is_no_finding(server: MockServer) -> None:
