@@ -131,13 +131,6 @@ def problems_of(sandbox: Sandbox, rule: Any) -> list[WrongPart]:
     return []
 
 
-def test_every_problem_of_a_script_is_listed_in_the_order_of_the_document(mockserver: Sandbox) -> None:
-    with pytest.raises(ScenarioError) as refusal:
-        mockserver.apply({"script": [{"on": "x", "do": DO}, {"at": "x", "do": {"advance": "y"}}]})
-
-    assert ["/script/0/on", "/script/1/at", "/script/1/do/advance"] == [each.path for each in refusal.value.problems]
-
-
 @pytest.mark.deep
 def test_a_sandbox_has_a_most_of_rules_since_each_call_evaluates_them(mockserver: Sandbox) -> None:
     rule = {"on": "listCampaigns", "chance": 0.5, "do": {"error": "INTERNAL_ERROR"}}

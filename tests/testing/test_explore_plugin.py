@@ -300,7 +300,9 @@ def test_items_ids_progress_durations_and_junit_are_those_of_ordinary_tests(stub
     assert cases[0] == cases[1]
 
 
-def test_further_runs_leave_no_output_warning_report_or_conduct(stubbed: Suite) -> None:
+def test_further_runs_leave_no_output_warning_report_or_conduct_and_their_late_calls_are_no_warnings(
+    stubbed: Suite,
+) -> None:
     source = CLIENT + (
         """
     import logging
@@ -318,20 +320,7 @@ def test_further_runs_leave_no_output_warning_report_or_conduct(stubbed: Suite) 
         print(f"printed in run {number}")
         logging.getLogger().warning(f"logged in run {number}")
         mockserver.call("GET", "/v1/campaigns")
-        """
-    )
 
-    result = stubbed.run(source)
-
-    result.assert_outcomes(failed=1, warnings=1)
-    text = result.stdout.str() + result.stderr.str()
-    assert "warned in run 1" in text and "printed in run 1" in text and "logged in run 1" in text
-    assert not re.search(r"in run [23]", text)
-
-
-def test_conduct_in_further_runs_fails_nothing(stubbed: Suite) -> None:
-    source = CLIENT + (
-        """
     @pytest.mark.mockserver(conduct="error")
     @pytest.mark.mockserver_explore(strict=True)
     def test_retrying(mockserver):
@@ -341,19 +330,7 @@ def test_conduct_in_further_runs_fails_nothing(stubbed: Suite) -> None:
             mockserver.call("POST", f"/v1/campaigns/{campaign}/start")
         except http.client.RemoteDisconnected:
             mockserver.call("POST", f"/v1/campaigns/{campaign}/start")
-        """
-    )
 
-    result = stubbed.run(source, "--mockserver-conduct-json=conduct.json")
-
-    result.stdout.fnmatch_lines(["*test_retrying: 1 breach, 1 crashed of 2 placements in 4 runs"])
-    conduct = json.loads(stubbed.read("conduct.json"))
-    assert [] == conduct["findings"]
-
-
-def test_late_calls_of_further_runs_are_no_warnings(stubbed: Suite) -> None:
-    source = CLIENT + (
-        """
     before = []
 
     @pytest.mark.mockserver_explore
@@ -366,10 +343,14 @@ def test_late_calls_of_further_runs_are_no_warnings(stubbed: Suite) -> None:
         """
     )
 
-    result = stubbed.run(source)
+    result = stubbed.run(source, "--mockserver-conduct-json=conduct.json")
 
-    result.assert_outcomes(passed=1)
-    assert "warnings" not in result.parseoutcomes()
+    result.assert_outcomes(failed=2, passed=1, warnings=1)
+    result.stdout.fnmatch_lines(["*test_retrying: 1 breach, 1 crashed of 2 placements in 4 runs"])
+    assert [] == json.loads(stubbed.read("conduct.json"))["findings"]
+    text = result.stdout.str() + result.stderr.str()
+    assert "warned in run 1" in text and "printed in run 1" in text and "logged in run 1" in text
+    assert not re.search(r"in run [23]", text)
 
 
 @pytest.mark.parametrize("fails", [False, True])

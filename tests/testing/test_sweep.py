@@ -286,28 +286,6 @@ def test_a_failure_under_the_default_is_not_blamed_on_an_option(suite: Suite) ->
     assert expected == explained(result, "dual-status=catalog")
 
 
-PARAMETRIZED = """
-    import pytest
-
-    @pytest.mark.parametrize("cadence", [0, -1])
-    @pytest.mark.mockserver_sweep({names})
-    def test_a_bad_cadence(mockserver, cadence):
-        assert cadence < 1
-        assert 400 == mockserver.call("POST", "/v1/campaigns", json={{"cadence": cadence}}).status
-"""
-
-
-def test_a_parametrized_test_is_swept_for_each_of_its_values(suite: Suite) -> None:
-    result = suite.run(PARAMETRIZED.format(names='"dual-status"'), "-v")
-
-    assert {
-        "0-dual-status=catalog": "PASSED",
-        "-1-dual-status=catalog": "PASSED",
-        "0-dual-status=guide": "FAILED",
-        "-1-dual-status=guide": "FAILED",
-    } == outcomes(result)
-
-
 @pytest.mark.parametrize("names", ['"dual-status"', '"all"'])
 def test_a_class_is_swept_by_a_mark_of_its_own(suite: Suite, names: str) -> None:
     result = suite.run(
