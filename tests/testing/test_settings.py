@@ -142,6 +142,7 @@ WRONG_MARKS = {
     'clock="follow", now="2026-03-01T12:00:00Z"': "*: got clock='follow' with now=*",
     'now="yesterday"': "*now: got 'yesterday'; expected an RFC 3339 instant*",
     "now=7": "*now: got 7; expected an RFC 3339 instant*",
+    'now="20260301T120000Z"': "*now: got '20260301T120000Z'; expected an RFC 3339 instant*",
     'now="2026-03-01T12:00:00"': "*now: got '2026-03-01T12:00:00'; expected an RFC 3339 instant*",
     'conduct="errors"': "*got 'errors'; expected error, report, on-failure or off; did you mean 'error'?*",
     'seed="seven"': "*seed: got 'seven'; expected a whole number*",
