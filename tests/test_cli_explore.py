@@ -126,25 +126,6 @@ def test_an_interrupt_leaves_the_report_of_what_was_found_before(
     assert 2 == written["singles"]["tried"]
 
 
-def test_every_run_begins_at_the_same_instant(folder: Path) -> None:
-    source = f"""
-import os
-import urllib.request
-
-headers = {{"X-API-Key": os.environ["MOCKSERVER_KEY"]}}
-request = urllib.request.Request(os.environ["MOCKSERVER_URL"] + "/v1/campaigns", headers=headers)
-with urllib.request.urlopen(request) as answer, open({str(folder / "dates")!r}, "a") as file:
-    print(answer.headers["Date"], file=file)
-"""
-    (folder / "client.py").write_text(source, encoding="utf-8")
-    dated = SCENARIO + "clock: {freeze: '2026-03-01T12:00:00Z'}\n"
-    (folder / "template.yaml").write_text(dated, encoding="utf-8")
-
-    assert 0 == explore("--choices", "list-order", "--operations", "readCampaign", "--", sys.executable, "client.py")
-    dates = (folder / "dates").read_text(encoding="utf-8").splitlines()
-    assert {"Sun, 01 Mar 2026 12:00:00 GMT"} == set(dates) and len(dates) > 2
-
-
 def test_a_client_that_reports_a_lost_answer_passes_and_its_output_is_not_shown_unless_crashes_fail(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -355,15 +336,6 @@ Tests: 1, Assertions: 1, Failures: 1.
 )
 def test_a_crash_is_named_by_what_its_runner_says_of_it(output: str, why: str) -> None:
     assert f"exit status 1: {why}" == str(CommandFailed(1, output))
-
-
-def test_no_further_run_begins_after_the_given_time(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status = explore(*FEW, "--seconds", "0.001", "--", *python_client(folder, retries=0))
-
-    output = capsys.readouterr().out
-    assert 0 == status
-    assert "0 of 2 single placements\n" in output
-    assert "ended after 0.001 seconds, before the last run\n" in output
 
 
 def test_the_command_keeps_its_own_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

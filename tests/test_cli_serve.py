@@ -192,18 +192,6 @@ def test_serve_prints_its_address_and_then_its_keys(serve: Serve) -> None:
     assert 0 == served.stop(signal.SIGTERM)  # with an open connection
 
 
-@pytest.mark.deep
-@pytest.mark.parametrize(
-    ("number", "connected"), [(signal.SIGINT, True), (signal.SIGTERM, False), (signal.SIGINT, False)]
-)
-def test_a_signal_ends_it(serve: Serve, number: int, connected: bool) -> None:
-    served = serve()
-    if connected:
-        assert 200 == served.ask("GET", "/v1/campaigns").status_code
-
-    assert 0 == served.stop(number)
-
-
 def test_it_takes_a_scenario_file_choices_a_profile_a_seed_and_an_instant(
     here: Callable[..., Here], tmp_path: Path
 ) -> None:

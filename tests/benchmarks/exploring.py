@@ -11,9 +11,9 @@ from statistics import median
 from time import process_time
 
 from mockserver import MockServer
-from tests.runs.faults.random_clients import GIVEN
 from tests.runs.faults.working_day import working_day
 
+GIVEN = {"templates": [{"id": "template_t"}], "chats": {"count": 3}}
 ROUNDS = 3
 FAULTS = ("internal-error",)
 CALLS = 45

@@ -7,15 +7,13 @@ Each client acts as the API document says, and none has a finding of severity 1 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import chain
 from typing import Any
 
 import pytest
 import requests
 
-from mockserver import Sandbox, sample_file
+from mockserver import Sandbox
 from tests.conduct.findings import change, severe
-from tests.harness.rows import each_row
 
 ON_CHATAPP = [
     {"combinator": "and", "statements": [{"field": "chat.platform", "operator": "equals", "value": "chatapp"}]}
@@ -151,22 +149,6 @@ def test_a_start_of_another_user_is_no_retry_of_one_that_failed(mockserver: Sand
     assert [] == severe(mockserver)
 
 
-def test_a_canceled_campaign_is_created_anew_under_another_name(mockserver: Sandbox) -> None:
-    app = App(mockserver)
-    mockserver.on("startCampaign").nth(1).drop("after")
-    first = app.create(name="Promo")
-    with pytest.raises(requests.ConnectionError):
-        app.start(first)
-    assert app.status(first) == "processing"  # read before anything else: it had started
-    mockserver.advance(seconds=5)
-    assert app.cancel(first) == 204  # the user stops it ...
-    assert app.status(first) == "canceled"
-    again = app.create(name="Promo (2)")  # ... and starts anew: a canceled one never starts again, names are unique
-    assert app.start(again).ok
-
-    assert [] == severe(mockserver)
-
-
 def test_a_failed_campaign_is_created_anew_under_another_name(mockserver: Sandbox) -> None:
     app = App(mockserver)
     mockserver.on("createCampaign").nth(1).drop("after")
@@ -178,51 +160,6 @@ def test_a_failed_campaign_is_created_anew_under_another_name(mockserver: Sandbo
     assert app.status(row["id"]) == "failed"
     again = app.create(name="Promo - retry")
     assert app.start(again).ok
-
-    assert [] == severe(mockserver)
-
-
-def test_two_users_cancel_at_once_what_each_was_shown_as_processing(mockserver: Sandbox) -> None:
-    ana, bob = App(mockserver), App(mockserver)
-    campaign = ana.create()
-    ana.start(campaign)
-    assert ana.status(campaign) == bob.status(campaign) == "processing"
-    assert ana.cancel(campaign) == 204
-    assert bob.cancel(campaign) == 422  # "already over": shown as such
-    assert bob.status(campaign) == "canceled"
-
-    assert [] == severe(mockserver)
-
-
-@pytest.mark.mockserver(given=WITH_VARIABLES)
-def test_a_start_has_the_variables_that_the_template_had_when_it_was_read(mockserver: Sandbox) -> None:
-    app = App(mockserver)
-    keys = [row["key"] for row in app("GET", "/message-templates/template_hello").json()["commonVariables"]]
-    assert keys == ["var1", "var2"]
-    campaign = app.create()
-    mockserver.at("1s").set_template(id="template_hello", variables=[variable(1)])  # an editor drops var2 meanwhile
-    mockserver.advance(minutes=1)
-    assert app.start(campaign, **dict.fromkeys(keys, "x")).ok
-
-    assert [] == severe(mockserver)
-
-
-@pytest.mark.mockserver(given=WITH_VARIABLES)
-@pytest.mark.parametrize("is_read", [True, False])
-def test_a_refused_start_is_not_judged_by_a_later_template(mockserver: Sandbox, is_read: bool) -> None:
-    mockserver.choose({"size-limit-values": {"chatapp": 5, "chatapp_lite": 5, "photoapp": 5}})
-    app = App(mockserver)
-    keys = ["var1", "var2"]
-    if is_read:
-        app("GET", "/message-templates/template_hello")
-    campaign = app.create()
-    refused = app.start(campaign, **dict.fromkeys(keys, "x"))
-    assert refused.json()["code"] == "CAMPAIGN_SIZE_LIMIT_EXCEEDED"  # the page shows it, and its user does nothing more
-    mockserver.advance(minutes=60)
-    mockserver.at("1s").set_template(
-        id="template_hello", variables=[variable(1)]
-    )  # an editor changes the template an hour later
-    mockserver.advance(minutes=1)
 
     assert [] == severe(mockserver)
 
@@ -254,39 +191,6 @@ def test_a_preview_of_another_program_restricts_nothing(mockserver: Sandbox) -> 
     ana("POST", "/campaigns/audience-preview", {"filters": ANSWERED})
     campaign = bob.create(TO_EVERYONE)
     assert bob.start(campaign).ok
-
-    assert [] == severe(mockserver)
-
-
-def test_other_files_of_the_same_names_are_uploaded_later_by_another_program(mockserver: Sandbox) -> None:
-    ana, bob = App(mockserver, "web/1"), App(mockserver, "cli/1")
-    mockserver.on("uploadMedia").nth(1).fail_media(names=["photo.png"])
-    mockserver.on("uploadMedia").nth(3).fail_media(names=["logo.png"])
-    png = sample_file("image/png")
-
-    def upload(app: App, owner: bytes, *names: str) -> list[str]:
-        parts = [("files", (name, png + owner, "image/png")) for name in names]
-        rows = app.http.post(app.url + "/messaging/media", files=parts, timeout=10).json()
-        return [row["name"] for row in rows if not row["success"]]
-
-    assert upload(ana, b"ana", "logo.png", "photo.png") == ["photo.png"]
-    assert upload(ana, b"ana", "photo.png") == []  # the failed one alone
-    mockserver.advance(minutes=90)
-    upload(bob, b"bob", "logo.png", "photo.png")  # another user's pictures, of other content
-
-    assert [] == severe(mockserver)
-
-
-@pytest.mark.mockserver(given={**GIVEN, "chats": {"count": 10}})
-def test_a_campaign_that_completes_before_its_cancel_may_be_repeated_is_over(mockserver: Sandbox) -> None:
-    app = App(mockserver)
-    campaign = app.create()
-    app.start(campaign)
-    mockserver.advance(seconds=2)
-    mockserver.on("cancelCampaign").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=30)
-    assert app.cancel(campaign) == 429
-    mockserver.sleep(30)  # as the answer demands
-    assert app.status(campaign) == "completed"  # nothing left to cancel
 
     assert [] == severe(mockserver)
 
@@ -341,39 +245,12 @@ def test_a_poll_that_waits_for_its_retry_after_has_not_died(mockserver: Sandbox)
     assert [] == severe(mockserver)
 
 
-def test_a_backoff_that_begins_with_a_quarter_second_is_one(mockserver: Sandbox) -> None:
-    mockserver.choose({"rate-limit-headers": "none"})
-    app = App(mockserver)
-    mockserver.on("listCampaigns").times(2).error("RATE_LIMIT_EXCEEDED")
-    wait = 0.25
-    while app("GET", "/campaigns").status_code == 429:
-        mockserver.sleep(wait)
-        wait *= 2
-
-    assert [] == severe(mockserver)
-
-
 def test_a_job_reads_two_pages_a_run_and_keeps_the_cursor(mockserver: Sandbox) -> None:
     """The next run goes on at the cursor; the test ends between two runs."""
     give_chat(mockserver, 120, **{"short-pages": "short"})
     app = App(mockserver)
     assert app.page(app.page())
     mockserver.advance(seconds=30)  # the next run would be 30 s later
-
-    assert [] == severe(mockserver)
-
-
-def test_an_execution_that_still_reads_as_processing_is_canceled_again(mockserver: Sandbox) -> None:
-    mockserver.choose({"execution-status-lag": "campaign-first", "repeat-cancel": "no-op"})
-    app = App(mockserver)
-    campaign = app.create()
-    execution = app.start(campaign).json()["executionId"]
-    mockserver.sleep(3)
-    assert app.cancel(campaign) == 204
-    assert app.execution(campaign, execution).json()["status"] == "processing"
-    assert app.cancel(campaign) == 204  # "Interrupts the running execution": it runs
-    mockserver.sleep(10)
-    assert app.execution(campaign, execution).json()["status"] == "canceled"
 
     assert [] == severe(mockserver)
 
@@ -448,33 +325,6 @@ def test_a_start_of_another_user_is_no_repetition_of_one_that_was_limited(mockse
     assert bob.start(campaign).ok
     mockserver.sleep(25)
     assert ana.status(campaign) == "processing"
-
-    assert [] == severe(mockserver)
-
-
-@each_row(
-    ("limited", "retry_after", "by_user"),
-    [
-        (3, 5, ((2.5, 7.5, 12.5), (16.9,))),
-        (4, 10, ((13.7, 33.7, 53.7), (15.5, 55.5))),
-        (4, 2, ((6.8, 14.8, 16.8), (15.2, 18.2))),
-        (4, 5, ((0.1, 5.1, 10.1), (11.3, 16.3), (11.4,))),
-        (8, 10, ((11.0, 26.0, 36.0), (19.8, 29.8, 39.8))),
-        (9, 5, ((1.4, 8.9, 18.9), (9.2, 14.2, 19.2))),
-        (None, 2, ((6.7, 14.7, 18.7), (12.5, 16.5, 20.5))),
-        (None, 2, ((0.5, 8.5, 11.5), (5.6, 8.6, 10.6))),
-        (None, 2, ((4.8, 12.8, 14.8, 22.8, 24.8), (17.0, 19.0, 23.0))),
-    ],
-)
-def test_users_who_each_wait_or_give_up_are_no_careless_client(
-    mockserver: Sandbox, limited: int | None, retry_after: int, by_user: tuple[tuple[float, ...], ...]
-) -> None:
-    calls = mockserver.on("listTemplates")
-    (calls.times(limited) if limited else calls).error("RATE_LIMIT_EXCEEDED", retry_after=retry_after)
-    app, begin = App(mockserver), mockserver.now
-    for second in sorted(chain(*by_user)):
-        mockserver.sleep(second - (mockserver.now - begin).total_seconds())
-        app("GET", "/message-templates")
 
     assert [] == severe(mockserver)
 

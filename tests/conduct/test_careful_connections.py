@@ -68,20 +68,6 @@ def seconds_left(sandbox: Sandbox, session: JSON) -> float:
     return (datetime.fromisoformat(session["expiresAt"]) - sandbox.now).total_seconds()
 
 
-def test_an_event_of_a_session_whose_create_was_lost_is_refused_before_the_answer(mockserver: Sandbox) -> None:
-    app = App(mockserver)
-    app.receive()
-    mockserver.on("createConnectionSession").nth(1).do({"complete-session": {}, "drop": "after"})
-    with pytest.raises(requests.ConnectionError):
-        app.create()
-    session = app.create()
-    mockserver.sleep(3)
-    mockserver.complete_session(session["sessionId"])
-    mockserver.advance(minutes=30)
-
-    assert [] == severe(mockserver)
-
-
 def test_polls_end_at_expires_at_though_the_session_completes_in_the_last_second(mockserver: Sandbox) -> None:
     app = App(mockserver)
     session = app.create()
@@ -91,23 +77,6 @@ def test_polls_end_at_expires_at_though_the_session_completes_in_the_last_second
         assert app.read(session)["status"] == "pending"
         mockserver.sleep(5)  # "every 2-5 seconds and only while pending"
     mockserver.sleep(120)
-
-    assert [] == severe(mockserver)
-
-
-def test_no_poll_follows_a_retry_after_that_is_longer_than_the_session(mockserver: Sandbox) -> None:
-    app = App(mockserver)
-    session = app.create()
-    mockserver.at("19m30s").complete_session(id=session["sessionId"])
-    mockserver.sleep(2)
-    for _ in range(3):
-        assert app.read(session)["status"] == "pending"
-        mockserver.sleep(5)
-    mockserver.on("readConnectionSession").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=1800)
-    refused = app("GET", f"{SESSIONS}/{session['sessionId']}")
-    assert refused.status_code == 429
-    mockserver.sleep(1800)  # back off; by then expiresAt is over: no more polls
-    assert seconds_left(mockserver, session) < 0
 
     assert [] == severe(mockserver)
 
@@ -134,36 +103,6 @@ def test_an_event_of_another_application_of_the_tenant_is_refused(mockserver: Sa
     assert [] == severe(mockserver)
 
 
-def test_pages_that_show_an_entrypoint_provision_nothing(mockserver: Sandbox) -> None:
-    app = App(mockserver)
-    app.receive()
-    mockserver.on("delivery").nth(1).deliver(delay="20s")
-    session = app.create()
-    mockserver.sleep(5)
-    mockserver.complete_session(session["sessionId"])
-    read = app.read(session)
-    assert read["status"] == "completed"  # provisioned here, once
-    app.entrypoint(read["entrypoint"]["id"])  # Ana's page shows the channel
-    mockserver.sleep(25)  # the event arrives, and is found to be done already
-    assert len(app.events) == 1
-    app.entrypoint(read["entrypoint"]["id"])  # Bob's page shows it too
-
-    assert [] == severe(mockserver)
-
-
-def test_a_user_who_never_opens_the_page_has_no_blocked_popup(mockserver: Sandbox) -> None:
-    app = App(mockserver)
-    app.receive()
-    app.create()  # its user goes to lunch instead
-    mockserver.sleep(60)
-    bob = app.create()
-    mockserver.end_user(bob).connect(phone="+5511999990000")
-    mockserver.advance(minutes=21)
-    assert len(app.events) == 2
-
-    assert [] == severe(mockserver)
-
-
 def test_an_event_is_on_its_way_and_no_read_is_due(mockserver: Sandbox) -> None:
     app = App(mockserver)
     app.receive()
@@ -183,41 +122,6 @@ def test_an_event_comes_again_after_its_receiver_has_restarted_and_no_read_is_du
     mockserver.sleep(5)
     mockserver.complete_session(session["sessionId"])
     mockserver.advance(seconds=70)  # comes again after 5 minutes
-
-    assert [] == severe(mockserver)
-
-
-def test_a_session_expires_on_time_after_another_connected_and_its_user_tries_again(mockserver: Sandbox) -> None:
-    app = App(mockserver)
-    app.receive()
-    app.create()
-    mockserver.sleep(60)
-    bob = app.create()  # another user, another number
-    mockserver.complete_session(bob["sessionId"])
-    mockserver.advance(minutes=20)  # the first session expires; its event comes at once
-    assert [event["event"].rpartition(".")[2] for event in app.events] == ["connected", "connection_failed"]
-    ana = app.create()  # "after expired or failed, a new session is created"
-    mockserver.complete_session(ana["sessionId"])
-
-    assert [] == severe(mockserver)
-
-
-@pytest.mark.parametrize("end", ["API_KEY_INVALID", "INTERNAL_ERROR", "removed"])
-def test_a_page_reads_an_entrypoint_long_after_its_event_and_fails_once(mockserver: Sandbox, end: str) -> None:
-    app = App(mockserver)
-    app.receive()
-    session = app.create()
-    mockserver.sleep(5)
-    mockserver.complete_session(session["sessionId"])
-    (event,) = app.events  # it has all that is needed
-    entrypoint = event["data"]["entrypoint"]["id"]
-    if end == "removed":
-        mockserver.at("1s").remove_entrypoint(id=entrypoint)
-    else:
-        mockserver.on("readEntrypoint").nth(1).error(end)
-    mockserver.advance(minutes=10)
-    assert not app.entrypoint(entrypoint).ok
-    mockserver.advance(minutes=5)
 
     assert [] == severe(mockserver)
 
@@ -264,20 +168,6 @@ def test_a_poll_that_was_sent_before_the_event_arrives_after_it(mockserver: Sand
     with pytest.raises(requests.Timeout):
         app.read(session)  # sent at once, and given up after 10 s; the event has reported everything after 5 s
     assert len(app.events) == 1
-    mockserver.advance(minutes=5)
-
-    assert [] == severe(mockserver)
-
-
-def test_a_create_that_was_sent_before_a_failure_arrives_after_its_event(mockserver: Sandbox) -> None:
-    app = App(mockserver, unknown=204)
-    app.receive()
-    first, second = app.create(), app.create()
-    mockserver.complete_session(second["sessionId"])
-    mockserver.on("createConnectionSession").nth(1).delay("150s")
-    with pytest.raises(requests.Timeout):
-        app.create()
-    mockserver.fail_session(first["sessionId"], reason="phone_in_use")
     mockserver.advance(minutes=5)
 
     assert [] == severe(mockserver)

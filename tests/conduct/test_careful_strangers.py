@@ -33,16 +33,6 @@ def _campaign_that_ends_in_three_seconds(sandbox: Sandbox, app: App) -> str:
     return campaign
 
 
-def backs_off_after_a_failed_cancel_and_looks(sandbox: Sandbox) -> None:
-    app = App(sandbox)
-    campaign = _campaign_that_ends_in_three_seconds(sandbox, app)
-    sandbox.on("cancelCampaign").nth(1).error("INTERNAL_ERROR")
-    assert app.cancel(campaign) == 500
-    sandbox.sleep(4)
-    assert app.status(campaign) == "completed"
-    sandbox.advance(minutes=5)
-
-
 def looks_at_the_list_after_a_lost_cancel(sandbox: Sandbox) -> None:
     app = App(sandbox)
     campaign = _campaign_that_ends_in_three_seconds(sandbox, app)
@@ -112,24 +102,6 @@ def starts_with_the_variables_that_its_own_user_was_shown(sandbox: Sandbox) -> N
     assert ana.start(campaign, var1="a", var2="b").ok
 
 
-def repeats_each_poll_that_timed_out(sandbox: Sandbox) -> None:
-    app, campaign, execution = _started(sandbox)
-    sandbox.on("readExecution").nth(1).delay("9s")
-    sandbox.on("readExecution").nth(3).delay("9s")
-    url = f"{app.url}/campaigns/{campaign}/executions/{execution}"
-
-    def poll() -> str:
-        sandbox.sleep(15)
-        try:
-            return str(app.http.get(url, timeout=5).json()["status"])
-        except requests.Timeout:
-            sandbox.sleep(2)
-            return str(app.execution(campaign, execution).json()["status"])
-
-    while poll() == "processing":
-        pass
-
-
 def _locked_out(sandbox: Sandbox, app: App) -> None:
     sandbox.admin.set_tenant(subscription="suspended")
     assert app("GET", "/message-templates").status_code == 403
@@ -180,22 +152,6 @@ def gives_up_after_three_reads_of_a_session_whose_event_it_has(sandbox: Sandbox)
     sandbox.advance(minutes=5)
 
 
-def connects_another_number_a_day_after_a_repeated_event(sandbox: Sandbox) -> None:
-    app = App(sandbox)
-    sandbox.receive_webhooks(lambda _: 204)
-    first = app("POST", _CONNECTION, {}).json()["sessionId"]
-    sandbox.advance(minutes=1)
-    sandbox.fail_session(first, reason="token_exchange_failed")
-    second = app("POST", _CONNECTION, {}).json()["sessionId"]
-    sandbox.advance(minutes=1)
-    sandbox.complete_session(second)
-    (failed,) = (event for event in sandbox.events if event["event"].endswith("failed"))
-    sandbox.advance(minutes=5)
-    sandbox.webhooks.redeliver(failed["id"])
-    sandbox.advance(hours=24)
-    sandbox.complete_session(app("POST", _CONNECTION, {}).json()["sessionId"], phone="+5511988887777")
-
-
 def proxies_a_browser_and_adds_the_key(sandbox: Sandbox) -> None:
     headers = {
         "User-Agent": "Mozilla/5.0 (X11) Chrome/126",
@@ -237,23 +193,20 @@ def starts_the_next_campaign_of_a_series_later(sandbox: Sandbox) -> None:
 
 
 CLIENTS: list[Act] = [
-    backs_off_after_a_failed_cancel_and_looks,
+    starts_the_next_campaign_of_a_series_later,
     looks_at_the_list_after_a_lost_cancel,
     sends_a_reminder_after_it_adopted_a_campaign_whose_name_was_taken,
     looks_again_while_a_campaign_that_it_could_not_cancel_ends,
     creates_a_second_round_long_after_a_refused_start,
     starts_what_another_program_has_canceled,
     starts_with_the_variables_that_its_own_user_was_shown,
-    repeats_each_poll_that_timed_out,
     is_locked_out_after_a_poll_that_failed,
     is_locked_out_after_a_progress_of_100,
     is_locked_out_after_an_event,
     gives_up_after_three_reads_of_a_session_whose_event_it_has,
-    connects_another_number_a_day_after_a_repeated_event,
     proxies_a_browser_and_adds_the_key,
     polls_on_a_schedule_that_is_a_few_milliseconds_off,
     lists_by_cron_while_the_subscription_is_suspended,
-    starts_the_next_campaign_of_a_series_later,
 ]
 
 

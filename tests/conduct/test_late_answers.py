@@ -84,15 +84,6 @@ class TestAHeldAnswer:
             assert 422 == send(mockserver, over, f"{CREATE}/{campaign}/start")
         assert [("only-200-is-ok", (2, 3))] == found(mockserver)
 
-    def test_a_slow_body_is_not_received_by_a_client_that_disconnects(self, mockserver: Sandbox) -> None:
-        client = Client(mockserver)
-        campaign = client.create()
-        mockserver.on("startCampaign").nth(1).do({"dribble": {"chunks": 3, "over": "20s"}})
-        client.ask("POST", f"{CREATE}/{campaign}/start", timeout=2)
-        client.start(campaign)
-
-        assert [("duplicate-start", (2, 3))] == found(mockserver)
-
     def test_a_clone_made_during_a_delayed_response_is_a_clone_after_a_lost_response(self, mockserver: Sandbox) -> None:
         client = Client(mockserver)
         client.launch("Spring")

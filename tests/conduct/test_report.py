@@ -199,33 +199,6 @@ class TestLegitimateLookAlikes:
 
         assert [] == list(mockserver.conduct)
 
-    def test_users_who_return_later_after_phone_in_use_are_not_a_storm(self, mockserver: Sandbox) -> None:
-        client = Client(mockserver)
-        for _ in range(4):
-            session = client.connect()
-            client.wait("10s")
-            mockserver.fail_session(session, reason="phone_in_use")
-            client.session(session)
-            client.wait("10m")
-
-        assert [] == list(mockserver.conduct)
-
-    def test_sessions_of_two_users_are_not_a_storm(self, mockserver: Sandbox) -> None:
-        client = Client(mockserver)
-        for session in (client.connect(), client.connect()):
-            mockserver.complete_session(session)
-            client.session(session)
-
-        assert [] == list(mockserver.conduct)
-
-    def test_a_session_created_again_after_a_5xx_has_nothing_to_be_read_first(self, mockserver: Sandbox) -> None:
-        client = Client(mockserver)
-        mockserver.on("createConnectionSession").nth(1).error("INTERNAL_ERROR")
-        client.connect()
-        client.session(client.connect())
-
-        assert [] == list(mockserver.conduct)
-
 
 class TestWaysToRead:
     def provoke(self, sandbox: Sandbox) -> None:

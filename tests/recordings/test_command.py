@@ -54,17 +54,6 @@ def test_the_report_has_what_was_read_the_service_the_client_and_the_choices(
     assert re.search(r"message-text +reworded  \(#2\)", text)
 
 
-def test_a_service_that_breaks_a_sentence_is_named_with_the_exchange_and_the_status_is_1(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    status, text = report(capsys, "judge", write(tmp_path, LIST, WRONG))
-
-    assert 1 == status
-    assert "service: 2 broken" in text
-    assert "campaigns.list" in text
-    assert NAME not in text
-
-
 def test_json_has_each_clause_each_rule_and_each_choice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     status, text = report(capsys, "judge", write(tmp_path, *STARTS, NOT_FOUND), "--json")
     printed: Any = json.loads(text)

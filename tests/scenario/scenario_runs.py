@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ import requests
 from mockserver import MockServer, Sandbox
 from mockserver.scenario import library
 from tests.clients.careful import Careful, Plan
-from tests.clients.naive import Naive, OnlyTwoHundred
 
 
 @dataclass
@@ -26,13 +24,6 @@ class ScenarioRun:
 
     def careful(self, renew_key: Callable[[], str] | None = None) -> Careful:
         return Careful(self.sandbox.base_url, self.sandbox.secret_key, self.http, self.sandbox.advance, renew_key)
-
-    def naive(self, *, clones: bool = True, patience: int = 200) -> Naive:
-        where = (self.sandbox.base_url, self.sandbox.secret_key, self.http, self.sandbox.advance)
-        return Naive(*where, clones=clones, patience=patience)
-
-    def only_two_hundred(self) -> Naive:
-        return OnlyTwoHundred(self.sandbox.base_url, self.sandbox.secret_key, self.http, self.sandbox.advance)
 
     def plan(self, **changes: Any) -> Plan:
         """A campaign with the scenario's template to the chats that carry its tag, one message a second."""
@@ -55,12 +46,6 @@ class ScenarioRun:
     @property
     def executions(self) -> list[Mapping[str, Any]]:
         return list(self.tenant["executions"])
-
-    @property
-    def messaged_twice(self) -> int:
-        """How many chats are targets of more than one execution."""
-        targets = Counter(chat for execution in self.executions for chat in execution["targets"])
-        return sum(1 for times in targets.values() if times > 1)
 
     def calls(self, operation: str) -> list[Mapping[str, Any]]:
         """The exchanges of an operation, in order."""

@@ -1,4 +1,4 @@
-"""Scenarios of keys, limits, proxies and broken answers, each played by the careful client and the naive one."""
+"""Scenarios of keys, limits, proxies and broken answers, each played by the careful client."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer
-from tests.clients.calls import Refused, retry_after_s
+from tests.clients.calls import Refused
 from tests.clients.careful import Outcome
 from tests.scenario.scenario_runs import ScenarioRun, played
 
@@ -40,16 +40,6 @@ def test_a_careful_client_respects_retry_after_and_backs_off_without_it(mockserv
         run.careful().templates()
 
         assert [7, 11, 4, 8] == gaps_s(run, "listTemplates")
-
-
-def test_a_wait_is_understood_in_seconds_and_as_a_date_by_the_answer_s_own_clock() -> None:
-    date = "Sun, 01 Mar 2026 12:00:00 GMT"
-
-    assert 7 == retry_after_s({"Retry-After": "7"})
-    assert 90 == retry_after_s({"Retry-After": "Sun, 01 Mar 2026 12:01:30 GMT", "Date": date})
-    assert 0 == retry_after_s({"Retry-After": "Sun, 01 Mar 2026 11:00:00 GMT", "Date": date})
-    assert [None, None] == [retry_after_s({}), retry_after_s({"Retry-After": "soon"})]
-    assert 300 == retry_after_s({"Retry-After": "86400"})
 
 
 @pytest.mark.parametrize(

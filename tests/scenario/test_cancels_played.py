@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from mockserver import MockServer
+from mockserver.contract.errors import ERRORS
 from tests.clients.calls import Refused
 from tests.clients.careful import Outcome
-from tests.clients.naive import Failed
 from tests.scenario.scenario_runs import played
 
 # After ten seconds of sending: the final status, and the counts once nothing is under way.
@@ -80,13 +80,11 @@ def test_a_client_that_branches_on_the_code_does_the_same_under_both_statuses(
         assert (1, 0) == (len(run.campaigns), len(run.executions))
 
 
-def test_a_client_that_reads_messages_is_lost_where_they_are_reworded(mockserver_server: MockServer) -> None:
+def test_a_client_that_reads_codes_finds_its_draft_where_messages_are_reworded(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "messages-reworded") as run:
-        careful, naive, plan = run.careful(), run.naive(), run.plan()
-        drafted = careful.create(plan)
+        careful, plan = run.careful(), run.plan()
 
-        with pytest.raises(Failed):
-            naive.create(plan.body())
-
-        assert drafted == careful.create(plan)
+        assert careful.create(plan) == careful.create(plan)
         assert 1 == len(run.campaigns)
+        refusal = run.calls("createCampaign")[-1]["response"]["body"]
+        assert ERRORS["CAMPAIGN_NAME_ALREADY_EXISTS"].reworded == refusal["message"]

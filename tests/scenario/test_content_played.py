@@ -1,4 +1,4 @@
-"""Media and message scenarios, each played by the careful client and the naive one."""
+"""Media and message scenarios, each played by the careful client."""
 
 from __future__ import annotations
 
@@ -80,12 +80,3 @@ def test_unknown_fields_and_values_do_no_harm(mockserver_server: MockServer) -> 
         assert "Oi" == message["text"]
         assert "text" != message["type"]
         assert set(message) - set(schemas.load("messageRecord")["properties"])
-
-
-def test_a_failed_page_is_requested_again_with_its_own_cursor(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "page-read-fails-midway") as run:
-        list(run.careful().messages("chat_page_fails", limit=2))
-
-        cursors = [each["request"]["query"].get("cursor") for each in run.calls("listMessages")]
-        assert [None, "INTERNAL_ERROR", None, None] == run.codes("listMessages")
-        assert (None, cursors[2]) == (cursors[0], cursors[1])

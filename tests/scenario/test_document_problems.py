@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox, ScenarioError
 from mockserver._json import JSON
-from mockserver.cli import main
 from mockserver.contract.limits import PROBLEMS_MAX
 from mockserver.scenario import library
 from mockserver.scenario.documents import to_plain
@@ -229,17 +228,3 @@ def test_a_problem_is_one_printable_line_whatever_the_document_contains(document
 
     assert [] == [line for line in map(str, refused.value.problems) if not line.isprintable()]
     assert str(refused.value).replace("\n", "").isprintable()
-
-
-@pytest.mark.parametrize("ending", ["yaml", "json"])
-def test_no_command_prints_a_character_of_a_document_that_acts_on_a_terminal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], ending: str
-) -> None:
-    file = tmp_path / f"broken.{ending}"
-    file.write_text('{"given": {"a\\u001b[2Jb": 1, "c\\u009bd": ["x\\u001by"]}}', encoding="utf-8")
-
-    assert 2 == main(["play", str(file)])
-
-    printed = capsys.readouterr().err
-    assert "/given/a\\x1b[2Jb" in printed
-    assert printed.replace("\n", "").isprintable()

@@ -91,24 +91,6 @@ def read_before(folder: Path) -> None:
     read(folder / "well.yaml")
 
 
-@pytest.mark.parametrize(
-    "name", ["bomb.yaml", "itself.yaml", pytest.param("lists.yaml", marks=pytest.mark.deep), "objects.json"]
-)
-@pytest.mark.parametrize(
-    "command", [["serve", "--scenario"], ["play"], ["replay-calls"], ["serve", "--profile"]], ids=" ".join
-)
-def test_each_command_refuses_a_hostile_text(
-    tmp_path: Path, command: list[str], name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    text, reason = HOSTILE[name]
-    (tmp_path / name).write_text(text, encoding="utf-8")
-
-    code = main([*command, str(tmp_path / name), *(["--port", "0"] if command != ["replay-calls"] else [])])
-
-    assert 2 == code
-    assert reason in capsys.readouterr().err
-
-
 def test_a_python_document_that_contains_itself_is_refused(mockserver: Sandbox) -> None:
     given: JSON = {}
     given["chats"] = [given, given]

@@ -31,15 +31,6 @@ def test_a_template_paused_midrun_fails_messages_until_it_is_approved_again(mock
     assert ("completed", 3, 0) == _counts(mockserver, other)
 
 
-def test_an_approval_midrun_allows_the_remaining_messages(mockserver: Sandbox) -> None:
-    mockserver.apply({"given": {"templates": [{"id": "template_pending", "providerTemplateStatus": "PENDING"}]}})
-    ids = running(mockserver, templateId="template_pending", cadence=1)
-    apply_now(mockserver, "set-template", {"id": "template_pending", "status": "APPROVED"})
-    mockserver.advance("10m")
-
-    assert ("completed", 2, 1) == _counts(mockserver, ids)
-
-
 def test_storage_fails_for_the_very_upload_that_a_rule_fires_at(mockserver: Sandbox) -> None:
     mockserver.on("uploadMedia").nth(2).do({"fail-media": {"every": 1}, "set-tenant": {"name": "After"}})
     files = ("a.txt", "text/plain", b"nota")

@@ -9,13 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import pytest
-
 from mockserver import MockServer, Sandbox
 from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, Operation
 from mockserver.contract.errors import ERRORS, INJECTED_ONLY
-from tests.clients.calls import Refused, Unreachable
-from tests.clients.careful import Careful
 from tests.clients.operations import SESSIONS
 from tests.operations.media_files import PDF, PNG, TEXT, File, upload
 from tests.operations.world import refused
@@ -149,22 +145,3 @@ def test_a_reachable_code_is_provoked_by_seed_data_choices_or_the_call(
             injected |= {code for rule in sandbox.rules if "error" in rule["do"]}
 
     assert set(INJECTED_ONLY) == injected
-
-
-def test_a_careful_client_recognises_each_error_by_its_code(mockserver_server: MockServer) -> None:
-    """A refusal is one, whatever its status; the two codes after which a call may be made again are apart."""
-    passing = ("INTERNAL_ERROR", "RATE_LIMIT_EXCEEDED")
-    expected = {code: (Unreachable, 8, None) if code in passing else (Refused, 1, code) for code in ERRORS}
-
-    assert expected == {code: ending(mockserver_server, code) for code in ERRORS}
-
-
-def ending(server: MockServer, code: str) -> tuple[type[Exception], int, str | None]:
-    """The exception of a careful client at this code, the number of calls, and the code that it names."""
-    with server.sandbox() as sandbox:
-        sandbox.on("listCampaigns").error(code)
-        client = Careful(sandbox.base_url, sandbox.secret_key, sandbox.requests_session(), sandbox.advance)
-        with pytest.raises((Refused, Unreachable)) as raised:
-            client.campaigns()
-        named = raised.value.code if isinstance(raised.value, Refused) else None
-        return raised.type, len(sandbox.log.journal["exchanges"]), named

@@ -151,19 +151,6 @@ def test_a_count_is_reached_once_per_execution(mockserver: Sandbox) -> None:
     assert 2 == rule.fired
 
 
-def test_a_count_that_is_never_reached_never_fires(mockserver: Sandbox) -> None:
-    failing = mockserver.on("startCampaign").fail_sends(every=2)
-    never, half = (
-        mockserver.after(sent=5).may_fire().set_tenant(name="Never"),
-        mockserver.after(sent=4).set_tenant(name="Half"),
-    )
-    ids = run(mockserver)
-    mockserver.advance("10m")
-
-    assert (8, 4, 4) == counts(mockserver, ids)
-    assert [1, 0, 1] == [each.fired for each in (failing, never, half)]
-
-
 def test_after_a_cancel_no_count_is_reached(mockserver: Sandbox) -> None:
     rule = mockserver.after(sent=4).may_fire().set_tenant(name="Never")
     ids = run(mockserver)

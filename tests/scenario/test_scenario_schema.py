@@ -36,27 +36,7 @@ DOCUMENTED = {
 }
 
 # fmt: off
-GOOD: dict[str, Any] = {
-    "nothing at all":            {},
-    "a followed clock":          {"clock": {"follow": True, "catchUp": True}},
-    "an instant with an offset": {"clock": {"freeze": "2026-03-01T09:00:00.250-03:00"}},
-    "the largest seed":          {"seed": 2**53 - 1},
-    "a number for a choice":     {"choices": {"media-max-files": 3, "dual-status": "guide"}},
-    "numbers for a choice":      {"choices": {"rate-limit-numbers": {"requests": 2, "per": "60s"},
-                                              "size-limit-values": {"chatapp": 250, "photoapp": None}}},
-    "records of defaults":       {"given": {"tenants": [{}], "funnels": [{"steps": [{}]}], "entrypoints": [{}],
-                                            "templates": [{"items": [{}]}], "chats": [{}], "forms": [{}]}},
-    "two million chats":         {"given": {"chats": {"count": 2_000_000, "each": {"platform": "botapp"},
-                                                      "vary": {"monetization": [0, 10, 250.5, None],
-                                                               "tagIds": [[], ["tag_a"]]}}}},
-    "a birth date with a time":  {"given": {"chats": [{"birthDate": "1990-05-17T03:00:00Z"},
-                                                      {"birthDate": "1990-05-17"}, {"birthDate": None}]}},
-    "both kinds of variable":    {"given": {"templates": [{"variables": [
-        {"key": "var1", "source": "custom.plano de saúde"}, {"key": "var12", "label": "Cupom", "required": True},
-        {"key": "var3"}]}]}},
-    "a webhook":                 {"given": {"webhooks": [{"url": "http://127.0.0.1:9000/hook", "secret": "whsec_YQ==",
-                                                          "events": ["entrypoints"]}]}},
-}
+
 
 # fmt: on
 
@@ -111,8 +91,3 @@ def test_the_examples_in_the_schema_are_valid(name: str) -> None:
 
 def test_the_examples_of_the_whole_document_are_valid() -> None:
     assert [] == [example for example in SCHEMA["examples"] if not VALIDATOR.is_valid(example)]
-
-
-@each_row("name", GOOD)
-def test_a_documented_shape_is_taken(name: str) -> None:
-    assert [] == [error.message for error in VALIDATOR.iter_errors(GOOD[name])]

@@ -1,8 +1,7 @@
-"""Connection scenarios, each played by the careful client, and by the naive one where it teaches a lesson."""
+"""Connection scenarios, each played by the careful client."""
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from mockserver import MockServer
 from tests.clients.careful import Careful
 from tests.clients.connecting import Connection
-from tests.clients.naive import Naive
 from tests.harness.rows import each_row
 from tests.scenario.scenario_runs import ScenarioRun, played
 
@@ -40,7 +38,7 @@ ENDS = {
 # fmt: on
 
 
-def connect(client: Careful | Naive, **rest: Any) -> tuple[Any, list[str]]:
+def connect(client: Careful, **rest: Any) -> tuple[Any, list[str]]:
     """The end of a connection, and what was stored and shown, in order."""
     values: list[str] = []
     ended = client.connect(values.append, values.append, returnUrl="https://loja.example/volta", **rest)
@@ -74,17 +72,6 @@ def test_at_the_very_instant_the_deadline_wins(mockserver_server: MockServer) ->
         assert [1] == [rule["fired"] for rule in run.sandbox.rules]
 
 
-def test_the_id_is_stored_before_the_link_is_shown(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "connect-standard") as run:
-        ended, (kept, shown) = connect(run.careful())
-
-        assert (ended.session_id, True) == (kept, shown.startswith("http"))
-    with played(mockserver_server, "connect-standard") as run:
-        _, (shown, kept) = connect(run.naive())
-
-        assert shown.startswith("http") and kept.startswith("connection_session_")
-
-
 def test_the_requested_number_is_the_connected_one(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "connect-standard") as run:
         funnel = {"funnelId": "funnel_standard", "funnelStepId": "funnel_step_standard"}
@@ -107,18 +94,6 @@ def test_a_funnel_that_is_deleted_meanwhile_fails_the_connection(mockserver_serv
         assert 1 == len(sessions(run))
 
 
-@pytest.mark.parametrize("name", ["connect-expires-unread", "connect-expires-sweeper-late", "connect-expires-on-read"])
-def test_a_careful_client_polls_a_little_beyond_the_deadline_and_no_more(
-    mockserver_server: MockServer, name: str
-) -> None:
-    with played(mockserver_server, name, now=HALF_PAST) as run:
-        began = run.sandbox.now
-
-        connect(run.careful())
-
-        assert timedelta(minutes=20) <= run.sandbox.now - began <= timedelta(minutes=22)
-
-
 # The scenario, and the statuses that are read right after the deadline and half a minute later.
 LATE = [
     ("connect-expires-unread", ["expired", "expired"]),
@@ -139,16 +114,6 @@ def test_a_deadline_may_be_noticed_late(mockserver_server: MockServer, name: str
         assert statuses[0] == client.session(session_id).status
         run.sandbox.advance("30s")
         assert statuses[1] == client.session(session_id).status
-
-
-def test_a_client_stops_waiting_for_an_unenforced_deadline(mockserver_server: MockServer) -> None:
-    """However long a session stays pending, a careful client stops and reports it: its own time passes, the service's does not."""
-    with played(mockserver_server, "connect-expires-unread") as run:
-        client = Careful(run.sandbox.base_url, run.sandbox.secret_key, run.http, lambda seconds: None)
-
-        ended, _ = connect(client)
-
-        assert ("pending", None) == (ended.status, ended.reason)
 
 
 # Scenarios about events, played where no endpoint is registered: what reads of the sessions show, and which events

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
 
 from mockserver import Sandbox
@@ -269,14 +267,3 @@ def test_a_removed_channel_fails_later_campaigns_until_there_is_another_one(mock
 
     assert ("completed", 0, 3) == _counts(mockserver, without)
     assert ("completed", 3, 0) == _counts(mockserver, again)
-
-
-def test_slowed_sends_never_precede_the_end_of_their_interval(mockserver: Sandbox) -> None:
-    """Seven a minute are one each 8571428.57 microseconds."""
-    ids = running(mockserver)
-    apply_now(mockserver, "slow-sends", {"perMinute": 7})
-    mockserver.advance(timedelta(microseconds=8_571_428))
-    before = _counts(mockserver, ids)
-    mockserver.advance(timedelta(microseconds=1))
-
-    assert [("processing", 1, 0), ("processing", 2, 0)] == [before, _counts(mockserver, ids)]

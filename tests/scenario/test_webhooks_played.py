@@ -9,7 +9,6 @@ import pytest
 from mockserver import MockServer
 from mockserver.contract.effects import FORGERIES
 from tests.clients.receiving import CarefulReceiver
-from tests.clients.trusting import NaiveReceiver
 from tests.harness.rows import each_row
 from tests.scenario.receivers import attempts, begin, careful_app, served
 from tests.scenario.scenario_runs import played
@@ -58,16 +57,6 @@ def test_a_careful_application_accepts_every_genuine_request_and_handles_it_once
         app.work()
         assert (made, 0) == (app.welcomed, app.refused)
         assert run.tenant["entrypoints"][-1]["displayPhone"] == app.number
-
-
-def test_a_naive_application_welcomes_twice_whoever_is_announced_twice(mockserver_server: MockServer) -> None:
-    with played(mockserver_server, "hook-duplicate", now=NOON) as run:
-        naive = NaiveReceiver()
-        run.sandbox.receive_webhooks(naive)
-        made = begin(run)
-        run.sandbox.advance("1m")
-
-        assert made * 2 == naive.welcomed
 
 
 def test_an_application_with_the_former_secret_tolerates_a_rotation(mockserver_server: MockServer) -> None:

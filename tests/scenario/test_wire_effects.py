@@ -142,18 +142,6 @@ def test_after_a_create_a_stale_read_returns_not_found(mockserver: Sandbox) -> N
     assert None is rule.no_target
 
 
-def test_after_a_cancel_a_stale_read_shows_it_running(mockserver: Sandbox) -> None:
-    campaign_id, _ = running(mockserver, cadence=1)
-    _stale(mockserver, "readCampaign")
-    mockserver.advance("1m")
-    mockserver.call("POST", f"/v1/campaigns/{campaign_id}/cancel")
-    mockserver.advance("5m")
-    read = [mockserver.call("GET", f"/v1/campaigns/{campaign_id}").json() for _ in range(2)]
-
-    assert ["processing", "canceled"] == [each["status"] for each in read]
-    assert [2, 2] == [each["executions"][0]["sentCount"] for each in read]
-
-
 def test_a_stale_read_is_of_the_last_instant_before_the_change(mockserver: Sandbox) -> None:
     mockserver.on("readCampaign").nth(2).stale()
     campaign_id, _ = running(mockserver)

@@ -118,16 +118,6 @@ def test_of_equal_instants_the_order_given_is_kept(
     assert "cab" == _listed(mockserver, path, prefix)
 
 
-@pytest.mark.parametrize(("kind", "prefix", "path"), KINDS)
-def test_instants_precede_the_order_given(mockserver: Sandbox, kind: str, prefix: str, path: str) -> None:
-    days = {"c": "2020-01-01T00:00:00Z", "a": "2020-01-03T00:00:00Z", "b": "2020-01-02T00:00:00Z"}
-    given: dict[str, Any] = {"templates": [{"id": "template_c", "createdAt": days["c"]}]}
-    given[kind] = [{"id": f"{prefix}{letter}", "createdAt": day} for letter, day in days.items()]
-    mockserver.apply({"given": given})
-
-    assert "abc" == _listed(mockserver, path, prefix)
-
-
 def test_of_two_documents_the_later_ones_records_are_newer(mockserver: Sandbox) -> None:
     for letters in ("ab", "cd"):
         mockserver.apply({"given": {"templates": [{"id": f"template_{letter}"} for letter in letters]}})

@@ -185,27 +185,6 @@ def test_a_test_is_judged_only_by_its_own_sandboxes(suite: Suite) -> None:
     result.assert_outcomes(passed=3)
 
 
-@pytest.mark.parametrize("where", ["mark", "ini"])
-def test_an_unknown_mode_ends_the_run_or_fails_the_test_of_its_mark_with_the_closest_match(
-    suite: Suite, where: str
-) -> None:
-    if where == "ini":
-        suite.pytester.makeini("[pytest]\nmockserver_conduct = errors\n")
-    result = suite.run(
-        f"""
-        import pytest
-
-        @pytest.mark.mockserver(conduct={"'errors'" if where == "mark" else "'off'"})
-        def test_mine(mockserver):
-            pass
-        """
-    )
-
-    assert result.ret == (pytest.ExitCode.USAGE_ERROR if where == "ini" else pytest.ExitCode.TESTS_FAILED)
-    output = result.stderr if where == "ini" else result.stdout
-    output.fnmatch_lines(["*got 'errors'; expected error, report, on-failure or off; did you mean 'error'?*"])
-
-
 def test_findings_are_written_as_json_and_as_a_page(suite: Suite) -> None:
     file = suite.file("reports/conduct.json")  # in a folder that is not there yet
     page = file.with_suffix(".html")

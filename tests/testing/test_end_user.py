@@ -1,6 +1,8 @@
 """The person at the hosted page that a test holds in its hands: found by id, url or creation, and helpful in its errors."""
 
 import asyncio
+import re
+from collections.abc import Callable
 
 import pytest
 
@@ -48,26 +50,22 @@ def test_a_step_that_the_page_does_not_offer_is_refused_with_the_offered_ones(mo
     assert user.page and "intro" == user.page.step
 
 
-def test_an_invalid_number_is_refused_with_the_text_of_the_page(mockserver: Sandbox) -> None:
-    with pytest.raises(ValueError, match="O telefone informado não é válido"):
-        mockserver.end_user(begin(mockserver)).connect("12")
-
-
-def test_an_unknown_session_is_refused_with_the_nearest(mockserver: Sandbox) -> None:
+@each_row(
+    ("act", "words"),
+    [
+        (lambda sandbox, id: sandbox.end_user(id).connect("12"), "O telefone informado não é válido"),
+        (lambda sandbox, id: sandbox.end_user(id[:-1]), "did you mean '{id}'"),
+        (lambda sandbox, _: sandbox.end_user({"id": 1}), "session: got {{'id': 1}}; expected a session's id, its url, or the JSON"),
+        (lambda sandbox, _: sandbox.end_user("https://elsewhere.example/connect/abc"), "got the url of another sandbox"),
+    ],
+)  # fmt: skip
+def test_what_leads_to_no_step_of_a_session_is_refused(
+    mockserver: Sandbox, act: Callable[[Sandbox, str], object], words: str
+) -> None:
     session_id = begin(mockserver)
 
-    with pytest.raises(ValueError, match=f"did you mean '{session_id}'"):
-        mockserver.end_user(session_id[:-1])
-
-
-def test_json_of_no_session_is_refused_as_it_is(mockserver: Sandbox) -> None:
-    with pytest.raises(ValueError, match=r"session: got \{'id': 1\}; expected a session's id, its url, or the JSON"):
-        mockserver.end_user({"id": 1})
-
-
-def test_a_link_of_another_sandbox_is_refused(mockserver: Sandbox) -> None:
-    with pytest.raises(ValueError, match="got the url of another sandbox"):
-        mockserver.end_user("https://elsewhere.example/connect/abc")
+    with pytest.raises(ValueError, match=re.escape(words.format(id=session_id))):
+        act(mockserver, session_id)
 
 
 def test_back_and_reload_remain_in_the_flow(mockserver: Sandbox) -> None:

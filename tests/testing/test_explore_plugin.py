@@ -153,14 +153,6 @@ def test_the_option_explores_every_test_that_uses_the_fixture(stubbed: Suite) ->
     assert "mockserver: explore" not in without.stdout.str()
 
 
-def test_without_an_exploration_the_file_is_empty(stubbed: Suite) -> None:
-    stubbed.run("def test_it(mockserver):\n    pass\n", "--mockserver-explore-json", "explore.json").assert_outcomes(
-        passed=1
-    )
-
-    assert {"version": 1, "tests": []} == json.loads(stubbed.read("explore.json"))
-
-
 def test_a_wrong_mark_is_an_error_of_its_own_test(stubbed: Suite) -> None:
     result = stubbed.run(
         """
@@ -308,7 +300,9 @@ def test_items_ids_progress_durations_and_junit_are_those_of_ordinary_tests(stub
     assert cases[0] == cases[1]
 
 
-def test_further_runs_leave_no_output_warning_report_or_conduct(stubbed: Suite) -> None:
+def test_further_runs_leave_no_output_warning_report_or_conduct_and_their_late_calls_are_no_warnings(
+    stubbed: Suite,
+) -> None:
     source = CLIENT + (
         """
     import logging
@@ -326,20 +320,7 @@ def test_further_runs_leave_no_output_warning_report_or_conduct(stubbed: Suite) 
         print(f"printed in run {number}")
         logging.getLogger().warning(f"logged in run {number}")
         mockserver.call("GET", "/v1/campaigns")
-        """
-    )
 
-    result = stubbed.run(source)
-
-    result.assert_outcomes(failed=1, warnings=1)
-    text = result.stdout.str() + result.stderr.str()
-    assert "warned in run 1" in text and "printed in run 1" in text and "logged in run 1" in text
-    assert not re.search(r"in run [23]", text)
-
-
-def test_conduct_in_further_runs_fails_nothing(stubbed: Suite) -> None:
-    source = CLIENT + (
-        """
     @pytest.mark.mockserver(conduct="error")
     @pytest.mark.mockserver_explore(strict=True)
     def test_retrying(mockserver):
@@ -349,19 +330,7 @@ def test_conduct_in_further_runs_fails_nothing(stubbed: Suite) -> None:
             mockserver.call("POST", f"/v1/campaigns/{campaign}/start")
         except http.client.RemoteDisconnected:
             mockserver.call("POST", f"/v1/campaigns/{campaign}/start")
-        """
-    )
 
-    result = stubbed.run(source, "--mockserver-conduct-json=conduct.json")
-
-    result.stdout.fnmatch_lines(["*test_retrying: 1 breach, 1 crashed of 2 placements in 4 runs"])
-    conduct = json.loads(stubbed.read("conduct.json"))
-    assert [] == conduct["findings"]
-
-
-def test_late_calls_of_further_runs_are_no_warnings(stubbed: Suite) -> None:
-    source = CLIENT + (
-        """
     before = []
 
     @pytest.mark.mockserver_explore
@@ -374,10 +343,14 @@ def test_late_calls_of_further_runs_are_no_warnings(stubbed: Suite) -> None:
         """
     )
 
-    result = stubbed.run(source)
+    result = stubbed.run(source, "--mockserver-conduct-json=conduct.json")
 
-    result.assert_outcomes(passed=1)
-    assert "warnings" not in result.parseoutcomes()
+    result.assert_outcomes(failed=2, passed=1, warnings=1)
+    result.stdout.fnmatch_lines(["*test_retrying: 1 breach, 1 crashed of 2 placements in 4 runs"])
+    assert [] == json.loads(stubbed.read("conduct.json"))["findings"]
+    text = result.stdout.str() + result.stderr.str()
+    assert "warned in run 1" in text and "printed in run 1" in text and "logged in run 1" in text
+    assert not re.search(r"in run [23]", text)
 
 
 @pytest.mark.parametrize("fails", [False, True])
@@ -422,16 +395,6 @@ def test_skips_and_expected_failures_stay_what_they_are(stubbed: Suite) -> None:
     )
 
     result.assert_outcomes(skipped=1, xfailed=2)
-
-
-def test_the_last_failures_and_one_selected_test_are_explored_alone(stubbed: Suite) -> None:
-    source = FINDS + PASSES.removeprefix(CLIENT)
-
-    stubbed.run(source, cache=True).assert_outcomes(passed=1, failed=1)
-
-    stubbed.run_again("--lf", cache=True).assert_outcomes(failed=1)
-    stubbed.run_again("test_mine.py::test_listing", cache=True).assert_outcomes(passed=1)
-    stubbed.run_again("-k", "creating", cache=True).assert_outcomes(failed=1, deselected=1)
 
 
 def test_a_rerun_explores_again(stubbed: Suite) -> None:
@@ -506,18 +469,18 @@ def test_an_option_of_a_sweep_holds_in_each_run(stubbed: Suite) -> None:
     source = CLIENT + (
         """
     @pytest.mark.mockserver_explore
-    @pytest.mark.mockserver_sweep(NAMES)
+    @pytest.mark.mockserver_sweep("success-status")
     def test_listing(mockserver, mockserver_sweep_choices):
         assert mockserver_sweep_choices.items() <= mockserver.state()["choices"].items()
         list_campaigns(mockserver)
         """
     )
 
-    named = stubbed.run(source.replace("NAMES", '"success-status"'))
-    touched = stubbed.run(source.replace("NAMES", '"all"'))
+    result = stubbed.run(source)
 
-    named.assert_outcomes(passed=len(CHOICES["success-status"].options))
-    assert 2 < touched.parseoutcomes()["passed"] == touched.stdout.str().count("1 survived of 1 placements in 3 runs")
+    options = len(CHOICES["success-status"].options)
+    result.assert_outcomes(passed=options)
+    assert options == result.stdout.str().count("1 survived of 1 placements in 3 runs")
 
 
 def test_a_suite_that_does_not_ask_imports_nothing_and_has_no_hook(
@@ -669,13 +632,6 @@ def test_a_client_whose_exceptions_cause_each_other_is_explored(stubbed: Suite) 
     result.stdout.fnmatch_lines(["crashed: ValueError: first, at 1 placement"])
 
 
-@pytest.mark.parametrize("arguments", [("-x",), ("--maxfail=1",)])
-def test_the_first_finding_ends_a_run_that_stops_at_failures(stubbed: Suite, arguments: tuple[str, ...]) -> None:
-    result = stubbed.run(FINDS + PASSES.removeprefix(CLIENT), *arguments)
-
-    result.assert_outcomes(failed=1)
-
-
 def test_under_freezegun_every_run_follows_the_process(stubbed: Suite) -> None:
     source = CLIENT + (
         """
@@ -747,24 +703,6 @@ def test_the_documents_of_findings_can_be_switched_off(suite: Suite) -> None:
     assert not suite.file(".mockserver").exists()
 
 
-def test_the_further_runs_begin_at_the_instant_of_the_first(suite: Suite) -> None:
-    source = REAL + (
-        """
-    instants = set()
-
-    @pytest.mark.mockserver_explore(choices=("list-order",), faults=())
-    def test_instants(mockserver):
-        instants.add(mockserver.now)
-        mockserver.call("GET", "/v1/campaigns")
-
-    def test_there_is_one():
-        assert 1 == len(instants)
-        """
-    )
-
-    suite.run(source, "-k", "instants or one").assert_outcomes(passed=2, deselected=1)
-
-
 def test_a_clean_run_that_fails_the_second_time_fails_the_test(suite: Suite) -> None:
     source = CLIENT + (
         """
@@ -781,30 +719,6 @@ def test_a_clean_run_that_fails_the_second_time_fails_the_test(suite: Suite) -> 
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["explore: the second clean run failed: AssertionError: assert 1 == 2*"])
-
-
-def test_a_test_that_keeps_state_outside_of_its_sandbox_fails_as_not_explored(suite: Suite) -> None:
-    result = suite.run(
-        CLIENT
-        + """
-    @pytest.fixture(scope="session")
-    def done(tmp_path_factory):
-        return tmp_path_factory.mktemp("state") / "done"
-
-    @pytest.mark.mockserver_explore
-    def test_once(mockserver, done):
-        if not done.exists():
-            list_campaigns(mockserver)
-            done.touch()
-        """
-    )
-
-    result.assert_outcomes(failed=1)
-    result.stdout.fnmatch_lines(
-        [
-            "explore: not explored: run 2 did not make the calls of run 1: the runs have 1 and 0 calls*GET /v1/campaigns*",
-        ]
-    )
 
 
 def test_the_arguments_of_the_mark_are_the_options_of_the_engine() -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
-from mockserver.testing.sandbox import Sandbox
 from tests.testing.conftest import PLUGIN, Suite
 
 CREATE = 'mockserver.call("POST", "/v1/campaigns", json={"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1})'
@@ -204,20 +201,6 @@ def test_pytest_lists_the_fixtures_and_the_mark(suite: Suite) -> None:
     fixtures.stdout.fnmatch_lines(["mockserver_server*session scope*", "mockserver -- *"])
     assert "no docstring" not in "".join(line for line in fixtures.outlines if "mockserver" in line)
     marks.stdout.fnmatch_lines(["@pytest.mark.mockserver(*scenario*choices*now*clock*seed*given*"])
-
-
-@pytest.mark.parametrize(
-    ("operation", "lost", "problem"),
-    [
-        ("startCampain", "after", r"/script/0/on.*startCampain.*did you mean 'startCampaign'"),
-        ("startCampaign", "aftr", r"/script/0/do/drop.*aftr.*did you mean 'after'"),
-    ],
-)
-def test_an_unknown_rule_key_is_refused_with_its_place_and_the_closest_match(
-    mockserver: Sandbox, operation: Any, lost: Any, problem: str
-) -> None:
-    with pytest.raises(ValueError, match=problem):
-        mockserver.on(operation).drop(lost)
 
 
 def test_a_test_that_passes_loads_no_report_no_rule_of_conduct_and_no_command(suite: Suite) -> None:

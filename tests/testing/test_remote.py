@@ -94,15 +94,6 @@ def test_every_remote_command_works_as_in_this_process(sandbox: Sandbox) -> None
     assert [] == sandbox.log.exchanges
 
 
-def test_client_libraries_reach_it_over_the_socket(sandbox: Sandbox) -> None:
-    key = {"X-API-Key": sandbox.secret_key}
-    with sandbox.requests_session() as session, sandbox.httpx_client() as client:
-        assert 200 == session.get(f"{sandbox.base_url}/v1/campaigns", headers=key, timeout=10).status_code
-        assert 200 == client.get("/v1/campaigns", headers=key).status_code
-
-    assert 2 == len(sandbox.calls("listCampaigns"))
-
-
 def test_refusals_are_those_of_this_process(running: MockServer, sandbox: Sandbox) -> None:
     with pytest.raises(ScenarioError, match="/given/chat: .*did you mean 'chats'"):
         RemoteServer(running.url).sandbox(given={"chat": []})

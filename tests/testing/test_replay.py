@@ -40,12 +40,6 @@ def campaigning(sandbox: Sandbox) -> None:
     sandbox.call("GET", "/v1/campaigns?x=a%20b&x=2", headers={"x-own": "header"})
 
 
-def connecting(sandbox: Sandbox) -> None:
-    session = sandbox.call("POST", SESSIONS, json={}).json()
-    sandbox.complete_session(session["sessionId"])
-    sandbox.call("GET", f"{SESSIONS}/{session['sessionId']}")
-
-
 def setting(sandbox: Sandbox) -> None:
     sandbox.choose({"dual-status": "guide"})
     sandbox.call("POST", "/v1/campaigns", json={})
@@ -117,7 +111,6 @@ def visiting(sandbox: Sandbox) -> None:
 
 RUNS: tuple[Callable[[Sandbox], None], ...] = (
     campaigning,
-    connecting,
     setting,
     keys,
     keys_that_end,

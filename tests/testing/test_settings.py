@@ -95,6 +95,14 @@ def test_one_layer_with_two_words_for_the_clock_is_refused() -> None:
         (("-o", "mockserver_scenario=dem"), "*mockserver_scenario: *did you mean 'demo'?*"),
         (("-o", "mockserver_scenario=mine.yaml"), "*mockserver_scenario: *got 'mine.yaml'; expected a file*"),
         (("-o", "mockserver_strict=maybe"), "*mockserver_strict (ini file): got 'maybe'; expected true or false*"),
+        (
+            ("-o", "mockserver_conduct=errors"),
+            "*got 'errors'; expected error, report, on-failure or off; did you mean 'error'?*",
+        ),
+        (
+            ("--mockserver-trace=on-failures",),
+            "*--mockserver-trace: got 'on-failures'; expected off, on-failure or always; did you mean 'on-failure'?*",
+        ),
         (("-o", "mockserver_cov=maybe"), "*mockserver_cov (ini file): got 'maybe'; expected true or false*"),
         (
             ("--mockserver-url", "127.0.0.1:5055"),
@@ -136,6 +144,7 @@ WRONG_MARKS = {
     "now=7": "*now: got 7; expected an RFC 3339 instant*",
     'now="20260301T120000Z"': "*now: got '20260301T120000Z'; expected an RFC 3339 instant*",
     'now="2026-03-01T12:00:00"': "*now: got '2026-03-01T12:00:00'; expected an RFC 3339 instant*",
+    'conduct="errors"': "*got 'errors'; expected error, report, on-failure or off; did you mean 'error'?*",
     'seed="seven"': "*seed: got 'seven'; expected a whole number*",
     "seed=True": "*seed: got True; expected a whole number*",
     'given={"chat": []}': "*/given/chat: *did you mean 'chats'*",
@@ -186,19 +195,3 @@ def test_strict_is_the_servers(suite: Suite, arguments: tuple[str, ...], strict:
     source = f"def test_it(mockserver_server): assert {strict} is mockserver_server._host.response_options.strict\n"
 
     suite.run(source, *arguments).assert_outcomes(passed=1)
-
-
-def test_a_scenario_may_be_a_file(suite: Suite) -> None:
-    suite.pytester.makefile(".yaml", mine="scenario: mine\ngiven: {forms: [{id: f}]}\n")
-
-    result = suite.run(
-        """
-        import pytest
-
-        @pytest.mark.mockserver(scenario="mine.yaml")
-        def test_it(mockserver):
-            assert ["f"] == [each["id"] for each in mockserver.state()["tenants"][0]["forms"]]
-        """
-    )
-
-    result.assert_outcomes(passed=1)

@@ -2,50 +2,19 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
-from hypothesis import assume, find, given, settings
+from hypothesis import assume, find, given
 
 from mockserver import MockServer
 from mockserver._json import JSON
-from mockserver.contract.choices import CHOICES, problem
-from mockserver.contract.choices.model import Choice
+from mockserver.contract.choices import problem
 from mockserver.testing.strategies import choices
-from tests.machine.steady import STEADY
 
 
 @given(choices(at_most=3))
 def test_a_combination_is_legal_and_small(drawn: JSON) -> None:
     assert len(drawn) <= 3
     assert [] == [wrong for id, option in drawn.items() if (wrong := problem(id, option))]
-
-
-ROWS = pytest.mark.parametrize(
-    "row", [row for row in CHOICES.values() if row.family == "sessions"], ids=lambda row: row.id
-)
-
-
-@cache
-def generated() -> dict[str, list[object]]:
-    """Return the options of each choice of sessions that some examples have."""
-    drawn: dict[str, list[object]] = {}
-
-    @settings(STEADY, max_examples=400)
-    @given(choices(families=("sessions",)))
-    def collect(combination: JSON) -> None:
-        for id, option in combination.items():
-            drawn.setdefault(id, []).append(option)
-
-    collect()
-    return drawn
-
-
-@ROWS
-def test_every_option_can_be_generated(row: Choice) -> None:
-    drawn = generated()[row.id]
-
-    assert [] == [option for option in row.options if option not in drawn]
 
 
 def test_a_failing_combination_shrinks_to_the_option_that_matters() -> None:

@@ -74,12 +74,6 @@ def test_a_sweep_over_all_runs_the_options_of_what_the_first_run_read_and_no_oth
     assert [] == [name for name in found if name.startswith(("cancel-", "session-", "progress-"))]
 
 
-def test_a_sweep_over_all_stops_where_the_run_is_to_stop(suite: Suite) -> None:
-    result = suite.run(NAIVE.format(names='"all"'), "-x")
-
-    result.assert_outcomes(passed=1, failed=1)
-
-
 def test_in_a_sweep_over_all_a_run_has_a_sandbox_of_its_own(suite: Suite) -> None:
     result = suite.run(
         """
@@ -290,28 +284,6 @@ def test_a_failure_under_the_default_is_not_blamed_on_an_option(suite: Suite) ->
 
     expected = "fails under the default, so not by another option: 'dual-status' is 'catalog' here"
     assert expected == explained(result, "dual-status=catalog")
-
-
-PARAMETRIZED = """
-    import pytest
-
-    @pytest.mark.parametrize("cadence", [0, -1])
-    @pytest.mark.mockserver_sweep({names})
-    def test_a_bad_cadence(mockserver, cadence):
-        assert cadence < 1
-        assert 400 == mockserver.call("POST", "/v1/campaigns", json={{"cadence": cadence}}).status
-"""
-
-
-def test_a_parametrized_test_is_swept_for_each_of_its_values(suite: Suite) -> None:
-    result = suite.run(PARAMETRIZED.format(names='"dual-status"'), "-v")
-
-    assert {
-        "0-dual-status=catalog": "PASSED",
-        "-1-dual-status=catalog": "PASSED",
-        "0-dual-status=guide": "FAILED",
-        "-1-dual-status=guide": "FAILED",
-    } == outcomes(result)
 
 
 @pytest.mark.parametrize("names", ['"dual-status"', '"all"'])

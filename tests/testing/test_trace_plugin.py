@@ -82,15 +82,6 @@ def test_a_trace_has_the_exception_with_its_frames_and_the_command_that_repeats_
     assert [] == [each for each in words if each not in page]
 
 
-def test_an_unknown_value_ends_the_run_with_the_nearest(suite: Suite) -> None:
-    result = suite.run(SOURCE, "--mockserver-trace=on-failures")
-
-    assert pytest.ExitCode.USAGE_ERROR == result.ret
-    result.stderr.fnmatch_lines(
-        ["*--mockserver-trace: got 'on-failures'; expected off, on-failure or always; did you mean 'on-failure'?"]
-    )
-
-
 def test_a_trace_that_cannot_be_written_is_a_line_of_the_report(suite: Suite) -> None:
     suite.file(".mockserver").mkdir()
     suite.file(".mockserver/traces").write_text("a file", encoding="utf-8")

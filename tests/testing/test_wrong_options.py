@@ -52,6 +52,10 @@ def test_a_wrong_option_is_refused_by_its_name(
             {"allow_webhook_hosts": "a.test"},
             r"allow_webhook_hosts: got 'a.test'; expected a list of hosts: \['a.test'\]",
         ),
+        (
+            {"allow_webhook_hosts": ["http://x/"]},
+            "allow_webhook_hosts: got 'http://x/'; expected a host's name or address",
+        ),
     ],
 )
 def test_a_wrong_option_of_a_server_is_refused_by_its_name(options: dict[str, Any], message: str) -> None:

@@ -25,8 +25,6 @@ import requests
 from freezegun import freeze_time
 
 from mockserver import MockServer, Sandbox
-from mockserver.server.http1 import real_time
-from mockserver.testing.report.folder import file_name
 from mockserver.testing.runs.faults import (
     Exploration,
     ExploreFinding,
@@ -56,11 +54,6 @@ WIRE = (
 
 def list_once(sandbox: Sandbox) -> None:
     sandbox.call("GET", "/v1/campaigns", timeout=5)
-
-
-def list_twice(sandbox: Sandbox) -> None:
-    list_once(sandbox)
-    list_once(sandbox)
 
 
 def names(report: ExploreReport) -> list[str]:
@@ -156,16 +149,6 @@ def test_of_several_campaigns_that_no_call_names_an_act_concerns_one(mockserver_
     assert len(faults) == report.coverage.singles.tried
 
 
-def test_placements_are_tried_in_the_order_of_the_calls(mockserver_server: MockServer) -> None:
-    options = ExploreOptions(faults=("drop-before", "drop-after"), choices=())
-    seen = []
-    for placement, _ in runs(mockserver_server, canceling, options):
-        seen += [step.call for step in placement if step.call is not None]
-
-    assert sorted(seen) == seen
-    assert [1, 2] == seen[:2]
-
-
 def runs(
     server: MockServer, test: Any, options: ExploreOptions, **settings: Any
 ) -> Iterator[tuple[Placement, Sandbox]]:
@@ -223,6 +206,7 @@ def test_an_act_of_another_follows_a_fault_in_a_pair(mockserver_server: MockServ
     ("options", "problem"),
     [
         ({"faults": ("drop-befor",)}, "faults: got 'drop-befor'; expected a fault; did you mean 'drop-before'?"),
+        ({"faults": "stale"}, "expected a tuple, such as"),
         ({"operations": ("startCampain",)}, "operations: got 'startCampain'; expected an operation"),
         ({"choices": ("dual-stats",)}, "choices: got 'dual-stats'; expected a choice"),
         ({"pairs": -1}, "pairs: got -1; expected a number of runs"),
@@ -235,13 +219,8 @@ def test_an_act_of_another_follows_a_fault_in_a_pair(mockserver_server: MockServ
     ],
 )
 def test_a_wrong_setting_is_refused(options: dict[str, Any], problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
+    with pytest.raises((TypeError, ValueError), match=problem):
         ExploreOptions(**options)
-
-
-def test_a_text_for_a_tuple_is_refused() -> None:
-    with pytest.raises(TypeError, match="expected a tuple, such as"):
-        ExploreOptions(faults="stale")  # type: ignore[arg-type]
 
 
 # The clean run
@@ -385,17 +364,19 @@ def test_a_sleep_in_real_time_is_seen_at_its_call_however_short(
     assert 'for a coroutine monkeypatch.setattr(asyncio, "sleep", mockserver.aio.sleep)' in report.text()
 
 
-def test_a_sleep_that_is_canceled_is_none(mockserver_server: MockServer) -> None:
+def test_a_sleep_that_is_canceled_or_on_the_clock_of_the_sandbox_is_none(mockserver_server: MockServer) -> None:
     async def test(sandbox: Sandbox) -> None:
         async def beat() -> None:
             await asyncio.sleep(60)
 
         background = asyncio.create_task(beat())
         await sandbox.aio.call("GET", "/v1/campaigns")
+        await sandbox.aio.sleep(30)
         background.cancel()
 
     report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
 
+    assert report.clean.calls == 1
     assert "real time" not in report.text()
 
 
@@ -450,21 +431,6 @@ def test_a_wait_with_jitter_is_equal_in_each_run(mockserver_server: MockServer) 
 
     assert first.deterministic
     assert without_seconds(first) == without_seconds(second)
-
-
-def test_a_jitter_below_half_a_second_ignores_retry_after(mockserver_server: MockServer) -> None:
-    report = mockserver_server.explore(jittered(lambda: random.uniform(0.001, 0.4)), choices=(), faults=("rate-limit",))
-
-    assert ["ignore-retry-after"] == [each.cause for each in report.findings]
-
-
-def test_a_sleep_on_the_sandbox_clock_is_no_real_one(mockserver_server: MockServer) -> None:
-    def test(sandbox: Sandbox) -> None:
-        list_once(sandbox)
-        sandbox.sleep(30)
-        list_once(sandbox)
-
-    assert mockserver_server.explore(test, choices=(), faults=()).sleep is None
 
 
 # Bounds
@@ -590,33 +556,6 @@ def test_an_outage_concerns_three_calls_or_all_that_follow(
 
     verdicts = {name: next(iter(counts)) for (_, name), counts in report.matrix.items()}
     assert {"outage": "survived", "outage-for-good": "reported"} | found == verdicts
-
-
-def test_a_client_that_calls_without_end_in_an_outage_is_found(mockserver_server: MockServer) -> None:
-    report = mockserver_server.explore(reads_with(seconds_of, 10_000), faults=("outage",), choices=())
-
-    assert [("breach", "endless", "outage-for-good")] == [
-        (row.verdict, row.cause, row.placements[0][0].name) for row in report.findings
-    ]
-
-
-def test_a_client_that_waits_between_its_calls_may_have_a_deadline_that_the_mock_does_not_see(
-    mockserver_server: MockServer,
-) -> None:
-    def test(sandbox: Sandbox) -> None:
-        end = real_time.seconds() + 60  # of the computer's clock, which its sleeps on the sandbox's do not move
-        while real_time.seconds() < end:
-            try:
-                sandbox.call("GET", "/v1/campaigns")
-            except ConnectionError:
-                sandbox.sleep(5)
-            else:
-                return
-
-    report = mockserver_server.explore(test, faults=("outage-for-good",), choices=())
-
-    assert [] == report.findings
-    assert {"reported": 1} == report.verdicts
 
 
 @pytest.mark.parametrize("name", ["outage", "outage-for-good", "rate-limit-date", "rate-limit-twice"])
@@ -808,44 +747,14 @@ def test_the_progress_shows_placements_findings_and_seconds(mockserver_server: M
     assert [*clean, "0 of 2, 0 findings", "1 of 2, 1 finding"] == [text.rpartition(", ")[0] for text in seen]
 
 
-def test_a_coroutine_function_is_explored_too(mockserver_server: MockServer) -> None:
-    async def test(sandbox: Sandbox) -> None:
-        await asyncio.sleep(0)
-        await sandbox.aio.call("GET", "/v1/campaigns", timeout=5)
-
-    report = mockserver_server.explore(test, choices=(), faults=("drop-before",))
-
-    assert (1, 1) == (report.clean.calls, report.verdicts["crashed"])
-
-
 # The report
 
 
-def test_the_json_has_the_members_of_its_format(mockserver_server: MockServer) -> None:
+def test_the_json_has_each_finding_with_what_repeats_it(mockserver_server: MockServer) -> None:
     document = hunt(mockserver_server, "duplicate-start", choices=(), faults=("drop-after",)).report.as_json()
 
-    assert ["version", "tests"] == list(document)
     (view,) = document["tests"]
-    assert [
-        "test", "clean", "deterministic", "notes", "singles", "pairs", "runs", "verdicts", "findings", "matrix",
-        "seconds",
-    ] == list(view)  # fmt: skip
-    assert ["calls", "choicesRead", "deliveries"] == list(view["clean"])
-    assert ["survived", "reported", "crashed", "breach", "silent"] == list(view["verdicts"])
     (finding,) = view["findings"]
-    assert [
-        "verdict",
-        "cause",
-        "message",
-        "placements",
-        "count",
-        "lines",
-        "rules",
-        "document",
-        "clause",
-        "advice",
-        "shown",
-    ] == list(finding)
     assert ["drop-after at call 4 (startCampaign)"] == [step["text"] for step in finding["placements"][0]]
     assert ("breach", "duplicate-start", 1, "advice.read-before-restart") == (
         finding["verdict"], finding["cause"], finding["count"], finding["clause"],
@@ -959,20 +868,6 @@ def test_a_document_contains_the_seed_data_of_the_settings(mockserver_server: Mo
 
     ids = [entry["id"] for entry in report.findings[0].document["given"]["templates"]]
     assert ["template_of_scenario", "template_of_settings"] == ids
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [("a/b.py::test", "a-b.py::test"), ("t.py::test[a/b]", "t.py::test[a-b]"), ("t.py::test[a b]", "t.py::test[a/b]"), ("bash a", "bash-a")],
-)  # fmt: skip
-def test_tests_whose_names_differ_in_a_sign_have_documents_of_their_own(one: str, other: str) -> None:
-    assert file_name(one) != file_name(other)
-
-
-def test_an_ordinary_test_has_a_document_of_its_plain_name() -> None:
-    names = {"tests/test_mine.py::TestIt::test_it[dual-status=guide]": "tests-test_mine.py.TestIt.test_it-dual-status=guide", "launching": "launching"}  # fmt: skip
-
-    assert names == {test: file_name(test) for test in names}
 
 
 def test_a_paused_template_is_equal_before_each_call_up_to_the_first_that_depends_on_it(

@@ -10,7 +10,7 @@ import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver.contract.clauses import sentence_of
-from mockserver.report import explore_page, pages
+from mockserver.report import explore_page
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 XSS = (
@@ -91,13 +91,6 @@ def test_the_page_shows_each_finding_and_the_verdict_on_each_fault() -> None:
     assert [] == [cell for cell in set(cells) if texts.count(cell) < cells.count(cell)]
 
 
-def test_equal_runs_give_equal_bytes() -> None:
-    with MockServer() as server:
-        first, second = (server.explore(retrying, faults=("drop-after",), choices=()).entry() for _ in range(2))
-
-    assert explore_page.render([first]) == explore_page.render([{**second, "seconds": first["seconds"] + 1}])
-
-
 @pytest.mark.parametrize("text", XSS)
 def test_no_text_of_a_run_is_more_than_text(text: str) -> None:
     plain, page = (Reader(explore_page.render([hostile(each)] * 2)) for each in ("plain", text))
@@ -118,7 +111,3 @@ def test_the_page_has_no_address_and_a_policy_for_its_style_alone() -> None:
 
 def test_a_run_without_an_exploration_gives_a_page_too() -> None:
     assert "0 tests, 0 runs, 0 findings" in explore_page.render([])
-
-
-def test_the_pages_of_one_file_have_the_style_of_the_dashboard() -> None:
-    assert f"<style>{pages.stylesheet(of_file=True)}</style>" in explore_page.render([])

@@ -62,19 +62,6 @@ def swallowing(call: Callable[[], object]) -> None:
         pass
 
 
-def test_a_start_that_fails_unnoticed_is_silent(explore: Callable[..., ExploreReport]) -> None:
-    def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
-        campaign = create(sandbox)
-        swallowing(lambda: start(sandbox, campaign))
-
-    report = explore(test, faults=("drop-before",), operations=("startCampaign",))
-
-    assert {"silent": 1} == {name: count for name, count in report.verdicts.items() if count}
-    assert "0 executions instead of 1" in report.findings[0].message
-    assert report.failed
-
-
 def test_a_start_whose_answer_alone_is_lost_has_caused_the_same(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
         prepared(sandbox)
@@ -552,17 +539,6 @@ def test_the_stall_of_one_of_two_campaigns_ends_too(explore: Callable[..., Explo
     report = explore(test, faults=("sends-stall",))
 
     assert [] == report.findings, report.text()
-
-
-def test_what_another_did_is_no_difference_of_the_client(explore: Callable[..., ExploreReport]) -> None:
-    def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
-        campaign = create(sandbox)
-        start(sandbox, campaign)
-        sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel")
-        assert status(sandbox, campaign) in ("canceled", "failed")
-
-    assert not explore(test, faults=("campaign-canceled", "campaign-fails", "template-paused")).failed
 
 
 def test_a_draft_that_another_has_canceled_needs_no_start(

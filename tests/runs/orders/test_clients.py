@@ -54,21 +54,10 @@ async def gather_over_sockets(sandbox: Sandbox) -> None:
         await asyncio.gather(*(client.get(f"/v1/campaigns?n={n}") for n in range(3)))
 
 
-async def gather_in_process(sandbox: Sandbox) -> None:
-    async with sandbox.aio.httpx_client() as client:
-        client.headers["X-API-Key"] = sandbox.secret_key
-        await asyncio.gather(*(client.get(f"/v1/campaigns?n={n}") for n in range(3)))
-
-
 def pool_over_sockets(sandbox: Sandbox) -> None:
     url = sandbox.base_url
     with _session(sandbox) as session, ThreadPoolExecutor(3) as pool:
         list(pool.map(lambda n: session.get(f"{url}/v1/campaigns?n={n}").json(), range(4)))
-
-
-def pool_in_process(sandbox: Sandbox) -> None:
-    with ThreadPoolExecutor(3) as pool:
-        list(pool.map(lambda n: sandbox.call("GET", f"/v1/campaigns?n={n}"), range(4)))
 
 
 def thread_of_its_own(sandbox: Sandbox) -> None:
@@ -110,19 +99,6 @@ def context_of_its_own(sandbox: Sandbox) -> None:
     copy_context().run(campaigns, sandbox)
 
 
-async def context_of_its_own_on_the_loop(sandbox: Sandbox) -> None:
-    assert OWN.get() == "none"
-    OWN.set(sandbox.base_url)
-    await sandbox.aio.call("GET", "/v1/campaigns")
-    assert OWN.get() == sandbox.base_url
-
-
-async def sleeps_on_the_clock(sandbox: Sandbox) -> None:
-    await sandbox.aio.call("GET", "/v1/campaigns")
-    await sandbox.aio.sleep(60)
-    await sandbox.aio.call("GET", "/v1/campaigns")
-
-
 async def sleeps_really_on_a_loop(sandbox: Sandbox) -> None:
     await asyncio.sleep(0.002)
     await sandbox.aio.call("GET", "/v1/campaigns")
@@ -133,8 +109,8 @@ KINDS: Mapping[str, Client] = MappingProxyType(
     {
         function.__name__: function
         for function in (
-            gather_over_sockets, gather_in_process, pool_over_sockets, pool_in_process, thread_of_its_own, to_thread,
-            loop_of_its_own, program, ends_by_exit, context_of_its_own, context_of_its_own_on_the_loop, sleeps_on_the_clock, sleeps_really_on_a_loop,
+            gather_over_sockets, pool_over_sockets, thread_of_its_own, to_thread, loop_of_its_own, program, ends_by_exit,
+            context_of_its_own, sleeps_really_on_a_loop,
         )
     }
 )  # fmt: skip

@@ -14,12 +14,10 @@ from mockserver import MockServer
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.core.operations.footprints import READS, footprint_of
 from mockserver.testing.sandbox import Sandbox
-from tests.benchmarks import interleaving
 from tests.operations import world
-from tests.runs.orders.pairs import BODY, GIVEN, TWO_DRAFTS, campaigns, create, list_then_create, start
+from tests.runs.orders.pairs import GIVEN, TWO_DRAFTS, create, list_then_create, start
 
 Client = Callable[[Sandbox], Any]
-PAIRS, PAIRS_DEEP = 2, 25
 IDS = ("campaign_spring", "campaign_autumn")
 
 
@@ -28,67 +26,6 @@ def server() -> Iterator[MockServer]:
     server = MockServer()
     yield server
     server.close()
-
-
-class _Stopped(Exception):
-    """A client of chance has stopped at a refusal."""
-
-
-def client_of_chance(seed: str) -> Client:
-    """Return a client of two to four calls, which depend on what it has read."""
-
-    def work(sandbox: Sandbox) -> None:
-        drawn = random.Random(seed)
-        for _ in range(drawn.randint(2, 4)):
-            kind, campaign_id = (
-                drawn.choice(("list", "read", "create", "start", "cancel", "preview")),
-                drawn.choice(IDS),
-            )
-            is_careful, name = drawn.random() < 0.7, drawn.choice(("One", "Two"))
-            path = f"/v1/campaigns/{campaign_id}"
-            if is_careful and kind in ("start", "cancel"):
-                if sandbox.call("GET", path).json()["status"] == "draft":
-                    sandbox.call("POST", f"{path}/{kind}")
-            elif kind in ("start", "cancel"):
-                if sandbox.call("POST", f"{path}/{kind}").status >= 400:
-                    raise _Stopped(kind)
-            elif kind == "create":
-                if not is_careful or all(row["name"] != name for row in campaigns(sandbox)):
-                    sandbox.call("POST", "/v1/campaigns", json={**BODY, "name": name})
-            elif kind == "preview":
-                sandbox.call("POST", "/v1/campaigns/audience-preview", json={})
-            else:
-                sandbox.call("GET", "/v1/campaigns" if kind == "list" else path)
-
-    return work
-
-
-def outcomes(server: MockServer, seed: int, *, prune: bool) -> tuple[Any, int]:
-    """Return the findings and all ends of a pair, and the number of runs."""
-    ends: set[str] = set()
-
-    def check(sandbox: Sandbox) -> None:
-        rows = sandbox._hosted.tenant.campaigns.values()
-        ends.add(repr(sorted((row.name, row.status, len(row.execution_ids)) for row in rows)))
-
-    clients = {name: client_of_chance(f"{seed} {name}") for name in ("one", "two")}
-    report = server.interleave(clients=clients, check=check, settings={"given": TWO_DRAFTS}, prune=prune)
-    findings = sorted((row.verdict, row.cause, row.message, row.preemptions) for row in report.findings)
-    return (findings, sorted(ends)), report.runs
-
-
-@pytest.mark.parametrize("pairs", [PAIRS, pytest.param(PAIRS_DEEP, marks=pytest.mark.deep)])
-def test_merged_and_unmerged_searches_have_the_same_findings_and_ends(server: MockServer, pairs: int) -> None:
-    runs = {True: 0, False: 0}
-    for seed in range(pairs):
-        pruned, fewer = outcomes(server, seed, prune=True)
-        whole, all_runs = outcomes(server, seed, prune=False)
-
-        assert whole == pruned, seed
-        runs[True] += fewer
-        runs[False] += all_runs
-
-    assert runs[True] < runs[False] / 2
 
 
 def test_clients_of_different_records_have_no_order_but_the_serial_ones(server: MockServer) -> None:
@@ -260,10 +197,3 @@ def _has_list(kind: str, parts: frozenset[str]) -> bool:
     """Return True if the list of this kind is in the footprint; that of executions is read for a limit, or with the campaigns."""
     lists = {"campaign": ("campaigns",), "execution": ("campaigns", "limit:"), "session": ()}[kind]
     return any(part.startswith(each) for part in parts for each in lists)
-
-
-def test_the_pairs_that_are_measured_leave_no_order_and_have_no_finding(capsys: pytest.CaptureFixture[str]) -> None:
-    interleaving.main(3)
-    lines = capsys.readouterr().out.splitlines()
-    assert [pair.__name__ for pair in interleaving.PAIRS] == [line.partition(":")[0] for line in lines]
-    assert [] == [line for line in lines if " 0 left, 0 findings," not in line]

@@ -118,6 +118,7 @@ def test_an_error_of_the_setup_says_where_it_was_raised(server: MockServer) -> N
         server.interleave(setup=raising, clients={"worker": read})
 
     assert ["raised by the setup of an interleaving, before any client ran"] == caught.value.__notes__
+    assert "0 sandboxes" in repr(server)
 
 
 @pytest.mark.parametrize(("clients", "got"), [([read, read], "a list"), (read, "a function"), ({}, "none")])

@@ -23,7 +23,6 @@ from tests.runs.orders.pairs import (
     campaigns,
     create,
     list_then_create,
-    start,
 )
 
 Client = Callable[[Sandbox], Any]
@@ -43,16 +42,6 @@ def interleaved(server: MockServer, clients: Mapping[str, Client], **options: An
 
 def promotions() -> dict[str, Client]:
     return {"worker": lambda sandbox: list_then_create(sandbox, "One"), "cron": lambda s: list_then_create(s, "Two")}
-
-
-def test_two_workers_that_list_create_and_start_both_send(server: MockServer) -> None:
-    report = interleaved(server, promotions(), bound=1)
-
-    (finding,) = report.findings
-    assert report.failed
-    assert ("duplicate", "executions") == (finding.verdict, finding.cause)
-    assert ("worker*2 cron", 1) == (finding.schedule, finding.preemptions)
-    assert ["after listCampaigns of worker"] == finding.places
 
 
 def test_the_text_shows_the_serial_runs_the_orders_and_one_lane_per_client(server: MockServer) -> None:
@@ -238,15 +227,6 @@ def test_a_run_without_an_end_is_not_blamed_on_its_order_if_a_serial_run_has_non
     assert finding.message.endswith("equal calls in a row changed nothing, in a serial run too, so not by this order")
 
 
-def test_a_client_that_fails_in_every_serial_run_fails_the_report(server: MockServer) -> None:
-    def work(sandbox: Sandbox) -> None:
-        raise LookupError("no such promotion")
-
-    report = interleaved(server, {"worker": work, "cron": campaigns})
-
-    assert "worker fails in every serial run: LookupError: no such promotion" == report.failed_serial
-
-
 def test_a_sleep_on_the_clock_of_the_sandbox_lets_another_client_act(server: MockServer) -> None:
     def slow(sandbox: Sandbox) -> None:
         if not campaigns(sandbox):
@@ -263,20 +243,6 @@ def test_a_sleep_on_the_clock_of_the_sandbox_lets_another_client_act(server: Moc
     assert [0] == [finding.preemptions for finding in report.findings]
 
 
-@pytest.mark.deep
-def test_of_two_sleeps_and_a_timer_the_one_that_ends_first_ends_first(server: MockServer) -> None:
-    def start_and_poll(sandbox: Sandbox) -> None:
-        campaign_id = campaigns(sandbox)[0]["id"]
-        sandbox.call("POST", f"/v1/campaigns/{campaign_id}/start")
-        while call(sandbox, "GET", f"/v1/campaigns/{campaign_id}")["status"] == "processing":
-            sandbox.sleep(5)
-
-    clients: dict[str, Client] = {"one": start_and_poll, "two": start_and_poll}
-    report = interleaved(server, clients, setup=lambda sandbox: create(sandbox, "One"))
-
-    assert not report.failed, report.text()
-
-
 def test_a_session_in_process_takes_the_address_of_the_handle(server: MockServer) -> None:
     def work(sandbox: Sandbox) -> None:
         session = sandbox.requests_session()
@@ -287,19 +253,6 @@ def test_a_session_in_process_takes_the_address_of_the_handle(server: MockServer
     report = interleaved(server, {"worker": work, "cron": work})
 
     assert ["duplicate"] == [finding.verdict for finding in report.findings], report.text()
-
-
-def test_a_poll_in_vain_waits_for_the_other_client(server: MockServer) -> None:
-    def poll(sandbox: Sandbox) -> None:
-        for _ in range(100):
-            if campaigns(sandbox):
-                return
-            sandbox.sleep(10)
-        raise TimeoutError("no campaign")
-
-    report = interleaved(server, {"poll": poll, "worker": lambda sandbox: create(sandbox, "One")})
-
-    assert not report.failed, report.text()
 
 
 def test_an_event_reaches_the_receiver_before_between_and_after_calls(server: MockServer) -> None:
@@ -344,19 +297,6 @@ def test_the_check_of_the_user_is_a_verdict(server: MockServer) -> None:
     report = interleaved(server, promotions(), check=check, bound=1)
 
     assert ["duplicate", "check"] == [finding.verdict for finding in report.findings]
-
-
-def test_an_exception_that_is_tolerated_is_an_outcome(server: MockServer) -> None:
-    def work(sandbox: Sandbox) -> None:
-        if not campaigns(sandbox):
-            start(sandbox, create(sandbox, "Promotion"))
-
-    clients = {"worker": work, "cron": work}
-    crashed = interleaved(server, clients, bound=1)
-    tolerated = interleaved(server, clients, bound=1, tolerates=(Exception,))
-
-    assert ["crashed"] == [finding.verdict for finding in crashed.findings]
-    assert not tolerated.failed, tolerated.text()
 
 
 def test_an_end_that_a_client_reports_by_a_tolerated_exception_is_no_finding(server: MockServer) -> None:
@@ -434,15 +374,6 @@ def test_a_client_has_a_name_that_a_schedule_can_have(server: MockServer, name: 
 def test_a_clock_that_follows_the_process_is_refused(server: MockServer) -> None:
     with pytest.raises(ValueError, match="settings: got a clock that follows"):
         server.interleave(clients={"one": campaigns}, settings={"clock": "follow", "now": None})
-
-
-def test_a_setup_that_fails_ends_the_search_and_leaves_no_sandbox_open(server: MockServer) -> None:
-    def setup(sandbox: Sandbox) -> None:
-        raise LookupError("no data")
-
-    with pytest.raises(LookupError, match="no data"):
-        interleaved(server, {"one": campaigns}, setup=setup)
-    assert "0 sandboxes" in repr(server)
 
 
 def test_each_endpoint_has_deliveries_of_its_own(server: MockServer) -> None:

@@ -12,7 +12,7 @@ from mockserver import MockServer
 from mockserver.testing.runs.orders import InterleaveReport
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.transports.in_process import Response
-from tests.runs.orders.pairs import CAREFUL, GIVEN, RACES, SESSIONS, Pair, call, campaigns, create
+from tests.runs.orders.pairs import CAREFUL, RACES, SESSIONS, Pair, call, campaigns, create
 
 REPLAYS, REPLAYS_DEEP = 3, 40
 # The preemptions of the shortest schedule; a client that sleeps is preempted by nothing.
@@ -166,30 +166,3 @@ def test_an_event_that_a_receiver_drops_since_it_is_early_is_found(
 
 
 # Over sockets: each client has a port of its own.
-
-
-def promotion_over_a_socket(name: str) -> Callable[[Sandbox], Any]:
-    def work(sandbox: Sandbox) -> None:
-        with requests.Session() as session:
-            session.headers["X-API-Key"] = sandbox.secret_key
-            campaigns = f"{sandbox.base_url}/v1/campaigns"
-            if not session.get(campaigns).json()["campaigns"]:
-                body = {"name": name, "platform": "chatapp", "templateId": "template_hello", "cadence": 60}
-                campaign_id = session.post(campaigns, json=body).json()["campaignId"]
-                session.post(f"{campaigns}/{campaign_id}/start").raise_for_status()
-
-    return work
-
-
-OVER_SOCKETS: Mapping[str, Callable[[Sandbox], Any]] = {
-    "worker": promotion_over_a_socket("One"),
-    "cron": promotion_over_a_socket("Two"),
-}
-
-
-def test_clients_over_sockets_are_run_in_the_same_orders(server: MockServer) -> None:
-    report = server.interleave(clients=OVER_SOCKETS, settings={"given": GIVEN})
-
-    assert ["worker*2 cron"] == [finding.schedule for finding in report.findings]
-    assert (None, {}) == (report.difference, report.blocked)
-    assert "all 22 orders" in report.text()
