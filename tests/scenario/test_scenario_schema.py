@@ -38,6 +38,8 @@ DOCUMENTED = {
 # fmt: off
 
 
+
+
 # fmt: on
 
 
