@@ -77,3 +77,19 @@ def test_a_message_is_never_listed_below_one_that_was_there_before_its_campaign_
 
     records = campaigning.messages(mockserver, "chat_0")
     assert ["after", "template_plain", "before"] == [record["text"] for record in records]
+
+
+@pytest.mark.clause("start.size")
+@pytest.mark.option("size-limit-base", "moving-day")
+def test_a_message_returned_as_sent_a_day_ago_no_longer_counts(mockserver: Sandbox) -> None:
+    mockserver.choose({"size-limit-values": {"chatapp": 9}, "size-limit-base": "moving-day"})
+    ids = campaigning.run(mockserver, cadence=7)
+    mockserver.advance(until="idle")
+    ended = _shown(campaigning.entry(mockserver, ids[0])["completedAt"])
+    again = campaigning.create(mockserver, name="Again")
+    mockserver.advance(to=ended + timedelta(days=1) - timedelta(milliseconds=1))
+    assert 422 == campaigning.start(mockserver, again).status
+
+    mockserver.advance(to=ended + timedelta(days=1))
+
+    assert 202 == campaigning.start(mockserver, again).status
