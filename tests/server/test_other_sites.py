@@ -241,3 +241,11 @@ def test_without_the_option_no_page_gets_a_header(host: SandboxHost) -> None:
     for method in ("GET", "OPTIONS"):
         response = send(host, method, "/v1/campaigns", origin=PAGE, access_control_request_method="GET")
         assert {} == shared(response)
+
+
+def test_a_page_of_another_site_that_sends_no_origin_is_refused_by_a_shared_server_too(
+    shared_host: SandboxHost,
+) -> None:
+    response = send(shared_host, "GET", "/_mock/state", sec_fetch_site="cross-site")
+
+    assert (403, "MOCK_FOREIGN_ORIGIN") == (response.status, response.json()["code"])
