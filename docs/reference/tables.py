@@ -46,7 +46,6 @@ ENVIRONMENT = {
     **{setting.variable: f"For `serve` and `play`: {setting.help}." for setting in SERVER},
     "PYTEST_CURRENT_TEST": "Set by pytest. The plugin reads it to assign sandboxes to the test that creates them.",
     "TZ": "Explore sets the time zone of the process for one run, and restores it.",
-    "PYTEST_XDIST_WORKER": "Set by pytest-xdist. State machines store their failures in a folder of this name, so that workers do not overwrite each other's.",
 }
 
 

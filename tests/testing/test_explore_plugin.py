@@ -419,7 +419,7 @@ def test_workers_report_to_the_process_that_prints_and_writes(stubbed: Suite, mo
 
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*- mockserver: explore -*", "*= mockserver: explore =*"])
-    result.stdout.fnmatch_lines_random(["createCampaign *", "listCampaigns *"])  # as the workers end
+    result.stdout.fnmatch_lines_random(["*::test_creating: *", "*::test_listing: *"])  # as the workers end
     written = entries_of(stubbed)
     assert ["test_mine.py::test_creating", "test_mine.py::test_listing"] == [test["test"] for test in written]
 
