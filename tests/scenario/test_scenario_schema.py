@@ -35,13 +35,6 @@ DOCUMENTED = {
     " funnels entrypoints templates chats messages campaigns forms webhooks",
 }
 
-# fmt: off
-
-
-
-
-# fmt: on
-
 
 def objects(schema: Any, path: str = "#") -> list[tuple[str, dict[str, Any]]]:
     """Every part of the schema that describes an object by its properties, with its place."""
