@@ -24,6 +24,7 @@ OF_THIS_PROCESS = (
         "forged_event",
         "frozen_clock",
         "late_event",
+        "lost_event",
     ),
     *(
         "lost_prefix",
