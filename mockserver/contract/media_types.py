@@ -48,7 +48,7 @@ class Signature(NamedTuple):
 
 
 # The first row that a content has decides: a brand of ISO media comes before the general one. Types that share a container
-# are not told apart; some that no upload accepts have a row, so that a refusal can name them.
+# are not distinguished; some that no upload accepts have a row, so that a refusal can name them.
 # fmt: off
 SIGNATURES: Final = (
     Signature(0, b"\xff\xd8\xff",         ("image/jpeg",)),

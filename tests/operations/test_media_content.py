@@ -21,7 +21,7 @@ FILM = ["video/mp4", "audio/mp4"]
 COMPOUND = [DOC, XLS, PPT]
 ARCHIVE = [DOCX, XLSX, PPTX]
 
-# By file: the types that an upload accepts it as. Those of one container are not told apart.
+# By file: the types that an upload accepts it as. Those of one container are not distinguished.
 REAL = {
     "baseline.jpg": ["image/jpeg"],
     "progressive.jpg": ["image/jpeg"],

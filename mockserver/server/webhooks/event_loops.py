@@ -49,7 +49,7 @@ def serves(loop: AbstractEventLoop, url: str) -> bool:
     if not url_policy.is_local_host((parts.hostname or "").lower()):
         return False
     port = url_policy.port_of(parts)
-    selector: Any = getattr(loop, "_selector", None)  # no public name tells what a loop serves
+    selector: Any = getattr(loop, "_selector", None)  # no public name shows what a loop serves
     if not hasattr(selector, "get_map"):
         return True
     return any(_listens(descriptor, port) for descriptor in list(selector.get_map()))
