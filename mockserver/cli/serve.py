@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from mockserver._settings import SERVER
 from mockserver.cli.lifetime import ready_file, remove_stale, stop_signals, watch_parent
-from mockserver.cli.settings import OFF, add_options, is_exposed, resolve, token_of
+from mockserver.cli.settings import OFF, add_options, is_exposed, resolve, token_of, unknown_variables
 from mockserver.contract.text import json_value
 from mockserver.version import VERSION
 
@@ -55,7 +55,6 @@ def play(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.cli.play_log import PlayLog
     from mockserver.server.log import LogWriter
 
-    resolve(options, *SERVER)
     document = load_scenario(options.scenario)
     with LogWriter(out, _dropped_text) as writer:
         log = PlayLog(lambda line: writer.write(line + "\n"))
@@ -89,6 +88,8 @@ def serve(
         unblocked_stderr(dropped) as writer,
         _logger(options.log_format, writer) as log,
     ):
+        for warning in unknown_variables():
+            _LOG.warning(warning)  # to standard error, in the form of the log
         return _serve(options, out, on_start, on_exchange, log, create)
 
 

@@ -1,9 +1,8 @@
 """
 The settings of a server: by options of the command line, else by environment variables `MOCKSERVER_...`, else by default.
 
-An environment variable of that prefix that no setting has is refused with the nearest name, except those that other
-commands read and those that containers get for a service named `mockserver`. A server that ends with the program that
-started it has the environment of that program, which may use the prefix for settings of its own: none is refused then.
+A server may have the environment of another program, which uses the prefix for settings of its own: a variable that no
+setting has is a warning with the nearest name. Those that containers get for a service named `mockserver` are none.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from mockserver._settings import GROUPS, PREFIX, SERVER, Setting
+from mockserver._settings import GROUPS, PREFIX, PROBE, SERVER, SUITE, Setting
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.text import closest_match, did_you_mean, whole_number
 from mockserver.core.webhooks.url_policy import host_name
@@ -25,14 +24,7 @@ from mockserver.server.hosting.shard import read_shard
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 OFF: Final = 0  # of a limit
-# Of `mockserver probe`, and of clients.
-_OF_OTHERS: Final = (
-    "MOCKSERVER_KEY",
-    "MOCKSERVER_PUBLIC_KEY",
-    "MOCKSERVER_RECEIVER_HOST",
-    "MOCKSERVER_SERVER",
-    "MOCKSERVER_URL",
-)
+_OF_TESTS: Final = "MOCKSERVER_SERVER"  # by which tests in other languages get the address of a server
 # What Kubernetes sets for a service named `mockserver`, and Docker for a link of that name.
 _SERVICE_LINK: Final = re.compile(r"MOCKSERVER_(SERVICE_(HOST|PORT(_\w+)?)|PORT_\d+_(TCP|UDP)(_\w+)?|NAME|ENV_\w+)")
 _LINKED_PORT: Final = re.compile(r"(tcp|udp)://")
@@ -168,24 +160,26 @@ def resolve(options: argparse.Namespace, *settings: Setting, environ: Mapping[st
         environ: The environment variables.
 
     Raises:
-        ValueError: A variable has a wrong value, or no setting has its name; the message contains the nearest one.
+        ValueError: A variable has a wrong value.
     """
     for setting in settings:
         if getattr(options, setting.attribute) is None:
             setattr(options, setting.attribute, _from_environment(setting, environ))
-    if not getattr(options, "exit_with_parent", False):
-        _refuse_unknown(environ)
 
 
-def _refuse_unknown(environ: Mapping[str, str]) -> None:
-    known = [setting.variable for setting in SERVER]
-    for name in sorted(environ):
-        if not name.startswith(PREFIX) or name in (*known, *_OF_OTHERS) or _SERVICE_LINK.fullmatch(name):
+def unknown_variables(environ: Mapping[str, str] = os.environ) -> Iterator[str]:
+    """Yield a warning for each variable `MOCKSERVER_...` that no setting has, with the nearest one of the server."""
+    known = {setting.variable for setting in (*SERVER, *PROBE, *SUITE)}
+    names = [setting.variable.removeprefix(PREFIX) for setting in SERVER]
+    for variable in sorted(environ):
+        if not variable.startswith(PREFIX) or variable in known or variable == _OF_TESTS:
+            continue
+        if _SERVICE_LINK.fullmatch(variable):
             continue
         # Without the prefix, by which every variable is like every other.
-        near = closest_match(name.removeprefix(PREFIX), [each.removeprefix(PREFIX) for each in known])
+        near = closest_match(variable.removeprefix(PREFIX), names)
         hint = did_you_mean(near and PREFIX + near)
-        raise ValueError(f"got the environment variable {name}; expected one that a setting has{hint}")
+        yield f"got {variable}; expected a variable that an option of the server has{hint}"
 
 
 def _from_environment(setting: Setting, environ: Mapping[str, str]) -> Any:
