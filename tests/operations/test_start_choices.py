@@ -92,6 +92,18 @@ def test_a_rolling_day_drops_each_send_a_day_after_it(mockserver: Sandbox) -> No
 
 @pytest.mark.clause("start.size")
 @pytest.mark.option("size-limit-base", "moving-day")
+def test_the_message_of_a_moving_day_has_what_is_left_of_the_limit(mockserver: Sandbox) -> None:
+    mockserver.choose({"size-limit-values": {"chatapp": 3}, "size-limit-base": "moving-day"})
+    run(mockserver, name="First")
+    mockserver.advance(until="idle")
+    answer = start(mockserver, create(mockserver, "Second"))
+
+    expected = "O público tem 2 conversas e o limite estimado para 24 horas é 1. Ajuste os filtros."
+    assert expected == answer.json()["message"]
+
+
+@pytest.mark.clause("start.size")
+@pytest.mark.option("size-limit-base", "moving-day")
 def test_a_moving_day_counts_no_send_that_failed_or_is_still_queued(mockserver: Sandbox) -> None:
     mockserver.choose({"size-limit-values": {"chatapp": 3, "photoapp": 3}, "size-limit-base": "moving-day"})
     failed = run(mockserver, name="Failed", platform="photoapp")

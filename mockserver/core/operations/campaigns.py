@@ -124,7 +124,8 @@ def _refuse_too_large(scope: Scope, campaign: Campaign, target: int, limit: int)
             sending.counts(run.schedule, scope.sandbox.now).sent - sending.counts(run.schedule, since).sent
             for run in runs
         )
-    if target > limit - used:
+    left = limit - used
+    if target > left:
         raise ApiError(
             "CAMPAIGN_SIZE_LIMIT_EXCEEDED",
             clause="start.size",
@@ -132,7 +133,7 @@ def _refuse_too_large(scope: Scope, campaign: Campaign, target: int, limit: int)
             reason=f"got an audience of {target} chats; expected at most {limit} for {campaign.platform} in 24 hours, {used} of "
             f"them used ({own_bound('size-limit-values')})",
             target=target,
-            limit=limit,
+            limit=max(left, 0),
         )
 
 
