@@ -153,6 +153,7 @@ class Player:
 def serve(tree: Path, folder: Path) -> subprocess.Popen[bytes]:
     """Start the tree's server; return it when it listens, which its ready file in the folder shows."""
     ready = folder / "ready.json"
+    ready.unlink(missing_ok=True)  # of a server that was killed: its address is dead
     options = ("--port", str(PORT), "--freeze", NOON, "--ready-file", str(ready), "--log-format", "json")
     process = subprocess.Popen(
         [sys.executable, "-m", "mockserver", "serve", *options],
