@@ -142,34 +142,40 @@ class Backend(Protocol):
 
 class LocalBackend:
     """
-    A sandbox in this process.
+    A sandbox in this process; in a fork of it all but the address, the keys and ids is refused by a RuntimeError.
 
     `open_socket` opens its server's socket, if it is not open.
     """
 
     def __init__(self, hosted: HostedSandbox, open_socket: Callable[[], object]) -> None:
-        self.hosted = hosted
+        self._hosted = hosted
         self._open_socket = open_socket
 
     @property
+    def hosted(self) -> HostedSandbox:
+        """The sandbox."""
+        self._hosted.refuse_fork()
+        return self._hosted
+
+    @property
     def sandbox_id(self) -> str:
-        return self.hosted.id
+        return self._hosted.id
 
     @property
     def tenant_id(self) -> str:
-        return self.hosted.tenant.id
+        return self._hosted.tenant.id
 
     @property
     def secret_key(self) -> str:
-        return self.hosted.tenant.secret_key
+        return self._hosted.tenant.secret_key
 
     @property
     def public_key(self) -> str:
-        return self.hosted.tenant.public_key
+        return self._hosted.tenant.public_key
 
     @property
     def address(self) -> str | None:
-        hosted = self.hosted
+        hosted = self._hosted
         has_socket = hosted.own_origin is not None or hosted.host.origin != IN_PROCESS_ORIGIN
         return hosted.base_url if has_socket else None
 
@@ -186,6 +192,8 @@ class LocalBackend:
         return self.hosted.sandbox.journal.last_exchange
 
     def base_url(self) -> str:
+        if self._hosted.is_forked and self.address is not None:
+            return self.address
         if self.hosted.own_origin is None:
             self._open_socket()
         return self.hosted.base_url
@@ -321,10 +329,12 @@ class LocalBackend:
         return self
 
     def close(self) -> None:
-        self.hosted.host.close(self.hosted.id)
+        if not self._hosted.is_forked:
+            self.hosted.host.close(self.hosted.id)
 
     def __str__(self) -> str:
-        return f"at {format_exact(self.hosted.sandbox.now)}, {self.call_count} exchanges"
+        sandbox = self._hosted.sandbox
+        return f"at {format_exact(sandbox.now)}, {sandbox.journal.last_exchange} exchanges"
 
 
 def pass_until(backend: Backend, until: Instant) -> None:

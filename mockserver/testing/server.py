@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -21,7 +21,7 @@ from mockserver.scenario.problems import ScenarioError
 from mockserver.server.hosting import runtime
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
-from mockserver.server.http1.listener import PORT_MAX
+from mockserver.server.http1.listener import PORT_MAX, call_in_forks
 from mockserver.testing.arguments import (
     check_flags,
     check_function,
@@ -54,8 +54,8 @@ class MockServer:
     """
     A server on the loopback interface with any number of sandboxes. Two servers share nothing.
 
-    `with`, `open`, or the first read of an address opens its socket; calls in process need none. A fork of the process has no
-    socket: a sandbox that it creates has calls in process only.
+    `with`, `open`, or the first read of an address opens its socket; calls in process need none. In a fork of the process it
+    has none of its sandboxes, whose use is refused there but for their addresses and keys, and no socket until it opens one.
 
     Lifetime: until it is closed.
 
@@ -104,17 +104,27 @@ class MockServer:
                 f"allow_webhook_hosts: got {allow_webhook_hosts!r}; expected a list of hosts: {[allow_webhook_hosts]}"
             )
         self.layers = tuple(layers)
-        self._host = SandboxHost(
+        self._new_host = partial(
+            SandboxHost,
             response_options=ResponseOptions(explain, strict),
             default_clock=runtime.fixture_clock,
             allow_webhook_hosts=[*THIS_MACHINE, *allow_webhook_hosts],
             journal_limits=Limits(journal_max_entries, journal_max_bytes),
         )
-        self._host.coverage = coverage
         self.made: deque[Sandbox] = deque(maxlen=_LATEST_MAX)  # the latest ones, also closed ones
-        self._key_labels = KeyLabels()  # so that no two open sandboxes of a test have the same keys
+        self._coverage = coverage
         self._port = port
         self._has_report = report
+        self._begin()
+        # What it has is the parent's: at the fork a thread may hold a lock, which nothing releases in the child.
+        call_in_forks(self, MockServer._begin)
+
+    def _begin(self) -> None:
+        """Begin without sandboxes and without a socket."""
+        self._host = self._new_host()
+        self._host.coverage = self._coverage
+        self.made.clear()
+        self._key_labels = KeyLabels()  # so that no two open sandboxes of a test have the same keys
         self._server: Server | None = None
         self._own: dict[str, Server] = {}  # by sandbox
         self._opening = threading.Lock()
@@ -237,9 +247,7 @@ class MockServer:
         return hosted
 
     def _sandbox_of(self, hosted: HostedSandbox, settings: Settings) -> Sandbox:
-        server = self._server
-        is_forked = server is not None and server.process_id != os.getpid()
-        return Sandbox(LocalBackend(hosted, self._refuse_fork if is_forked else self.open), settings)
+        return Sandbox(LocalBackend(hosted, self.open), settings)
 
     def _create_as_client(self, config: SandboxConfig, now: datetime) -> Sandbox:
         """
@@ -252,13 +260,6 @@ class MockServer:
         hosted = self._create(config, runtime.frozen_clock(from_datetime(now)))
         hosted.is_kept = True
         return self._sandbox_of(hosted, Settings({}, {}))
-
-    def _refuse_fork(self) -> None:
-        """Raise the error of an address that the socket of the parent process does not serve."""
-        assert self._server is not None
-        raise RuntimeError(
-            f"got a sandbox of a fork; its server belongs to process {self._server.process_id}; make a new MockServer"
-        )
 
     def explore(
         self,
@@ -362,7 +363,7 @@ class MockServer:
         return self._host.calls_without_prefix
 
     def close(self) -> None:
-        """Close the socket and every sandbox; in a fork only its copies. Calls that a rule defers end first, so that their threads end too."""
+        """Close the socket and every sandbox, in a fork those of the fork. Calls that a rule defers end first, so that their threads end too."""
         self._host.close_all()  # first, since the thread of a deferred call ends only then
         for server in self._own.values():
             server.stop()

@@ -96,6 +96,20 @@ class HostedSandbox:
         self._dispatch: WebhookDispatcher | None = None
         # Not the sandbox's lock: another thread can close the sandbox while one holds that.
         self._creation_lock = threading.Lock()
+        self.process_id = os.getpid()
+
+    @property
+    def is_forked(self) -> bool:
+        """True in a fork of the process that created the sandbox."""
+        return os.getpid() != self.process_id
+
+    def refuse_fork(self) -> None:
+        """Raise a RuntimeError in a fork, where a thread that only the parent has may hold the lock of this copy for ever."""
+        if self.is_forked:
+            raise RuntimeError(
+                f"got a use of {self.id} in a fork of process {self.process_id}; expected calls over a socket to an address "
+                "that was read before the fork, or a sandbox that the fork has made"
+            )
 
     @property
     def is_default(self) -> bool:

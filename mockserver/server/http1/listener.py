@@ -1,4 +1,4 @@
-"""The socket that a server listens on, and the end of its copies in forks."""
+"""The socket that a server listens on, and what servers do at the beginning of a fork."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import errno
 import os
 import socket
 import weakref
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, TypeVar
 
+T = TypeVar("T")
 PORT_MAX = 65535
 
 
@@ -52,23 +54,18 @@ def url_of(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-class _Listening(Protocol):
-    def close_copies(self) -> None: ...
+_FOR_FORKS: weakref.WeakKeyDictionary[Any, Callable[[Any], None]] = weakref.WeakKeyDictionary()
 
 
-_IN_THIS_PROCESS: weakref.WeakSet[_Listening] = weakref.WeakSet()
+def call_in_forks(server: T, begin: Callable[[T], None]) -> None:
+    """Have a function called with a server at the beginning of each fork of this process, as long as the server is used."""
+    _FOR_FORKS[server] = begin
 
 
-def close_in_fork(listening: _Listening) -> None:
-    """Have the copies of its sockets closed in a fork: a port that it has released would stay in use while a fork has it open."""
-    _IN_THIS_PROCESS.add(listening)
-
-
-def _close_copies_in_fork() -> None:
-    for listening in list(_IN_THIS_PROCESS):
-        listening.close_copies()
-    _IN_THIS_PROCESS.clear()
+def _begin_fork() -> None:
+    for server, begin in list(_FOR_FORKS.items()):
+        begin(server)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_close_copies_in_fork)
+    os.register_at_fork(after_in_child=_begin_fork)

@@ -16,7 +16,7 @@ from mockserver.server.http1 import real_time
 from mockserver.server.http1.body import BodyTotal
 from mockserver.server.http1.connection import Connection, ConnectionLimits, ServerConfig, Shared
 from mockserver.server.http1.event_loop import ServerLoop
-from mockserver.server.http1.listener import close_in_fork, listen, url_of
+from mockserver.server.http1.listener import call_in_forks, listen, url_of
 from mockserver.server.http1.messages import Handler
 from mockserver.server.http1.workers import Workers
 
@@ -104,7 +104,7 @@ class Server:
         self._is_stopping = False
         self._ended = threading.Event()
         self.process_id = os.getpid()
-        close_in_fork(self)
+        call_in_forks(self, Server._close_copies)
 
     @property
     def url(self) -> str:
@@ -285,8 +285,8 @@ class Server:
             if thread.is_alive():
                 grace = 0  # the other threads have had the same time already
 
-    def close_copies(self) -> None:
-        """Close this process's copies of the sockets: in a fork, whose parent continues to serve."""
+    def _close_copies(self) -> None:
+        """Close the copies of the sockets: a port that the parent has released would stay in use while a fork has it open."""
         self._listener.close()
         for connection in list(self._open):
             connection.wire.close_copy()

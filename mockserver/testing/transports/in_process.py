@@ -86,7 +86,9 @@ def send_in_process(
 
     Raises:
         ValueError: the origin is not the sandbox's host.
+        RuntimeError: this process is a fork of the sandbox's.
     """
+    hosted.refuse_fork()
     root = hosted if origin == hosted.own_origin else None
     if root is None and origin not in (hosted.host.origin, IN_PROCESS_ORIGIN):
         own = hosted.own_origin or hosted.host.origin
