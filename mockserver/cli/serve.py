@@ -122,6 +122,7 @@ def _serve(
 ) -> int:
     from mockserver.server.hosting.background import BackgroundWorker
     from mockserver.server.hosting.host import DEFAULT_ID
+    from mockserver.server.hosting.limits import Limiter
     from mockserver.server.hosting.log_lines import refusal_line
     from mockserver.server.http1.server import Server
     from mockserver.server.socket_handler import SocketHandler, error_body
@@ -144,7 +145,9 @@ def _serve(
     host.origin = options.public_url or url
     # A proxy that sends a request on each connection loses none if the open ones may finish.
     end = server.stop if host.shard is None else partial(server.finish, _FINISH_SECONDS)
-    _end_at_signals(server, end, _watch(host, server, _limits(options), end), options.drain or None)
+    limiter = Limiter(host, _limits(options), end)
+    host.admission, host.on_tick = limiter.admission, limiter.sweep
+    _end_at_signals(server, end, limiter, options.drain or None)
     background = BackgroundWorker(host)
     try:
         ready = _ready(url, hosted, host.token)
@@ -200,24 +203,6 @@ def _end_with_parent(host: SandboxHost, server: Server, log_format: str) -> None
                 with suppress(OSError):  # a runner may have closed it: the files remain
                     print(report["text"], file=sys.stderr, flush=True)
     server.stop()
-
-
-def _watch(host: SandboxHost, server: Server, limits: ServerLimits, end: Callable[[], None]) -> Limiter:
-    """Hold the host within its limits, about once a second."""
-    from mockserver.server.hosting.limits import Limiter
-
-    limiter = Limiter(host, limits, end)
-    host.admission = limiter.admission
-
-    def tick() -> None:
-        for function in (limiter.sweep, limiter.end_drained):
-            try:
-                function()
-            except Exception:  # noqa: BLE001 - a bug of the mock must not stop its timers
-                _LOG.exception("unexpected failure in the background")
-
-    host.on_tick = tick
-    return limiter
 
 
 def _tune_process() -> None:

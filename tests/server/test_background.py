@@ -61,6 +61,25 @@ def standalone() -> Iterator[Standalone]:
     wait_until(lambda: not any("mockserver" in each.name for each in set(threading.enumerate()) - before))
 
 
+def test_a_failure_of_the_limits_stops_neither_their_next_check_nor_the_timers(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("mockserver.server.hosting.background._TICK_SECONDS", 0.001)
+    host, calls = SandboxHost(), []
+    hosted = host.create(SandboxConfig("demo"))
+    monkeypatch.setattr("mockserver.server.hosting.background.run_until", lambda *_: calls.append("timers"))
+    monkeypatch.setattr(host, "on_tick", lambda: calls.append("limits") or 1 / 0)
+    background = BackgroundWorker(host)
+
+    background.start()
+    wait_until(lambda: len(calls) >= 4)
+    background.stop()
+
+    assert not hosted.sandbox.clock.frozen
+    assert ["limits", "timers"] * 2 == calls[:4]
+    assert "unexpected failure in the background" in caplog.messages
+
+
 def test_a_slow_receiver_delays_neither_the_api_nor_another_endpoint(standalone: Standalone, serve: Serve) -> None:
     held, seen = threading.Event(), []
     standalone.receive(serve(app(lambda _: held.wait(PATIENCE_SECONDS) and None)).url)

@@ -123,18 +123,18 @@ class Draining:
 def test_a_server_that_drains_creates_no_sandbox_and_ends_with_the_last_one() -> None:
     draining = Draining()
     sandbox_id = created(draining.host)["sandboxId"]
-    draining.limiter.end_drained()
+    draining.limiter.sweep()
     assert 0 == draining.ends
 
     draining.limiter.drain(None)
     refused = asking(draining.host)("POST", "/_mock/sandboxes")
-    draining.limiter.end_drained()
+    draining.limiter.sweep()
 
     assert (503, "MOCK_DRAINING") == (refused.status, refused.json()["code"])
     assert ("Retry-After", "1") in refused.headers
     assert 0 == draining.ends
     assert 204 == asking(draining.host)("DELETE", f"/_mock/sandboxes/{sandbox_id}").status
-    draining.limiter.end_drained()
+    draining.limiter.sweep()
     assert 1 == draining.ends
 
 
@@ -144,9 +144,9 @@ def test_a_server_that_drains_ends_when_its_time_is_over() -> None:
 
     draining.limiter.drain(10 * SECOND)
     draining.now = 10 * SECOND - 1
-    draining.limiter.end_drained()
+    draining.limiter.sweep()
     assert 0 == draining.ends
     draining.now += 1
-    draining.limiter.end_drained()
+    draining.limiter.sweep()
 
     assert 1 == draining.ends

@@ -39,7 +39,7 @@ class BackgroundWorker:
         self._lock = threading.Lock()
         self._sending: list[WebhookDispatcher] = []  # for each thread the sandbox for which it sends
         self._threads: WeakSet[threading.Thread] = WeakSet()
-        self._ticker = threading.Thread(target=self._run_timers, name="mockserver ticker", daemon=True)
+        self._ticker = threading.Thread(target=self._run, name="mockserver ticker", daemon=True)
 
     def start(self) -> None:
         """Send the host's deliveries from now on."""
@@ -105,13 +105,18 @@ class BackgroundWorker:
         if not has_failed:  # the next tick tries again
             self.schedule(dispatch)
 
-    def _run_timers(self) -> None:
+    def _run(self) -> None:
         while not self._over.wait(_TICK_SECONDS):
-            if self._host.on_tick is not None:
-                self._host.on_tick()
-            for hosted in list(self._host.sandboxes.values()):
-                if _run_due_timers(hosted.sandbox):
-                    hosted.dispatch_webhooks()
+            for function in (self._host.on_tick, self._run_timers):
+                try:
+                    function()
+                except Exception:  # noqa: BLE001 - a bug of the mock must not stop the thread
+                    _LOG.exception("unexpected failure in the background")
+
+    def _run_timers(self) -> None:
+        for hosted in list(self._host.sandboxes.values()):
+            if _run_due_timers(hosted.sandbox):
+                hosted.dispatch_webhooks()
 
 
 def _run_due_timers(sandbox: SandboxState) -> bool:

@@ -405,7 +405,7 @@ class SandboxHost:
         self.sandboxes: dict[str, HostedSandbox] = {}
         self.closed = ClosedSandboxes()
         self.admission: Callable[[], AbstractContextManager[None]] = nullcontext
-        self.on_tick: Callable[[], None] | None = None
+        self.on_tick: Callable[[], object] = lambda: None
         self.monotonic_us: Callable[[], Duration] = real_time.microseconds
         self._totals_of_closed = runtime.Totals(Counter(), Counter())
         self.calls_without_prefix = 0

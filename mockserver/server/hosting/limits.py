@@ -3,7 +3,7 @@ The limits of one server: how many sandboxes its clients may have, for how long,
 
 1. A creation beyond a limit is refused with 429.
 2. `sweep`, which the background worker calls once a second, ends what has been unused or open for too long. While all
-   sandboxes take more memory than allowed, it ends the one that takes most.
+   sandboxes take more memory than allowed, it ends the one that takes most; and it ends a server that has drained.
 3. A call costs one flag: the sweep dates it. Times are real, also if the process's clock is frozen.
 4. The default sandbox never ends. It counts in memory alone: while it takes most, nothing ends for memory.
 5. A server that drains creates no sandbox for a client, and ends with the last one of its clients.
@@ -109,6 +109,7 @@ class Limiter:
 
     def sweep(self) -> None:
         """Date the calls since the last sweep, estimate the memory of what was called, and end what is beyond a limit."""
+        self._end_drained()
         now = self._host.monotonic_us()
         for hosted in self._host.refreshed():
             if hosted.is_default:
@@ -140,8 +141,8 @@ class Limiter:
         """Refuse new sandboxes from now on, and end after this time at the latest; a signal handler may call it."""
         self._drained_by = math.inf if within is None else self._host.monotonic_us() + within
 
-    def end_drained(self) -> None:
-        """End the server if it drains and is empty, or its time is over; called about once a second."""
+    def _end_drained(self) -> None:
+        """End the server if it drains and is empty, or its time is over."""
         if self._drained_by is None:
             return
         with self._lock:
