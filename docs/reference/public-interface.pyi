@@ -257,6 +257,7 @@ class InterleaveFinding(RunFinding):
     clients: set[str]
     count: int
     document: JSON
+    fault: PlacedFault | None
     def lanes(self) -> Iterator[str]: ...
     def lines_of(self, cases: str) -> Iterator[str]: ...
     message: str
@@ -273,9 +274,11 @@ class InterleaveFinding(RunFinding):
     def write(self, folder: Path) -> None: ...
 
 class InterleaveOptions:
-    def __init__(self, bound: int = 2, tolerates: tuple[type[BaseException], ...] = (), runs: int = 2000, seconds: float | None = None, schedule: str | None = None, prune: bool = True, blocked_seconds: float = 2.0) -> None: ...
+    def __init__(self, bound: int = 2, tolerates: tuple[type[BaseException], ...] = (), runs: int = 2000, seconds: float | None = None, schedule: str | None = None, prune: bool = True, blocked_seconds: float = 2.0, faults: int = 0, fault: str | None = None) -> None: ...
     blocked_seconds: float
     bound: int
+    fault: str | None
+    faults: int
     prune: bool
     runs: int
     schedule: str | None
@@ -290,6 +293,7 @@ class InterleaveReport(ReportOfFindings):
     ended: str | None
     failed: bool
     failed_serial: str | None
+    fault_runs: FaultRuns | None
     findings: Sequence[InterleaveFinding]
     found: InterleaveFindings
     investigation: Investigation

@@ -48,6 +48,8 @@ _OF_INTERLEAVE = (
     "schedule",
     "prune",
     "blocked_seconds",
+    "faults",
+    "fault",
 )
 MARKERS = (
     f"mockserver(*, {', '.join(_OF_A_MARK)}): settings of this test's sandbox.",

@@ -20,6 +20,7 @@ from mockserver.core.instants import Instant
 from mockserver.server.webhooks import event_loops
 from mockserver.testing.run_end import RunEnded
 from mockserver.testing.runs.orders.schedules import Waits
+from mockserver.wire.router import route
 
 T = TypeVar("T")
 # The delivery whose receiver runs: what it calls are steps of its own, through whichever handle.
@@ -35,7 +36,7 @@ class Waiting:
         actor: Whose step it is.
         waits: What it is.
         label: What it does, for steps that the journal does not name.
-        order: Sorts the steps of one actor that wait at the same time.
+        order: Sorts the steps of one actor that wait at the same time; of a request its method, target and body.
         until: The end of a sleep.
         is_relative: The end of the sleep follows from its beginning alone.
         fired: The timers that fire while it waits.
@@ -52,6 +53,16 @@ class Waiting:
     fired: list[JSON] = field(default_factory=list)
     thread: threading.Thread | None = None
     resume: Callable[[], None] = lambda: None
+
+    @property
+    def operation(self) -> str | None:
+        """The id of the operation of a call of the API; None for any other step."""
+        match self.order:
+            case (str(method), str(target), _) if "/v1/" in target:
+                path = target[target.index("/v1/") :].partition("?")[0]
+                endpoint = route(method, path).target
+                return None if endpoint is None else endpoint.id
+        return None
 
 
 class ActorEnd(NamedTuple):

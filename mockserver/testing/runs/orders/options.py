@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mockserver.testing.arguments import check_flags, check_number
+from mockserver.testing.runs.orders import placed_fault
 
 BOUND_MAX = 4
 
@@ -24,6 +25,8 @@ class InterleaveOptions:
         schedule: One order to run, such as `worker*2 cron`, instead of a search.
         prune: Leave out orders that only exchange steps which have nothing in common in the sandbox.
         blocked_seconds: Real seconds for which a client that neither calls, sleeps nor ends is waited for.
+        faults: The most runs with a fault at a call of one client in addition; 0 for none.
+        fault: One such fault for `schedule`, such as `drop-after worker startCampaign 1`: the first such call of `worker`.
 
     Raises:
         ValueError: A number is out of range, or `tolerates` has something else than types of exceptions.
@@ -36,6 +39,8 @@ class InterleaveOptions:
     schedule: str | None = None
     prune: bool = True
     blocked_seconds: float = 2.0
+    faults: int = 0
+    fault: str | None = None
 
     def __post_init__(self) -> None:
         types: Any = self.tolerates
@@ -46,10 +51,15 @@ class InterleaveOptions:
                     f"tolerates: got {entry!r}; expected types of exceptions"
                 )
         check_flags(prune=self.prune)
-        if self.schedule is not None and not isinstance(self.schedule, str):
-            raise ValueError(f"schedule: got {self.schedule!r}; expected a text, such as 'worker*2 cron'")
+        for name, example in (("schedule", "worker*2 cron"), ("fault", placed_fault.EXAMPLE)):
+            text = getattr(self, name)
+            if text is not None and not isinstance(text, str):
+                raise ValueError(f"{name}: got {text!r}; expected a text, such as {example!r}")
+        if self.fault is not None and self.schedule is None:
+            raise ValueError(f"fault: got {self.fault!r} without a schedule; expected both, or `faults` for a search")
         check_number("bound", self.bound, int, 0, BOUND_MAX, f"a number of preemptions from 0 to {BOUND_MAX}")
         check_number("runs", self.runs, int, 1, math.inf, "a number of runs from 1")
+        check_number("faults", self.faults, int, 0, math.inf, "a number of runs, 0 for none")
         check_number(
             "blocked_seconds", self.blocked_seconds, (int, float), 0.01, 600, "a number of seconds from 0.01 to 600"
         )

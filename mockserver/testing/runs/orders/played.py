@@ -10,6 +10,7 @@ from mockserver.core.operations.footprints import Footprint
 from mockserver.testing.runs.bounds import Bounds
 from mockserver.testing.runs.in_process import Sleep
 from mockserver.testing.runs.orders import schedules
+from mockserver.testing.runs.orders.placed_fault import Calls
 from mockserver.testing.runs.orders.schedules import Release, Waits
 
 
@@ -103,6 +104,7 @@ class Played(NamedTuple):
         is_plain: No client was blocked, no delivery was due, and each sleep ended by its length alone.
         began: The sandbox's clock at its beginning.
         timers: Those that were scheduled before its first step.
+        calls: The number of calls that each client has sent of each operation.
     """
 
     steps: Sequence[ReleasedStep]
@@ -115,6 +117,7 @@ class Played(NamedTuple):
     is_plain: bool
     began: Instant
     timers: Sequence[NewTimer]
+    calls: Calls
 
     @property
     def order(self) -> Order:

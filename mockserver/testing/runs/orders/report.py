@@ -16,6 +16,7 @@ from mockserver.testing.backend import LocalBackend
 from mockserver.testing.runs.bounds import NEED
 from mockserver.testing.runs.findings import CURE, Cause, FindingsByCause, ReportOfFindings, RunFinding, document_name
 from mockserver.testing.runs.orders.options import InterleaveOptions
+from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Played, ReleasedStep
 from mockserver.testing.runs.orders.verdicts import ORDER, RunEnd
 
@@ -45,6 +46,7 @@ class InterleaveFinding(RunFinding):
         preemptions: Those of this schedule.
         steps: The steps of its run.
         places: Where it leaves the serial order, as texts.
+        fault: The fault of its run; None for an order alone.
         document: The scenario document that repeats its calls.
         path: Where the document was written; None if it was not.
         traced: What the trace of its run is made from.
@@ -56,6 +58,7 @@ class InterleaveFinding(RunFinding):
     preemptions: int = 0
     steps: Sequence[ReleasedStep] = ()
     places: Sequence[str] = ()
+    fault: PlacedFault | None = None
     traced: TracedRun | None = field(default=None, repr=False)
     size: tuple[int, ...] = field(default=(), repr=False)
 
@@ -106,7 +109,7 @@ class InterleaveFindings(FindingsByCause[InterleaveFinding]):
         super().__init__(InterleaveFinding, ORDER)
         self._test = test
 
-    def add(self, causes: Sequence[Cause], played: Played, sandbox: Sandbox) -> None:
+    def add(self, causes: Sequence[Cause], played: Played, sandbox: Sandbox, fault: PlacedFault | None = None) -> None:
         """
         Add a case; the shortest one of a cause has the fewest preemptions, then the fewest steps.
 
@@ -114,17 +117,18 @@ class InterleaveFindings(FindingsByCause[InterleaveFinding]):
             causes: Those of one run that differ by their client alone.
             played: The run.
             sandbox: As the run has left it.
+            fault: Of the run.
         """
         cause = causes[0]
         row = self.of(cause)
         row.count += 1
         row.clients.update(each.client for each in causes if each.client is not None)
-        size = played.cost, played.named, len(played.steps)
+        size = int(fault is not None), played.cost, played.named, len(played.steps)
         if row.size and row.size <= size:
             return
         row.size = size
         row.message, row.schedule, row.preemptions = cause.message, played.schedule, played.cost
-        row.steps, row.places = played.steps, list(_places(played))
+        row.steps, row.places, row.fault = played.steps, list(_places(played)), fault
         name = document_name(self._test, cause)
         summary = f"{cause.message} (schedule {played.schedule!r})"
         row.document = {**sandbox.log.replay_document(name), "summary": summary}
@@ -160,12 +164,12 @@ class SerialRun(NamedTuple):
 
     Attributes:
         order: The names of the clients.
-        calls: The number of calls of each.
+        calls: The number of calls of each client.
         errors: The exceptions with which clients ended, by client.
     """
 
     order: Sequence[str]
-    calls: Sequence[int]
+    calls: Mapping[str, int]
     errors: Mapping[str, str]
 
     @classmethod
@@ -176,7 +180,7 @@ class SerialRun(NamedTuple):
         for step in played.steps:
             if step.waits == "call" and step.actor in calls:
                 calls[step.actor] += 1
-        return cls(order, [calls[name] for name in dict.fromkeys(order)], end.errors)
+        return cls(order, calls, end.errors)
 
 
 @dataclass
@@ -186,6 +190,14 @@ class Bound:
     preemptions: int
     run: int = 0
     merged: int = 0
+
+
+@dataclass
+class FaultRuns:
+    """The faults at calls of the serial runs, and how many of them were tried with every order that has at most one preemption."""
+
+    placements: int
+    tried: int = 0
 
 
 @dataclass(kw_only=True)
@@ -205,6 +217,7 @@ class InterleaveReport(ReportOfFindings):
         failed_serial: Why the serial runs allow no comparison; None if they do.
         unplayed: Why the schedule was not played as it is; None if it was.
         shares_memory: The clients change memory that they share, so that no order is left out as equal.
+        fault_runs: The faults that were tried in addition; None if there were none.
         left: The number of orders within the bound that were found and not run.
         not_interleaved: Sentences about clients whose calls are no steps.
     """
@@ -220,6 +233,7 @@ class InterleaveReport(ReportOfFindings):
     failed_serial: str | None = "it ended before the last serial run"
     unplayed: str | None = None
     shares_memory: bool = False
+    fault_runs: FaultRuns | None = None
     left: int = 0
     not_interleaved: Sequence[str] = ()
 
@@ -281,6 +295,9 @@ class InterleaveReport(ReportOfFindings):
             last = self.bounds[-1].preemptions
             rest = f", and none with more than {counted(last, 'preemption')}" if last < self.options.bound else ""
             yield f"not run: {counted(self.left, 'order')} beyond the budget of {budget}{rest}"
+        if self.fault_runs is not None:
+            row = self.fault_runs
+            yield f"with a fault: {row.tried} of {row.placements} faults at calls, each with every order of one preemption"
         yield from self.not_interleaved
         if self.shares_memory and self.options.prune and self.options.schedule is None:
             yield "the clients change memory that they share, so every order is run"
@@ -299,13 +316,14 @@ def _calls_depend_on_order(serial: Sequence[SerialRun]) -> bool:
     """Return True if a client makes more calls in one serial run than in another."""
     counts: dict[str, set[int]] = {}
     for row in serial:
-        for name, calls in zip(row.order, row.calls, strict=True):
+        for name, calls in row.calls.items():
             counts.setdefault(name, set()).add(calls)
     return any(len(different) > 1 for different in counts.values())
 
 
 def _serial_text(row: SerialRun) -> str:
-    calls = f"{' and '.join(map(str, row.calls))} {'call' if list(row.calls) == [1] else 'calls'}"
+    numbers = list(row.calls.values())
+    calls = f"{' and '.join(map(str, numbers))} {'call' if numbers == [1] else 'calls'}"
     errors = "".join(f"; {name} ended with {text}" for name, text in row.errors.items())
     return f"{' '.join(row.order)} ({calls}{errors})"
 
@@ -315,8 +333,12 @@ def _finding_lines(finding: InterleaveFinding, line: str) -> Iterator[str]:
     yield from finding.lines_of(f"at {counted(finding.count, 'order')}{alike}")
     yield from (f"  {line}" for line in finding.lanes())
     where = f", {', '.join(finding.places)}" if finding.places else ""
+    option = ""
+    if finding.fault is not None:
+        yield f"  with {finding.fault.describe()}"
+        option = f', fault="{finding.fault}"'
     preemptions = counted(finding.preemptions, "preemption") if finding.preemptions else "no preemptions"
     yield f"  shortest: {preemptions}{where}"
-    yield f'  > {line}schedule="{finding.schedule}")'
+    yield f'  > {line}schedule="{finding.schedule}"{option})'
     if finding.path is not None:
         yield f"  calls repeated by {finding.path}, and step by step in {finding.path.removesuffix('.json')}.html"

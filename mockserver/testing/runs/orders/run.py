@@ -10,6 +10,7 @@ One run of clients in one order: it releases one step at a time, and waits until
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +25,7 @@ from mockserver.testing.runs.orders.actors import Actor, KnownThreads, ReadyStep
 from mockserver.testing.runs.orders.gate import Gate
 from mockserver.testing.runs.orders.handles import handle
 from mockserver.testing.runs.orders.options import InterleaveOptions
+from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Decision, Played, ReleasedStep
 from mockserver.testing.runs.orders.recording import StepRecorder
 from mockserver.testing.runs.orders.schedules import Release, Situation, Waits
@@ -51,6 +53,7 @@ class InterleavedRun:
         options: Of the search.
         bounds: Those of the run.
         known: What earlier runs have learned.
+        fault: A fault at one call; None for none.
     """
 
     def __init__(
@@ -61,12 +64,13 @@ class InterleavedRun:
         *,
         bounds: Bounds,
         known: KnownThreads,
+        fault: PlacedFault | None = None,
     ) -> None:
         self._gate = Gate()
         self._controlled = ControlledRun(sandbox, bounds)
         self._sandbox, self._hosted = sandbox, self._controlled.hosted
         self._hosted.dispatch.is_held = True
-        self._functions = clients
+        self._functions, self._fault = clients, fault
         self._actors = {name: Actor(name) for name in clients}
         self._threads = ActorThreads(self._hosted, self._gate)
         self._settling = Settling(self._actors, clients, self._gate, self._threads, known, options.blocked_seconds)
@@ -79,6 +83,7 @@ class InterleavedRun:
         self._held: frozenset[str] = frozenset()
         self._random_of: Actor | None = None  # whose random numbers are drawn now
         self._is_plain = True
+        self._calls: Counter[tuple[str, str]] = Counter()
         self._began_at = self._hosted.sandbox.now
 
     def play(self, choose: Choose) -> Played:
@@ -114,6 +119,7 @@ class InterleavedRun:
             is_plain=self._is_plain and stuck is None and not self._settling.blocked,
             began=self._began_at,
             timers=self._recorder.timers,
+            calls=self._calls,
         )
 
     def close(self) -> None:
@@ -165,6 +171,7 @@ class InterleavedRun:
     def _resume(self, actor: Actor, waits: Waits) -> str:
         """Release the step that an actor waits with, and return its label."""
         waiting = actor.next_waiting()
+        self._count(actor.name, waiting.operation)
         if waiting.until is not None:
             now = self._hosted.sandbox.now
             self._is_plain &= waiting.is_relative and len(actor.waiting) == 1 and waiting.until >= now
@@ -173,6 +180,19 @@ class InterleavedRun:
         actor.unanswered += waiting.thread is None
         self._gate.release(waiting)
         return waiting.label
+
+    def _count(self, name: str, operation: str | None) -> None:
+        """Count a call of a client, and let it have the fault if that is its place."""
+        if operation is None or name not in self._functions:
+            return
+        self._calls[name, operation] += 1
+        fault = self._fault
+        if fault is not None and (fault.client, fault.operation, fault.nth) == (
+            name,
+            operation,
+            self._calls[name, operation],
+        ):
+            self._sandbox.apply(script=[fault.rule])
 
     def _begin_delivery(self, name: str) -> str:
         dispatch = self._hosted.dispatch

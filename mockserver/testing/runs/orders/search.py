@@ -1,5 +1,5 @@
 """
-The search: the serial runs first, then orders with one preemption, then with two.
+The search: the serial runs first, then orders with one preemption, then with two, then those with a fault in addition.
 
 A run is a function of its schedule. Each run shows what else could have been released at each of its places; those are the
 schedules of further runs, the ones with fewer preemptions first.
@@ -7,7 +7,7 @@ schedules of further runs, the ones with fewer preemptions first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from mockserver.testing.arguments import check_function, check_names
@@ -15,12 +15,20 @@ from mockserver.testing.runs.bounds import bounds_beyond
 from mockserver.testing.runs.faults.options import names_of
 from mockserver.testing.runs.findings import Cause
 from mockserver.testing.runs.investigation import Investigation, Plans, muted_logs, settings_of_runs
-from mockserver.testing.runs.orders import schedules, serial
+from mockserver.testing.runs.orders import placed_fault, schedules, serial
 from mockserver.testing.runs.orders.merging import RunOrders
 from mockserver.testing.runs.orders.options import InterleaveOptions
+from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.planned import PlannedOrders
 from mockserver.testing.runs.orders.played import Order
-from mockserver.testing.runs.orders.report import LINE, Bound, InterleaveFindings, InterleaveReport, SerialRun
+from mockserver.testing.runs.orders.report import (
+    LINE,
+    Bound,
+    FaultRuns,
+    InterleaveFindings,
+    InterleaveReport,
+    SerialRun,
+)
 from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, ClientFunction
 from mockserver.testing.runs.orders.subject import Interleaving, OrderOutcome, OrderPlan, OrderSubject
 from mockserver.testing.runs.orders.verdicts import SerialEnds
@@ -58,6 +66,8 @@ class Search:
             line=line,
         )
         self._options, self._clients = what.options, self.report.clients
+        fault = self._options.fault
+        self._fault = None if fault is None else placed_fault.parse(fault, self._clients)
         self._subject = OrderSubject(what, self.report)
         self._serial: list[OrderOutcome] = []
         self._orders = RunOrders(self._clients, shows_lists=what.check is not None)
@@ -89,10 +99,18 @@ class Search:
     def plans(self) -> Plans[OrderPlan, OrderOutcome]:
         """Yield the plan of each run, and judge its outcome: the serial runs, then one schedule, or all orders."""
         yield from self._serial_runs()
-        if self.report.failed_serial is None:
-            known = SerialEnds([run.end for run in self._serial], self._clients)
-            schedule = self._options.schedule
-            yield from self._all_orders(known) if schedule is None else self._schedule(schedule, known)
+        if self.report.failed_serial is not None:
+            return
+        known = self._ends_of(self._serial)
+        if self._options.schedule is not None:
+            yield from self._schedule(self._options.schedule, known)
+            return
+        yield from self._all_orders(known)
+        if self._options.faults:
+            yield from self._faults(known)
+
+    def _ends_of(self, runs: Sequence[OrderOutcome]) -> SerialEnds:
+        return SerialEnds([run.end for run in runs], self._clients)
 
     # Serial runs
 
@@ -101,12 +119,12 @@ class Search:
         left: list[tuple[str, ...]] = [()]
         while left and len(self._serial) < _SERIAL_MAX:
             prefix = left.pop(0)
-            outcome = yield prefix
+            outcome = yield OrderPlan(prefix)
             self._serial.append(outcome)
             self.report.serial.append(SerialRun.of(outcome.played, self._clients, outcome.end))
             self._orders.add(outcome.played)
             left += self._plan_beyond_serial(outcome.played.order, prefix)
-        again = yield ()
+        again = yield OrderPlan()
         self._subject.is_watching = False
         self._compare_equal(again)
 
@@ -146,7 +164,7 @@ class Search:
             order = self._equal_to(next_one.prefix)
             is_merged = order is not None
             if order is None:
-                outcome = yield next_one.prefix
+                outcome = yield OrderPlan(next_one.prefix)
                 self._judge(outcome, known)
                 self._orders.add(outcome.played)
                 order = self._equal_to(next_one.prefix) or outcome.played.order
@@ -170,26 +188,79 @@ class Search:
             return None
         return self._orders.equal_to(prefix)
 
+    # Faults
+
+    def _faults(self, known: SerialEnds) -> Plans[OrderPlan, OrderOutcome]:
+        """Run the orders of at most one preemption with each fault, as far as the runs for it suffice."""
+        report, last = self.report, self.report.runs + self._options.faults
+        placed = list(placed_fault.placements([run.played.calls for run in self._serial]))
+        report.fault_runs = FaultRuns(len(placed))
+        for fault in placed:
+            if report.runs + len(self._serial) > last:
+                return
+            serial_with = yield from self._serial_with(fault, known)
+            known_with = self._ends_of([*self._serial, *serial_with])
+            for plan in _with_one_preemption(serial_with):
+                if report.runs == last:
+                    return
+                self._judge((yield plan), known_with)
+            report.fault_runs.tried += 1
+
+    def _serial_with(
+        self, fault: PlacedFault, known: SerialEnds
+    ) -> Generator[OrderPlan, OrderOutcome, list[OrderOutcome]]:
+        """Run the serial orders with a fault; what whole clients double because of it, no run without it explains."""
+        runs: list[OrderOutcome] = []
+        for run in self._serial:
+            outcome = yield OrderPlan(run.plan.names, fault)
+            self._add(known.doubled(outcome.end), outcome)
+            runs.append(outcome)
+        return runs
+
     # One schedule
 
     def _schedule(self, schedule: str, known: SerialEnds) -> Plans[OrderPlan, OrderOutcome]:
-        """Run one order."""
-        names = schedules.parse(schedule, [*self._clients, schedules.TIMERS])
-        outcome = yield names
+        """Run one order, with the fault if there is one."""
+        names, fault = schedules.parse(schedule, [*self._clients, schedules.TIMERS]), self._fault
+        if fault is not None:
+            serial_with = yield from self._serial_with(fault, known)
+            known = self._ends_of([*self._serial, *serial_with])
+        outcome = yield OrderPlan(names, fault)
         taken = [step.actor for step in outcome.played.steps[: len(names)]]
         if taken != names:
             place = next(place for place, name in enumerate(names) if taken[place : place + 1] != [name])
             self.report.unplayed = f"step {place + 1} is to be one of {names[place]}, which has none there"
+        elif fault is not None and not fault.happened(outcome.played.calls):
+            self.report.unplayed = f"{fault.describe()} is to happen, and {fault.client} makes no such call"
         self._judge(outcome, known)
 
     def _judge(self, outcome: OrderOutcome, known: SerialEnds) -> None:
+        """Add the findings of a run."""
+        causes = known.causes(
+            outcome.end,
+            self._options.tolerates,
+            is_comparable=self.report.difference is None,
+            has_fault=outcome.plan.fault is not None,
+        )
+        self._add(causes, outcome)
+
+    def _add(self, causes: Iterable[Cause], outcome: OrderOutcome) -> None:
         """Add the findings of a run; causes that differ by their client alone are one."""
-        causes = known.causes(outcome.end, self._options.tolerates, is_comparable=self.report.difference is None)
         alike: dict[tuple[str, str, str], list[Cause]] = {}
         for cause in causes:
             alike.setdefault(cause.key, []).append(cause)
         for rows in alike.values():
-            self.report.found.add(rows, outcome.played, outcome.sandbox)
+            self.report.found.add(rows, outcome.played, outcome.sandbox, outcome.plan.fault)
+
+
+def _with_one_preemption(runs: Sequence[OrderOutcome]) -> Iterator[OrderPlan]:
+    """Yield what leaves serial runs by one preemption, with their faults."""
+    for run in runs:
+        order = run.played.order
+        for place, decision in enumerate(order.decisions):
+            for option in decision.options[1:]:
+                if option.cost == 1 and not decision.is_free:
+                    yield OrderPlan((*order.names[:place], option.name), run.plan.fault)
 
 
 def interleaving(

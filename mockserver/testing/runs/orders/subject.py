@@ -14,6 +14,7 @@ from mockserver.testing.runs.bounds import NEED
 from mockserver.testing.runs.orders.actors import KnownThreads
 from mockserver.testing.runs.orders.memory import SharedMemory
 from mockserver.testing.runs.orders.options import InterleaveOptions
+from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Played
 from mockserver.testing.runs.orders.report import InterleaveReport
 from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, Choose, ClientFunction, InterleavedRun
@@ -26,12 +27,23 @@ if TYPE_CHECKING:
 _TIMERS_MAX: Final = 10_000  # until nothing is due in the copy of a sandbox
 
 
-OrderPlan = Sequence[str]  # the actors of the first steps of a run; the other steps follow serially
+class OrderPlan(NamedTuple):
+    """
+    What one run is to be.
+
+    Attributes:
+        names: The actors of its first steps; the other steps follow serially.
+        fault: The fault in addition; None for none.
+    """
+
+    names: Sequence[str] = ()
+    fault: PlacedFault | None = None
 
 
 class OrderOutcome(NamedTuple):
     """A run by a plan, with what it ends with, and the sandbox that it leaves."""
 
+    plan: OrderPlan
     played: Played
     end: RunEnd
     sandbox: Sandbox
@@ -89,14 +101,15 @@ class OrderSubject:
                 self._what.options,
                 bounds=self.bounds,
                 known=self._known,
+                fault=plan.fault,
             )
             try:
-                played = run.play(self._choices(plan))
+                played = run.play(self._choices(plan.names))
                 end = self._end(sandbox, played)
             finally:
                 run.close()
             self._note(played)
-            yield OrderOutcome(played, end, sandbox)
+            yield OrderOutcome(plan, played, end, sandbox)
 
     def _prepare(self, sandbox: Sandbox) -> None:
         """Run the user's setup, and deliver everything that this has made due."""

@@ -6,6 +6,11 @@ What a run ends with, and the verdict on it: whether some serial run ends in the
 2. A finding on conduct counts if one client has made all the calls that prove it: what two careful clients do together is no
    breach.
 3. A refused call is an outcome, and so is an exception that a serial run has too.
+4. A session counts if its answer reached the client: nothing lists those, so a client whose answer was lost cannot avoid the
+   second one.
+5. With a fault whole clients must not create more records than in the serial runs without it. What is sent may be more, since
+   a fault can let a campaign go on that another client would have canceled; and so may drafts, if their clients got the
+   answers and have ended with an exception.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from typing import Final, NamedTuple
 
+from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.core import ledger
 from mockserver.core.operations.sending import counts
 from mockserver.core.run import Run
@@ -32,6 +38,7 @@ from mockserver.trace.of_sandbox import trace_of
 
 ORDER: Final = ("duplicate", "breach", "unserial", "crashed", "stuck", "check")
 _SEVERE = 2
+_CREATED: Final = ("duplicate executions", "executions", "campaigns", "sessions")
 _UUID = re.compile(r"\b[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\b", re.IGNORECASE)
 _PORT = re.compile(r"http://127\.0\.0\.1:\d+")
 _NUMBER = re.compile(r"\d+")
@@ -44,6 +51,7 @@ class RunEnd(NamedTuple):
 
     Attributes:
         counts: Of duplicate executions, executions, campaigns, sessions and sends.
+        abandoned: The number of drafts whose clients got the answer and have ended with an exception.
         records: The records that clients can change, as texts in order.
         findings: On conduct, of severity 1 or 2, by client.
         raised: The exceptions with which clients ended.
@@ -54,6 +62,7 @@ class RunEnd(NamedTuple):
     """
 
     counts: Mapping[str, int]
+    abandoned: int
     records: tuple[str, ...]
     findings: Sequence[tuple[str, Finding]]
     raised: Mapping[str, BaseException]
@@ -75,16 +84,21 @@ def read_end(played: Played, run: Run, idle: Run, check: BaseException | None, b
         base_url: The address of the sandbox, which the next one does not have; nor has it those of the clients' ports.
     """
     owners, raised = played.owners, played.raised
+    made = ledger.creating_exchanges(idle)
+    lost = {call.n for call in run.exchanges if not call.was_received}
+    informed = {record_id: owners.get(number) for record_id, number in made.items() if number not in lost}
+    drafts = [campaign.id for _, campaign in idle.records("campaign") if campaign.status == CAMPAIGN.initial]
     executions = [execution for _, execution in idle.records("execution")]
     numbers = {
-        "duplicate executions": len(ledger.duplicate_executions(idle, ledger.creating_exchanges(idle))),
+        "duplicate executions": len(ledger.duplicate_executions(idle, made)),
         "executions": len(executions),
         "campaigns": sum(1 for _ in idle.records("campaign")),
-        "sessions": sum(1 for _ in idle.records("session")),
+        "sessions": sum(made.get(session.id) not in lost for _, session in idle.records("session")),
         "sends": sum(counts(execution.schedule, idle.now).sent for execution in executions),
     }
     return RunEnd(
         counts=numbers,
+        abandoned=sum(informed.get(draft) in raised for draft in drafts),
         records=tuple(sorted(_records(idle))),
         findings=list(_findings(run, owners, is_whole=not raised and played.stuck is None)),
         raised=raised,
@@ -186,7 +200,9 @@ class SerialEnds:
         self._stuck = {_kind(end.stuck, clients) for end in ends if end.stuck is not None}
         self._checks = {_kind(end.check, clients) for end in ends if end.check is not None}
 
-    def causes(self, end: RunEnd, tolerates: tuple[type[BaseException], ...], *, is_comparable: bool) -> list[Cause]:
+    def causes(
+        self, end: RunEnd, tolerates: tuple[type[BaseException], ...], *, is_comparable: bool, has_fault: bool
+    ) -> list[Cause]:
         """
         Return what no serial run shows, the worst first; another end only if nothing else explains it, and no client reports it.
 
@@ -194,8 +210,9 @@ class SerialEnds:
             end: Of a run.
             tolerates: Types of exceptions by which a client reports that another was first.
             is_comparable: Equal serial runs have equal ends.
+            has_fault: The run has a fault, by which a client may go on for ever in serial runs too.
         """
-        causes, is_reported = [*self._duplicate(end), *self._breaches(end)], False
+        causes, is_reported = [*self._more(end.counts), *self._breaches(end)], False
         for name, failure in end.raised.items():
             kind = _kind(end.errors[name], self._clients)
             if isinstance(failure, tolerates):
@@ -204,8 +221,8 @@ class SerialEnds:
                 after = f" after {end.refused[name]}" if name in end.refused else ""
                 message = f"{name} ended with {end.errors[name]}{after}"
                 causes.append(Cause("crashed", kind, message, client=name))
-        if end.stuck is not None:
-            is_serial = _kind(end.stuck, self._clients) in self._stuck
+        is_serial = end.stuck is not None and _kind(end.stuck, self._clients) in self._stuck
+        if end.stuck is not None and not (is_serial and has_fault):
             message = f"{end.stuck}, in a serial run too, so not by this order" if is_serial else end.stuck
             causes.append(Cause("stuck", "stuck", message))
         check = None if end.check is None else _kind(end.check, self._clients)
@@ -215,9 +232,16 @@ class SerialEnds:
             causes.append(Cause("unserial", "end", f"the end is that of no serial run: {self._difference(end)}"))
         return causes
 
-    def _duplicate(self, end: RunEnd) -> Iterator[Cause]:
-        for what, most in self._counts.items():
-            count = end.counts[what]
+    def doubled(self, end: RunEnd) -> Iterator[Cause]:
+        """Yield what whole clients create once more because of a fault, if these serial runs are those without it."""
+        counts = {what: end.counts[what] for what in _CREATED}
+        counts["campaigns"] -= end.abandoned
+        return self._more(counts)
+
+    def _more(self, counts: Mapping[str, int]) -> Iterator[Cause]:
+        """Yield the first of these counts that is more than in every serial run."""
+        for what, count in counts.items():
+            most = self._counts[what]
             if count > most:
                 message = (
                     f"the ledger has {count} {what[:-1] if count == 1 else what}, and no serial run more than {most}"
