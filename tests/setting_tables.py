@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
-from mockserver._settings import GROUPS, PROBE, SERVER, SUITE, Setting
+from mockserver._settings import EXPLORE_IN_PYTHON, INTERLEAVE, PROBE, SERVER, SUITE, Setting
 
 DOCS: Final = Path(__file__).resolve().parents[1] / "docs"
 MARKER: Final = (
@@ -44,7 +44,7 @@ def _suite_table(settings: Iterable[Setting]) -> str:
 def server_table() -> str:
     """The options of `mockserver serve`, in the groups of its help."""
     rows = []
-    for group in GROUPS:
+    for group in dict.fromkeys(row.group for row in SERVER):
         options = (f"`--{row.name} {row.metavar}`".replace(" `", "`") for row in SERVER if row.group == group)
         rows.append((group, ", ".join(options)))
     return _table(("about", "options"), rows)
@@ -57,11 +57,29 @@ def probe_table() -> str:
     )
 
 
+def explore_table() -> str:
+    """The options of an exploration in Python."""
+    return _options_table(EXPLORE_IN_PYTHON)
+
+
+def interleave_table() -> str:
+    """The options of an interleaving."""
+    return _options_table(INTERLEAVE)
+
+
+def _options_table(settings: Iterable[Setting]) -> str:
+    return _table(
+        ("option", "default", "meaning"), ((f"`{row.attribute}`", _default(row), row.words) for row in settings)
+    )
+
+
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "pytest-settings.md": suite_table,
     "coverage.md": coverage_table,
     "other-languages.md": server_table,
     "probe.md": probe_table,
+    "explore.md": explore_table,
+    "schedules.md": interleave_table,
 }
 
 

@@ -10,14 +10,16 @@ import argparse
 import json
 import math
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from mockserver._commands import command_line
 from mockserver._files import write_whole
+from mockserver._settings import EXPLORE
+from mockserver.cli import settings
 from mockserver.cli.terminal import progress
 from mockserver.contract.text import counted
 
@@ -35,60 +37,13 @@ _UNEXPLORED: Final = (
 )
 _CURE: Final = "POST /_mock/clock/advance in place of its sleep, or --clock-speed SECONDS"
 
-# fmt: off
-_OPTIONS: Final[Mapping[str, tuple[tuple[str, dict[str, Any]], ...]]] = {  # by their group in the help
-    "sandbox of each run": (
-        ("--scenario", {"metavar": "NAME|FILE",
-            "help": "initial state of each sandbox (default: empty)"}),
-        ("--freeze", {"metavar": "INSTANT",
-            "help": "instant at which each sandbox begins, such as 2026-03-01T12:00:00Z (default: the present)"}),
-        ("--clock-speed", {"type": float, "metavar": "SECONDS",
-            "help": "let the sandbox's clock run, by so many seconds in each real second, for a command that sleeps (default: the clock is frozen)"}),
-    ),
-    "what is tried": (
-        ("--faults", {"metavar": "NAMES",
-            "help": "faults, acts of others and faults of deliveries, separated by commas (default: all)"}),
-        ("--operations", {"metavar": "NAMES",
-            "help": "operations at whose calls they happen (default: all)"}),
-        ("--choices", {"metavar": "NAMES",
-            "help": "choices whose options are tried, `none` for none (default: those that the clean run reads)"}),
-    ),
-    "how much is tried": (
-        ("--runs", {"type": int, "default": 1000, "metavar": "RUNS",
-            "help": "most runs for single placements, which put one fault, act or choice at one place; of more, each fault is tried at the first calls of each operation (default: %(default)s)"}),
-        ("--pairs", {"type": int, "default": 0, "metavar": "RUNS",
-            "help": "runs for pairs of faults (default: %(default)s)"}),
-        ("--seconds", {"type": float, "metavar": "SECONDS",
-            "help": "real time after which no further run begins (default: no limit)"}),
-        ("--timeout", {"type": float, "default": 60.0, "metavar": "SECONDS",
-            "help": "real time after which a run is ended (default: %(default)g)"}),
-    ),
-    "what fails": (
-        ("--reported-exit", {"metavar": "STATUSES",
-            "help": "exit statuses, separated by commas, with which a command reports a failure (default: each but 0 is a crash)"}),
-        ("--reported-output", {"metavar": "PATTERN",
-            "help": "regular expression; if it is in the output of a command that fails, the command reports a failure"}),
-        ("--strict", {"action": "store_true",
-            "help": "fail for findings with the verdict `crashed` too"}),
-    ),
-    "files": (
-        ("--json", {"type": Path, "metavar": "FILE",
-            "help": "write the report to FILE"}),
-        ("--html", {"type": Path, "metavar": "FILE",
-            "help": "write the report to FILE as a page"}),
-        ("--failures-dir", {"metavar": "FOLDER",
-            "help": "folder for the documents of findings, `off` for none (default: .mockserver/failures)"}),
-    ),
-}
-# fmt: on
+
+_OPTIONS: Final = tuple(setting for setting in EXPLORE if "explore" in setting.places)
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver explore`."""
-    for title, rows in _OPTIONS.items():
-        group = command.add_argument_group(title)
-        for name, settings in rows:
-            group.add_argument(name, **settings)
+    settings.add_options(command, *_OPTIONS)
     help_text = "after `--`: the command, which gets MOCKSERVER_URL, MOCKSERVER_KEY, MOCKSERVER_PUBLIC_KEY and MOCKSERVER_SERVER"
     command.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND ...", help=help_text)
 
@@ -173,10 +128,10 @@ def _command(options: argparse.Namespace) -> list[str]:
 
 
 def _check_seconds(options: argparse.Namespace) -> None:
-    for name in ("timeout", "clock-speed", "seconds"):
-        value = getattr(options, name.replace("-", "_"))
+    for setting in _OPTIONS:
+        value = getattr(options, setting.attribute) if setting.type == "seconds" else None
         if value is not None and not 0 < value < math.inf:
-            raise ValueError(f"--{name}: got {value:g}; expected a number of seconds above 0")
+            raise ValueError(f"--{setting.name}: got {value:g}; expected a number of seconds above 0")
 
 
 def _with_program(command: Sequence[str]) -> list[str]:

@@ -7,13 +7,12 @@ import json
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, TextIO
 
 from mockserver._files import write_whole
 from mockserver._settings import PROBE
+from mockserver.cli import settings as command_settings
 from mockserver.contract.text import json_value
 
 if TYPE_CHECKING:
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
     from mockserver.report.recording import Part
 
 KEY_VARIABLE = "MOCKSERVER_KEY"
-_READERS: Final[Mapping[str, Callable[[str], Any]]] = MappingProxyType({"any text": str, "number": float, "path": Path})
 _KEY_MIN_CHARS: Final = 8
 _PARTS: Final[tuple[Part, ...]] = ("service", "choices")  # the client is the run itself
 
@@ -31,13 +29,7 @@ _PARTS: Final[tuple[Part, ...]] = ("service", "choices")  # the client is the ru
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver probe`."""
     command.add_argument("url", metavar="URL", help="base url of the service, such as https://crm.example/api")
-    groups = {title: command.add_argument_group(title) for title in dict.fromkeys(row.group for row in PROBE)}
-    for setting in PROBE:
-        own: dict[str, Any] = {"action": "store_true"}
-        if setting.form == "one":
-            default = "" if setting.type == "any text" else setting.default
-            own = {"metavar": setting.metavar, "type": _READERS[setting.type], "default": default}
-        groups[setting.group].add_argument(f"--{setting.name}", help=setting.help, **own)
+    command_settings.add_options(command, *PROBE)
 
 
 def run(options: argparse.Namespace, out: TextIO) -> int:

@@ -1,5 +1,5 @@
 """
-The settings of a server: by options of the command line, else by environment variables `MOCKSERVER_...`, else by default.
+The settings of commands: by options, for a server else by environment variables `MOCKSERVER_...`, else by default.
 
 A server may have the environment of another program, which uses the prefix for settings of its own: a variable that no
 setting has is a warning with the nearest name. Those that containers get for a service named `mockserver` are none.
@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from mockserver._settings import GROUPS, PREFIX, PROBE, SERVER, SUITE, Setting
+from mockserver._settings import PREFIX, PROBE, SERVER, SUITE, Setting
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.text import closest_match, did_you_mean, whole_number
 from mockserver.core.webhooks.url_policy import host_name
@@ -41,6 +41,13 @@ def _whole(text: str) -> int:
     if number is None:
         raise ValueError("expected a whole number" + " of at most 15 digits" * (len(digits) > 15))
     return -number if digits.startswith("-") else number
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("expected a number") from None
 
 
 def _flag(text: str) -> bool:
@@ -99,6 +106,12 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = MappingProxyType(
         "host name": host_name,
         "url": _url,
         "shard": read_shard,
+        "path": Path,
+        "names": str,
+        "number": _number,
+        "seconds": _number,
+        "runs": _whole,
+        "runs or 0": _whole,
     }
 )
 _UNGROUPED_MAX: Final = 8
@@ -124,13 +137,16 @@ def default_of(setting: Setting) -> Any:
 
 
 def add_options(command: argparse.ArgumentParser, *settings: Setting) -> None:
-    """Add settings as options of a command; `resolve` completes what it parses."""
-    command.epilog = _EPILOG
+    """Add settings as options of a command; `resolve` completes those of the server, which have variables."""
+    titles = dict.fromkeys(setting.group for setting in settings)
     groups: dict[str, Any] = {}
     if len(settings) > _UNGROUPED_MAX:
-        groups = {title: command.add_argument_group(title) for title in GROUPS}
+        groups = {title: command.add_argument_group(title) for title in titles}
     for setting in settings:
-        own: dict[str, Any] = {"help": setting.help, "default": None}
+        has_variable = "serve" in setting.places
+        if has_variable:
+            command.epilog = _EPILOG
+        own: dict[str, Any] = {"help": setting.help, "default": None if has_variable else default_of(setting)}
         if setting.form == "flag":
             own["action"] = "store_true"
         else:

@@ -27,7 +27,7 @@ if _collision := find_collision():
     print(f"ERROR: {_collision}", file=sys.stderr)
     raise SystemExit(pytest.ExitCode.USAGE_ERROR)
 
-from mockserver._settings import set_in
+from mockserver._settings import EXPLORE_NAMES, INTERLEAVE_NAMES, set_in
 from mockserver.pytest_plugin import conduct, explore, options
 from mockserver.testing.settings import NAMES, Layer, check_clock, reads_limit
 
@@ -38,24 +38,11 @@ if TYPE_CHECKING:
     from mockserver.testing.server import MockServer
 
 _OF_A_MARK = tuple(setting.attribute for setting in set_in("mark"))
-_OF_INTERLEAVE = (
-    "setup",
-    "check",
-    "bound",
-    "tolerates",
-    "runs",
-    "seconds",
-    "schedule",
-    "prune",
-    "blocked_seconds",
-    "faults",
-    "fault",
-)
 MARKERS = (
     f"mockserver(*, {', '.join(_OF_A_MARK)}): settings of this test's sandbox.",
     "mockserver_sweep(*names): run the test once for each option of these choices or families, or, for 'all', of every choice on which its first run has depended.",
-    f"mockserver_explore(*, {', '.join(explore.ARGUMENTS)}): run the test once for each fault at each of its calls.",
-    f"mockserver_interleave(*, {', '.join(_OF_INTERLEAVE)}): run the clients that the test returns in every order of their calls.",
+    f"mockserver_explore(*, {', '.join(EXPLORE_NAMES)}): run the test once for each fault at each of its calls.",
+    f"mockserver_interleave(*, {', '.join(INTERLEAVE_NAMES)}): run the clients that the test returns in every order of their calls.",
 )
 _WIDER = "mockserver is the sandbox of one test; for a wider scope: `with mockserver_server.sandbox() as sandbox: yield sandbox`"
 _OWNERSHIP: pytest.StashKey[SandboxOwnership] = pytest.StashKey()

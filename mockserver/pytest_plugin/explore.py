@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
 
 MARK = "mockserver_explore"
-ARGUMENTS = (
-    "faults",
-    "operations",
-    "choices",
-    "pairs",
-    "seconds",
-    "prune",
-    "strict",
-    "tolerates",
-    "runs",
-)
 EXPLORATION: pytest.StashKey[Any] = pytest.StashKey()  # of the item's `explore_runs.ItemExploration`
 INNER_RUN: pytest.StashKey[bool] = pytest.StashKey()  # of an item that runs inside another item's call
 RESULTS = "mockserver-explore-results"

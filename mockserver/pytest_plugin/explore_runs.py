@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from mockserver._settings import EXPLORE_NAMES
 from mockserver.pytest_plugin import failure_report, options, sweep
 from mockserver.pytest_plugin.clones import clone_item, is_unittest
-from mockserver.pytest_plugin.explore import ARGUMENTS, EXPLORATION, INNER_RUN, MARK, RESULTS, is_inner
+from mockserver.pytest_plugin.explore import EXPLORATION, INNER_RUN, MARK, RESULTS, is_inner
 from mockserver.pytest_plugin.explore_results import TITLE, ExploreResults, verdicts
 from mockserver.pytest_plugin.progress import progress
 from mockserver.server.errors import causes
@@ -218,7 +219,7 @@ def _options(item: pytest.Item) -> ExploreOptions:
         )
     if options.run_option(item.config, "url") is not None:
         raise ValueError("got --mockserver-url; expected sandboxes in this process")
-    return ExploreOptions(**options.mark_arguments(item, MARK, ARGUMENTS))
+    return ExploreOptions(**options.mark_arguments(item, MARK, EXPLORE_NAMES))
 
 
 def _tear_down(item: pytest.Function) -> pytest.CallInfo[None]:

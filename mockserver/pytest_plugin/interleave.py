@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mockserver._settings import INTERLEAVE_NAMES
 from mockserver.pytest_plugin import failure_report, options
 from mockserver.pytest_plugin.progress import progress
-from mockserver.testing.runs.orders import InterleaveOptions, interleaving
+from mockserver.testing.runs.orders import interleaving
 from mockserver.testing.settings import NAMES
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from mockserver.testing.server import MockServer
 
 MARK = "mockserver_interleave"
-ARGUMENTS = ("setup", "check", *(field.name for field in fields(InterleaveOptions)))
 
 
 class InterleavedTests:
@@ -54,7 +53,7 @@ def _report(item: pytest.Function) -> InterleaveReport:
     """Return the report of a test; ValueError for a wrong mark, or a test that returns no clients."""
     if options.run_option(item.config, "url") is not None:
         raise ValueError("got --mockserver-url; expected sandboxes in this process")
-    arguments = options.mark_arguments(item, MARK, ARGUMENTS)
+    arguments = options.mark_arguments(item, MARK, INTERLEAVE_NAMES)
     settings: dict[str, Any] = {}
     for mark in reversed([*item.iter_markers("mockserver")]):  # the nearest takes precedence
         settings.update((name, value) for name, value in mark.kwargs.items() if name in NAMES)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
-from math import inf
-from typing import Any, TypedDict
+from math import inf, ulp
+from types import MappingProxyType
+from typing import Any, Final, TypedDict
 
+from mockserver._settings import Setting
 from mockserver.contract.text import closest_match_hint
 from mockserver.core.instants import SECOND, format_exact, from_datetime, parse, to_datetime, to_microseconds
 
@@ -91,6 +93,32 @@ def check_number(name: str, value: Any, types: Any, least: float, most: float, e
     """Raise ValueError for what is no number of these types within these bounds."""
     if isinstance(value, bool) or not isinstance(value, types) or not least <= value <= most:
         raise ValueError(f"{name}: got {value!r}; expected {expected}")
+
+
+# The types, bounds and words of a number, by the type of its setting.
+_NUMBERS: Final[Mapping[str, tuple[Any, float, float, str]]] = MappingProxyType(
+    {
+        "runs": (int, 1, inf, "a number of runs from 1"),
+        "runs or 0": (int, 0, inf, "a number of runs, 0 for none"),
+        "preemptions": (int, 0, 4, "a number of preemptions from 0 to 4"),
+        "seconds": ((int, float), ulp(0.0), inf, "a number above 0, or None for no limit"),
+        "wait": ((int, float), 0.01, 600, "a number of seconds from 0.01 to 600"),
+    }
+)
+
+
+def check_options(options: object, settings: Iterable[Setting]) -> None:
+    """Raise ValueError for the first flag, number or text of a record that the setting of its name does not take."""
+    for setting in settings:
+        name = setting.attribute
+        value = getattr(options, name, None)
+        is_absent = value is None and setting.default is None
+        if setting.type == "flag":
+            check_flags(**{name: value})
+        elif setting.type in _NUMBERS and not is_absent:
+            check_number(name, value, *_NUMBERS[setting.type])
+        elif setting.example and not is_absent and not isinstance(value, str):
+            raise ValueError(f"{name}: got {value!r}; expected a text, such as {setting.example!r}")
 
 
 def length_of_sleep(seconds: float) -> float:

@@ -11,6 +11,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
+from mockserver._settings import EXPLORE_NAMES
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.core.instants import from_datetime
 from mockserver.core.state.journal import Limits
@@ -289,12 +290,11 @@ class MockServer:
             False
         """
         from mockserver.testing.runs.faults import ExploreOptions, explore
-        from mockserver.testing.runs.faults.options import names_of
         from mockserver.testing.runs.investigation import settings_of_runs
 
         check_function("explore", function, "a function of a sandbox")
         own = ("settings", "test", "failures")
-        check_names("explore", options, (*own, *names_of(ExploreOptions)))
+        check_names("explore", options, (*own, *EXPLORE_NAMES))
         values = settings_of_runs("explore", settings, datetime.now(UTC))
         name = str(test or getattr(function, "__qualname__", type(function).__qualname__))
         report = explore(lambda: self.sandbox(**values), function, ExploreOptions(**options), name)

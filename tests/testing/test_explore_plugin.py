@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -13,9 +12,7 @@ import httpx  # noqa: F401 - a session in this process that imports it first wou
 import pytest
 
 from mockserver.contract.choices import CHOICES
-from mockserver.pytest_plugin import explore
 from mockserver.report import explore_page
-from mockserver.testing.runs.faults import ExploreOptions
 from tests.testing.conftest import PLUGIN, WITHOUT_CACHE, Suite, run_in_process
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -719,10 +716,6 @@ def test_a_clean_run_that_fails_the_second_time_fails_the_test(suite: Suite) -> 
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["explore: the second clean run failed: AssertionError: assert 1 == 2*"])
-
-
-def test_the_arguments_of_the_mark_are_the_options_of_the_engine() -> None:
-    assert explore.ARGUMENTS == tuple(field.name for field in fields(ExploreOptions))
 
 
 def test_a_failed_assertion_of_an_explored_test_is_silent_also_if_a_hook_of_a_conftest_is_around_it(

@@ -108,10 +108,3 @@ def test_a_wrong_mark_or_test_fails_by_name(suite: Suite) -> None:
     result.stdout.fnmatch_lines(["*@pytest.mark.mockserver_interleave: got 'bund'; expected *did you mean 'bound'*"])
     result.stdout.fnmatch_lines(["*@pytest.mark.mockserver_interleave: got (2,); expected keyword arguments only*"])
     result.stdout.fnmatch_lines(["*got a test that returns NoneType; expected clients: functions by name*"])
-
-
-def test_the_mark_names_every_option() -> None:
-    from mockserver.pytest_plugin import _OF_INTERLEAVE
-    from mockserver.pytest_plugin.interleave import ARGUMENTS
-
-    assert ARGUMENTS == _OF_INTERLEAVE

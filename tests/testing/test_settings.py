@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
+from mockserver._settings import EXPLORE_IN_PYTHON, INTERLEAVE, Setting
+from mockserver.testing.explore import ExploreOptions
+from mockserver.testing.interleave import InterleaveOptions
 from mockserver.testing.setting_checks import merge_layers
 from mockserver.testing.settings import Layer
 from tests.harness.rows import each_row
@@ -30,6 +35,19 @@ def test_the_nearest_source_wins(suite: Suite, nearest: int) -> None:
     mark = "    import pytest\n\n    @pytest.mark.mockserver(seed=4)\n" if nearest > 3 else ""
 
     suite.run(mark + SEED.format(seed=nearest), *arguments).assert_outcomes(passed=1)
+
+
+@pytest.mark.parametrize(("record", "settings"), [(ExploreOptions, EXPLORE_IN_PYTHON), (InterleaveOptions, INTERLEAVE)])
+def test_the_options_of_a_search_are_its_settings_with_their_defaults(
+    record: Any, settings: tuple[Setting, ...]
+) -> None:
+    defaults = {field.name: field.default for field in fields(record)}
+    named = {setting.attribute: setting.default for setting in settings if setting.type != "function"}
+    absent = (None, (), False)
+
+    assert defaults.keys() == named.keys()
+    assert [] == [name for name, text in named.items() if text is not None and literal_eval(text) != defaults[name]]
+    assert [] == [name for name, text in named.items() if text is None and defaults[name] not in absent]
 
 
 def test_choices_are_merged_by_id_with_their_sources() -> None:

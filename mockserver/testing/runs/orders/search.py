@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from mockserver._settings import INTERLEAVE_NAMES
 from mockserver.testing.arguments import check_function, check_names
 from mockserver.testing.runs.bounds import bounds_beyond
-from mockserver.testing.runs.faults.options import names_of
 from mockserver.testing.runs.findings import Cause
 from mockserver.testing.runs.investigation import Investigation, Plans, muted_logs, settings_of_runs
 from mockserver.testing.runs.orders import placed_fault, schedules, serial
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
 
 # The arguments of `MockServer.interleave` in addition to the options.
-_ARGUMENTS: Final = ("clients", "setup", "check", "settings", "test", "failures")
+_ARGUMENTS: Final = ("clients", "settings", "test", "failures")
 _BEGINS_AT: Final = "2026-03-01T12:00:00Z"
 _SERIAL_MAX: Final = 24  # orders of whole clients
 _KEPT: Final = "equal runs differ, and the clients change memory that they share; make it anew in `setup`"
@@ -288,7 +288,7 @@ def interleaving(
     Raises:
         TypeError, ValueError: An option, a setting or the name of a client has a wrong value.
     """
-    check_names("interleave", options, (*_ARGUMENTS, *names_of(InterleaveOptions)))
+    check_names("interleave", options, (*_ARGUMENTS, *INTERLEAVE_NAMES))
     for name, part in (("setup", setup), ("check", check)):
         if part is not None:
             check_function(f"interleave: {name}", part, "a function of a sandbox")
