@@ -214,6 +214,20 @@ def test_the_example_of_the_page_passes_with_a_server_that_requires_a_token(runn
     assert 0 == done.returncode, done.stdout
 
 
+@pytest.mark.deep
+@pytest.mark.suites
+@each_language
+def test_neither_the_ready_file_of_a_killed_server_nor_a_variable_of_a_test_changes_a_start(
+    runner: Runner, folder: Path
+) -> None:
+    old = folder / "ready.json"
+    old.write_text('{"url": "http://127.0.0.1:9"}', encoding="utf-8")
+    done = run(runner, folder, "page", MOCKSERVER_READY_FILE=str(old), MOCKSERVER_TIMEOUT_OF_TESTS="3")
+
+    assert 0 == done.returncode, done.stdout
+    assert "got MOCKSERVER_TIMEOUT_OF_TESTS; expected" in done.stdout
+
+
 @pytest.fixture
 def exposed(tmp_path: Path) -> Iterator[tuple[str, str]]:
     """A server that other machines reach, and the name of this machine, at which it reaches receivers: as from a container."""
