@@ -114,6 +114,49 @@ def test_a_fork_makes_sandboxes_of_its_own() -> None:
     assert ["200", "True", "ended with 0", "0 200"] == output_of(dedent(FORK) + dedent(OF_ITS_OWN))
 
 
+def test_the_copy_of_a_server_in_a_fork_has_stopped_and_that_of_the_parent_serves() -> None:
+    lines = output_of("""
+        import multiprocessing, signal, threading, urllib.request, warnings
+        from mockserver.server.http1.messages import Response
+        from mockserver.server.http1.server import Server
+        warnings.simplefilter("ignore", DeprecationWarning)  # a fork of a process with threads
+
+        class Handler:
+            def body_max_bytes(self, head):
+                return 0
+
+            def respond(self, request):
+                return Response(204, (), b"")
+
+        def child():
+            signal.alarm(20)  # ends a child that hangs
+            server.finish(1)
+            server.serve_forever()
+            server.stop()
+
+        held, over = threading.Event(), threading.Event()
+
+        def hold():
+            with server._lock:
+                held.set()
+                over.wait()
+
+        with Server(Handler()) as server:
+            holder = threading.Thread(target=hold)
+            holder.start()
+            held.wait()
+            process = multiprocessing.get_context("fork").Process(target=child)
+            process.start()
+            process.join()
+            print(process.exitcode)
+            over.set()
+            holder.join()
+            print(urllib.request.urlopen(server.url, timeout=20).status)
+    """)
+
+    assert ["0", "204"] == lines
+
+
 def test_the_end_of_a_fork_leaves_the_ready_file_of_its_parent(tmp_path: Path) -> None:
     file = tmp_path / "ready.json"
     lines = output_of(f"""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import os
 import socket
 import sys
 import threading
@@ -43,7 +42,7 @@ class Server:
     Serves all connections of one address on one daemon thread.
 
     It listens from its creation on, so that a client may connect before `start`; it serves once, between `start` and
-    `stop` or during `serve_forever`. It belongs to the process that created it: a fork has no thread of it.
+    `stop` or during `serve_forever`. It belongs to the process that created it: its copy in a fork has stopped.
 
     Args:
         handler: responds to the requests (see `messages.Handler`).
@@ -55,9 +54,6 @@ class Server:
         on_refusal: gets the status and the reason of each refusal of bytes that are no whole request.
         log: gets the traceback of each failure; by default it is written to standard error.
         clock: the seconds by which the limits of time count.
-
-    Attributes:
-        process_id: of the process that created the server.
 
     Raises:
         PortInUse: another process listens on the port.
@@ -103,8 +99,7 @@ class Server:
         self._lock = threading.RLock()  # of start and stop; reentrant, as a signal handler may interrupt `stop`
         self._is_stopping = False
         self._ended = threading.Event()
-        self.process_id = os.getpid()
-        call_in_forks(self, Server._close_copies)
+        call_in_forks(self, Server._leave_to_parent)
 
     @property
     def url(self) -> str:
@@ -131,10 +126,6 @@ class Server:
 
     def start(self) -> None:
         """Serve on a thread of its own."""
-        if os.getpid() != self.process_id:
-            raise RuntimeError(
-                f"got a start in a fork of process {self.process_id}, to which this server belongs; make a new one"
-            )
         with self._lock:
             if self._thread is not None:
                 raise RuntimeError("a Server serves only once; make a new one")
@@ -169,9 +160,7 @@ class Server:
             self._join()
 
     def _request_stop(self) -> bool:
-        """Make the loop end; return whether this process has a thread of the server."""
-        if os.getpid() != self.process_id:
-            return False  # the parent continues to serve
+        """Make the loop end; return whether the server has a thread."""
         with self._lock:
             self._is_stopping = True
             if self._thread is None:
@@ -182,7 +171,7 @@ class Server:
             return True
 
     def _join(self) -> None:
-        if self._thread is not None and os.getpid() == self.process_id:
+        if self._thread is not None:
             self._ended.wait()
             self._thread.join()
 
@@ -194,7 +183,7 @@ class Server:
             within_s: Connections that are open after this time are ended too.
         """
         with self._lock:
-            loop = None if os.getpid() != self.process_id else self._loop
+            loop = self._loop
             if loop is not None:
                 loop.call_soon_threadsafe(self._finish, loop, within_s)
                 return
@@ -285,8 +274,14 @@ class Server:
             if thread.is_alive():
                 grace = 0  # the other threads have had the same time already
 
-    def _close_copies(self) -> None:
-        """Close the copies of the sockets: a port that the parent has released would stay in use while a fork has it open."""
+    def _leave_to_parent(self) -> None:
+        """
+        Stop the copy of a fork, which has no thread of the server.
+
+        It closes its copies of the sockets: a port that the parent has released would stay in use while a fork has it open.
+        """
+        self._lock, self._is_stopping = threading.RLock(), True
+        self._thread = self._loop = None
         self._listener.close()
         for connection in list(self._open):
             connection.wire.close_copy()
