@@ -174,7 +174,7 @@ def _serve(
 
 
 def _end_at_signals(server: Server, end: Callable[[], None], limiter: Limiter, within: int | None) -> None:
-    """Stop at each signal that does so, with `--drain` at SIGTERM after the sandboxes of clients; SIGUSR1 drains in any case."""
+    """Stop at each signal that does so, with `--drain` at SIGTERM after the sandboxes of clients."""
 
     def terminate(*_: object) -> None:
         if within is None or limiter.drains:
@@ -184,8 +184,6 @@ def _end_at_signals(server: Server, end: Callable[[], None], limiter: Limiter, w
 
     for number in stop_signals():
         signal.signal(number, terminate if number == signal.SIGTERM else lambda *_: server.stop())
-    if sys.platform != "win32":
-        signal.signal(signal.SIGUSR1, lambda *_: limiter.drain(within))
 
 
 def _end_with_parent(host: SandboxHost, server: Server, log_format: str) -> None:

@@ -342,7 +342,7 @@ def _play_server(run: _Run) -> None:
     admission, run.host.admission = run.host.admission, Limiter(run.host, ServerLimits(sandboxes=2)).admission
     run.refuse("createSandbox", "MOCK_TOO_MANY_SANDBOXES", {})
     limiter = Limiter(run.host, ServerLimits())
-    limiter.drain(None)
+    limiter.drain(0)
     run.host.admission = limiter.admission
     run.refuse("createSandbox", "MOCK_DRAINING", {})
     run.host.admission = admission

@@ -126,7 +126,7 @@ def test_a_server_that_drains_creates_no_sandbox_and_ends_with_the_last_one() ->
     draining.limiter.sweep()
     assert 0 == draining.ends
 
-    draining.limiter.drain(None)
+    draining.limiter.drain(SECOND)
     refused = asking(draining.host)("POST", "/_mock/sandboxes")
     draining.limiter.sweep()
 

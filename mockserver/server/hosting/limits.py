@@ -70,7 +70,7 @@ class Limiter:
         self._sandboxes, self._idle, self._age, self._memory = bounds
         self._lock = threading.Lock()
         self._being_created = 0
-        self._drained_by: float | None = None  # None until it drains
+        self._drained_by: Duration | None = None  # None until it drains
 
     @contextmanager
     def admission(self) -> Iterator[None]:
@@ -137,9 +137,9 @@ class Limiter:
         """True once no sandbox is created for a client."""
         return self._drained_by is not None
 
-    def drain(self, within: Duration | None) -> None:
+    def drain(self, within: Duration) -> None:
         """Refuse new sandboxes from now on, and end after this time at the latest; a signal handler may call it."""
-        self._drained_by = math.inf if within is None else self._host.monotonic_us() + within
+        self._drained_by = self._host.monotonic_us() + within
 
     def _end_drained(self) -> None:
         """End the server if it drains and is empty, or its time is over."""
