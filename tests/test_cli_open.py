@@ -19,7 +19,7 @@ from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 from mockserver.testing.backend import LocalBackend
 from mockserver.testing.settings import Settings
 from tests.test_cli_serve import Served
-from tests.testing.test_replay import BODY, GIVEN, NOW, campaigning, visiting
+from tests.testing.test_replay import GIVEN, NOW, campaigning, visiting
 from tests.testing.test_traces import run_of
 
 Opened = Callable[..., Sandbox]
@@ -72,20 +72,6 @@ def test_the_last_state_is_served_byte_for_byte(
     play(played)
 
     assert state_bytes(played) == state_bytes(opened(stored(played, tmp_path)))
-
-
-def test_what_is_served_can_go_back_to_each_of_the_last_calls(tmp_path: Path, played: Sandbox, opened: Opened) -> None:
-    before = []
-    for number in range(25):
-        before.append(state_bytes(played))
-        played.call("POST", "/v1/campaigns", json={**BODY, "name": f"{number}"})
-        played.advance("1m")
-    served = opened(stored(played, tmp_path))
-
-    rows = served.call("GET", "/_mock/checkpoints").json()["checkpoints"]
-    served.call("POST", f"/_mock/checkpoints/{rows[3]['checkpointId']}/restore")
-
-    assert (["POST /v1/campaigns"] * 20, before[8]) == ([row["label"] for row in rows], state_bytes(served))
 
 
 def test_what_is_served_answers_calls(tmp_path: Path, played: Sandbox) -> None:

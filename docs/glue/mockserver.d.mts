@@ -106,7 +106,7 @@ export interface Commands {
     body: { url: string; events?: EventKind[]; secret?: string; tenantId?: string };
     answer: { webhookId: string; tenantId: string; url: string; events: string[]; secret: string };
   };
-  "POST /checkpoints": { body: { label?: string } | undefined; answer: { checkpointId: string } };
+  "POST /checkpoints": { body: undefined; answer: { checkpointId: string } };
   [complete: `POST /sessions/${string}/complete`]: { body: { phone?: string; name?: string }; answer: SessionEnd };
   [fail: `POST /sessions/${string}/fail`]: {
     body: { reason: "token_exchange_failed" | "phone_in_use" | "funnel_not_found" };

@@ -40,11 +40,7 @@ def open_file(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def _repeat(host: SandboxHost, file: Path, at: int | None) -> tuple[HostedSandbox, list[str]]:
-    """
-    Create the default sandbox in the state after a call of a run, or after the whole run.
-
-    Each call has a checkpoint with its label, by which the dashboard undoes it.
-    """
+    """Create the default sandbox in the state after a call of a run, or after the whole run."""
     from mockserver.scenario.documents import read
     from mockserver.testing.report.replay import replay_in
 
@@ -53,8 +49,6 @@ def _repeat(host: SandboxHost, file: Path, at: int | None) -> tuple[HostedSandbo
     hosted = _create(host, document)
     replayed, outcomes = replay_in(hosted, document), []
     for entry in document.get("calls", ()):
-        if "call" in entry:
-            hosted.checkpoints.add(hosted.sandbox.checkpoint(), entry["call"])
         outcomes.append(next(replayed))
         unsent += "cut" in entry
         if at is not None and hosted.sandbox.journal.last_exchange + unsent >= at >= 1:

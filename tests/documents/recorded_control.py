@@ -183,8 +183,6 @@ def _play_behaviour(run: _Run) -> None:
     run.call("choose", "choice", {"subscription-scope": "writes-only"})
     run.refuse("choose", "MOCK_BAD_CHOICE", {"subscription-scop": "writes-only"})
     run.call("createCheckpoint", "checkpoint")
-    run.call("createCheckpoint", "labelled", {"label": "before the faults"})
-    run.call("listCheckpoints", "labelled")
     run.call("listScenarios", "library")
     run.call("readScenario", "library", name="start-timeout-applied")
     run.refuse("readScenario", "MOCK_NOT_FOUND", name="start-timeout-aplied")

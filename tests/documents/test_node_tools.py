@@ -81,7 +81,6 @@ BODY_ROWS = (
     ("/_mock/events", "get", "GET /events"),
     ("/_mock/check", "get", "GET /check"),
     ("/_mock/webhooks", "post", "POST /webhooks"),
-    ("/_mock/checkpoints", "post", "POST /checkpoints"),
     ("/_mock/sessions/{sessionId}/complete", "post", "POST /sessions/id/complete"),
     ("/_mock/sessions/{sessionId}/fail", "post", "POST /sessions/id/fail"),
     ("/_mock/tenants/{id}", "patch", "PATCH /tenants/id"),

@@ -41,7 +41,7 @@ def cancel(sandbox: Sandbox, campaign_id: str) -> Any:
 
 
 def end(sandbox: Sandbox, campaign_id: str, how: str) -> None:
-    """Bring a running campaign to this status; one that completes stands at the instant of its last send."""
+    """Bring a running campaign to this status; one that completes has its clock at the last send."""
     if how == "canceled":
         cancel(sandbox, campaign_id)
     elif how == "failed":

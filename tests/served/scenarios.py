@@ -28,7 +28,7 @@ PORT, RECEIVER_PORT = 18455, 18456
 PROFILES = ("literal", "guide", "hostile")
 READS = (
     "state", "journal", "steps", "replay", "report", "ledger", "conduct", "coverage", "events", "rules", "choices", "clock",
-    "checkpoints", "tenants/tenant_demo",
+    "tenants/tenant_demo",
 )  # fmt: skip
 PAGES = ("", "calls", "objects", "events", "choices", "scenarios")
 COMMANDS = (

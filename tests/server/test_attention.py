@@ -1,4 +1,4 @@
-"""What the pages put first: the problems, what is coming, what happened, the endpoints; and what can be undone."""
+"""What the pages put first: the problems, what is coming, what happened, the endpoints."""
 
 from __future__ import annotations
 
@@ -111,18 +111,3 @@ def test_the_page_of_an_event_has_a_line_for_each_attempt(mockserver: Sandbox) -
 
     assert ["Attempt 2", "Attempt 1"] == [line[:9] for line in lines]
     assert " 503 " in lines[0]
-
-
-def test_a_command_with_a_label_for_undo_stores_the_state_before_it(mockserver: Sandbox) -> None:
-    headers = {"X-Mock-Undo": "advance by 20%20m"}
-    mockserver.call("POST", "/_mock/clock/advance", json={"by": "20m"}, headers=headers)
-    (stored,) = mockserver.call("GET", "/_mock/checkpoints").json()["checkpoints"]
-
-    assert ("advance by 20 m", "2026-03-01T12:00:00.000Z") == (stored["label"], stored["at"])
-
-
-def test_a_refused_command_leaves_nothing_to_undo(mockserver: Sandbox) -> None:
-    mockserver.call("POST", "/_mock/clock/advance", json={"by": "soon"}, headers={"X-Mock-Undo": "advance"})
-    mockserver.call("POST", "/_mock/campaigns/campaign_x/fail", headers={"X-Mock-Undo": "fail"})
-
-    assert [] == mockserver.call("GET", "/_mock/checkpoints").json()["checkpoints"]

@@ -368,16 +368,6 @@ def test_the_curl_of_a_call_has_the_key_unless_a_token_is_required(host: Sandbox
     assert [] == [text for text in hidden if key in text]
 
 
-def test_the_labelled_checkpoints_are_the_last_twenty(host: SandboxHost) -> None:
-    unlabelled = call(host, "POST", "/_mock/checkpoints").json()["checkpointId"]
-    for number in range(25):
-        call(host, "POST", "/_mock/checkpoints", f'{{"label": "step {number}"}}'.encode())
-    stored = call(host, "GET", "/_mock/checkpoints").json()["checkpoints"]
-
-    assert [f"step {number}" for number in range(5, 25)] == [row["label"] for row in stored]
-    assert 204 == call(host, "POST", f"/_mock/checkpoints/{unlabelled}/restore").status
-
-
 def test_a_bug_of_a_page_is_a_page(
     host: SandboxHost, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

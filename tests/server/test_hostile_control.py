@@ -42,7 +42,6 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PATCH", "/_mock/choices"): {"dual-status": "guide", "rate-limit-numbers": {"requests": 5, "per": "10s"}, "media-max-size": {"image": 5}},
     ("POST", "/_mock/rules"): [{"on": "listCampaigns", "nth": 2, "do": {"drop": "after"}}],
     ("POST", "/_mock/scenarios"): {**DOCUMENT, "clock": {"freeze": "2026-03-01T12:00:00Z"}},
-    ("POST", "/_mock/checkpoints"): {"label": "A"},
     ("PATCH", "/_mock/tenants/{id}"): {"developersEnabled": True, "subscription": "active", "name": "A"},
     ("POST", "/_mock/journal/verify"): {"operation": "createCampaign", "atLeast": 1, "where": {"body.name": "~a", "query.x": ">=1", "path.id": 1}},
     ("POST", "/_mock/sessions/{sessionId}/complete"): {"phone": "+5511999990000", "name": "A"},

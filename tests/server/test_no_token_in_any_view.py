@@ -118,7 +118,6 @@ def commands(secret: str) -> list[tuple[str, str, bytes]]:
         ("POST", "/_mock/scenarios", json.dumps({secret: secret}).encode()),
         ("PATCH", "/_mock/tenants/tenant_default", json.dumps({"name": secret}).encode()),
         ("PATCH", "/_mock/choices", json.dumps({secret: secret}).encode()),
-        ("POST", "/_mock/checkpoints", json.dumps({"label": secret}).encode()),
         ("POST", "/_mock/webhooks", json.dumps({"url": f"http://127.0.0.1:9/?token={secret}&q={secret}"}).encode()),
         ("POST", f"/_mock/{secret}", b""),
         ("DELETE", f"/_mock/rules/{secret}", b""),

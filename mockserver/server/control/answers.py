@@ -274,17 +274,6 @@ class CreatedCheckpoint(TypedDict):
     checkpointId: str
 
 
-class Checkpoint(TypedDict):
-    checkpointId: str
-    label: str
-    at: InstantText
-    exchanges: Count
-
-
-class Checkpoints(TypedDict):
-    checkpoints: list[Checkpoint]
-
-
 # Evidence
 
 

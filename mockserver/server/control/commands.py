@@ -16,7 +16,7 @@ CommandId = Literal[
     "readClock", "setClock", "advanceClock",
     "readChoices", "choose", "readTrackedChoices", "trackChoices", "listScenarios", "readScenario", "applyScenario",
     "listRules", "addRules", "removeRules", "removeRule", "readTenant", "setTenant",
-    "readState", "createCheckpoint", "listCheckpoints", "restoreCheckpoint",
+    "readState", "createCheckpoint", "restoreCheckpoint",
     "readJournal", "verifyJournal", "readHistory", "readReplay", "readHar", "readReport", "keepReport", "readLedger",
     "readConduct", "readCheck", "readCoverage",
     "completeSession", "failSession", "cancelSession", "expireSession", "failCampaign",

@@ -1,4 +1,4 @@
-"""What pages show of a sandbox beside the answers of commands: one call, and the names of records."""
+"""What pages show of a sandbox in addition to the answers of commands: one call, and the names of records."""
 
 from __future__ import annotations
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Any
-from urllib.parse import unquote
 
 from mockserver.contract import schemas
 from mockserver.contract.text import brief, closest_match_hint
@@ -76,8 +75,7 @@ ROUTES: tuple[Route, ...] = (
     Route("readState",          "GET /_mock/state",                          "sandboxes.read_state",         "Read the sandbox's state as JSON",
         phase="snapshot", query=("chats",)),
     Route("createCheckpoint",   "POST /_mock/checkpoints",                   "sandboxes.create_checkpoint",  "Store the state",
-        status=201, has_body=True),
-    Route("listCheckpoints",    "GET /_mock/checkpoints",                    "sandboxes.list_checkpoints",   "List the stored states that have a label"),
+        status=201),
     Route("restoreCheckpoint",  "POST /_mock/checkpoints/{id}/restore",      "sandboxes.restore_checkpoint", "Restore a stored state",
         status=204),
     # Evidence
@@ -138,9 +136,6 @@ ROUTES: tuple[Route, ...] = (
 COMMANDS: Mapping[str, Route] = MappingProxyType({route.id: route for route in ROUTES})
 # The paths of the commands that concern the whole server begin with one of these.
 SERVER_PATHS: tuple[str, ...] = tuple({route.path.partition("/{")[0]: 0 for route in ROUTES if route.target == "host"})
-# A label, percent-encoded: the state before the command is stored under it, unless it is refused.
-UNDO_HEADER = "x-mock-undo"
-_LABEL_MAX_CHARS = 200
 _IDS = frozenset(("id", "sessionId"))  # the parameters of paths, which are no part of a body
 _RECORDED: Mapping[str, Route] = MappingProxyType({route.recorded: route for route in ROUTES if route.recorded})
 
@@ -167,9 +162,7 @@ def _respond(host: SandboxHost, hosted: HostedSandbox | None, request: HttpReque
         waits = _waits(query.pop("wait", "true"))
         # The parameters of the path are first, and take precedence over members of the body.
         arguments = {**params, **query, **_body(route, request), **params}
-        run = partial(_run, AddressedHost(host, origin), hosted, route, arguments, waits)
-        label = request.headers.get(UNDO_HEADER)
-        result = run() if hosted is None or label is None else _undoable(hosted, unquote(label), run)
+        result = _run(AddressedHost(host, origin), hosted, route, arguments, waits)
         return _response(route, request, result)
     except ControlError as refusal:
         body = _redactor(host, hosted).value(refusal.as_json())  # it quotes the request
@@ -186,15 +179,6 @@ def _waits(value: str) -> bool:
         hint = closest_match_hint(value, ("true", "false"))
         raise ControlError("MOCK_BAD_QUERY", f"wait: got {brief(value, 100)!r}; expected true or false{hint}")
     return value == "true"
-
-
-def _undoable(hosted: HostedSandbox, label: str, run: Callable[[], Any]) -> Any:
-    """Return the result of a command, and store the state before it under a label, unless it is refused."""
-    before = hosted.run_command(lambda hosted, _: hosted.sandbox.checkpoint(), {})
-    result = run()
-    with hosted.sandbox.lock:
-        hosted.checkpoints.add(before, label[:_LABEL_MAX_CHARS])
-    return result
 
 
 def _redactor(host: SandboxHost, hosted: HostedSandbox | None) -> Redactor:

@@ -28,7 +28,6 @@ from mockserver.server.errors import ControlError, refused_document, unknown_id
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, HostedSnapshot, SandboxHost
 from mockserver.version import VERSION
-from mockserver.wire.response import redactor
 
 if TYPE_CHECKING:
     from mockserver.server.control import answers
@@ -154,25 +153,8 @@ def reset(hosted: HostedSandbox, args: Arguments) -> None:
 
 
 def create_checkpoint(hosted: HostedSandbox, args: Arguments) -> answers.CreatedCheckpoint:
-    """Store the state as it is now, to be restored any number of times; of those with a label the newest are stored."""
-    return {"checkpointId": hosted.checkpoints.add(hosted.sandbox.checkpoint(), args.get("label"))}
-
-
-def list_checkpoints(hosted: HostedSandbox, args: Arguments) -> answers.Checkpoints:
-    """Return the checkpoints that have a label, oldest first, with the clock and the number of calls of each."""
-    hide = redactor(hosted.sandbox)
-    rows = [(id, label, hosted.checkpoints[id]) for id, label in hosted.checkpoints.labels.items()]
-    return {
-        "checkpoints": [
-            {
-                "checkpointId": id,
-                "label": hide.text(label),
-                "at": format_exact(stored.clock.now),
-                "exchanges": stored.journal.last_exchange,
-            }
-            for id, label, stored in rows
-        ]
-    }
+    """Store the state as it is now, to be restored any number of times."""
+    return {"checkpointId": hosted.checkpoints.add(hosted.sandbox.checkpoint())}
 
 
 def restore_checkpoint(hosted: HostedSandbox, args: Arguments) -> None:

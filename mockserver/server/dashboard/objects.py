@@ -162,6 +162,6 @@ def _hosted_page(creation: View) -> str | None:
 def _related(record: View, exchanges: list[View], record_id: str) -> JSON:
     """Return the ids of other records that this one names, and the latest calls that name this one."""
     ids = [value for name, value in record.items() if name.endswith("Id") and isinstance(value, str)]
-    ids += [value for name in ("executionIds",) for value in record.get(name, ())]
+    ids += record.get("executionIds", ())
     calls = [story.call_row(row) for row in exchanges if record_id in row["request"]["path"].split("/")]
     return {"ids": ids, "calls": calls[:-21:-1]}

@@ -16,10 +16,8 @@ _PROBLEMS: Final = 50  # that are listed
 
 
 def bar(plane: PageAccess) -> JSON:
-    """Return the bar: the clock with what is due next, and the actions that can be undone."""
+    """Return the bar: the clock, and what is due next."""
     history = plane.history
-    stored = plane.read("listCheckpoints")["checkpoints"]
-    undo = [{**row, "callsSince": max(0, history["exchanges"] - row["exchanges"])} for row in reversed(stored)]
     clock = plane.read("readClock")
     return {
         "bar": {
@@ -28,7 +26,6 @@ def bar(plane: PageAccess) -> JSON:
             "due": history["due"],
             "names": plane.names(timer["id"] for timer in history["coming"]),
             "timers": dict(TIMERS),
-            "undo": undo,
             "failing": history["failing"],
         }
     }

@@ -24,7 +24,7 @@ def test_the_page_is_that_of_the_table() -> None:
 
 class Environments:
     """
-    Environments of published clients: one with all of them, and those that are needed beside it.
+    Environments of published clients: one with all of them, and those that are needed in addition.
 
     Lifetime: the session.
     """

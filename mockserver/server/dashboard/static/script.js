@@ -1,5 +1,5 @@
 "use strict";
-// The actions of a page, each after a checkpoint, and its clock; what is read stays in place.
+// The actions of a page, and its clock; what is read stays in place.
 (() => {
   const { base } = document.body.dataset;
   const HEADERS = { "X-Mock-Request": "page" }; // a header that no form of another site can send
@@ -37,9 +37,8 @@
     return { fields, words };
   }
 
-  async function call(method, path, body, undo) {
+  async function call(method, path, body) {
     const options = { method, headers: { ...HEADERS }, cache: "no-store" };
-    if (undo !== undefined) options.headers["X-Mock-Undo"] = encodeURIComponent(undo);
     if (body !== undefined) {
       options.body = JSON.stringify(body);
       options.headers["Content-Type"] = "application/json";
@@ -82,7 +81,7 @@
     const label = form.dataset.label.replace(/\$(\w+)/g, (_, name) => words[name] || "").slice(0, 200);
     try {
       const body = form.dataset.body === undefined ? undefined : filled(JSON.parse(form.dataset.body), fields);
-      const answer = await call(form.dataset.method, form.dataset.path, body, "undo" in form.dataset ? undefined : label);
+      const answer = await call(form.dataset.method, form.dataset.path, body);
       await refresh(button.id);
       announce(resultOf(label, answer));
     } catch (failure) {
@@ -103,11 +102,11 @@
     const scroll = [scrollX, scrollY];
     document.title = next.title;
     for (const id of ["top", "bar", "content"]) byId(id).replaceWith(document.adoptNode(next.getElementById(id)));
-    for (const id of open) if (byId(id) && !(id === "undo" && /^undo-/.test(focused))) byId(id).open = true;
+    for (const id of open) if (byId(id)) byId(id).open = true;
     for (const [id, value] of values) if (byId(id) && id !== "to" && byId(id).type !== "checkbox") byId(id).value = value;
     begin();
     scrollTo(...scroll);
-    const target = focused && (byId(focused) || byId(/^undo/.test(focused) ? "undo--title" : "content"));
+    const target = focused && (byId(focused) || byId("content"));
     if (target) target.focus({ preventScroll: true });
   }
 
@@ -178,10 +177,6 @@
     j: () => chooseBeside(1),
     k: () => chooseBeside(-1),
     c: () => document.querySelector(".chosen .copy")?.click(),
-    u() {
-      byId("undo--title")?.click();
-      byId("undo-1")?.focus();
-    },
   };
   document.addEventListener("keydown", (event) => {
     const sheet = event.key === "Escape" && document.querySelector("details.more[open]");
