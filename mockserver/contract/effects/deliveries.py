@@ -9,9 +9,7 @@ from mockserver.contract.effects.model import DURATION, ON_FLAG, Effect, EffectM
 
 __tracebackhide__ = True  # pytest shows the line of the test that calls a method of this module
 # Forged requests: a receiver that verifies signatures refuses each.
-Forgery = Literal[
-    "no-signature", "wrong-secret", "old-timestamp", "changed-body", "changed-id", "other-tenant", "junk-header"
-]
+Forgery = Literal["no-signature", "wrong-secret", "old-timestamp", "changed-body", "changed-id", "junk-header"]
 FORGERIES: Final[tuple[Forgery, ...]] = get_args(Forgery)
 BodyFormat = Literal["escaped", "spaced", "reordered-keys"]
 
@@ -93,7 +91,7 @@ class DeliveryMethods(EffectMethods[Put]):
             lose: Do not send it, and count it as accepted.
             before_answer: Send it while the response to the call that caused it is still being sent.
             forge: Send a forged request in addition: "no-signature", "wrong-secret", "old-timestamp", "changed-body",
-                "changed-id", "other-tenant" or "junk-header".
+                "changed-id" or "junk-header".
             old_secret: Sign with a former secret too: two signatures, the valid one second.
             spell: Encode the JSON of the payload differently: "escaped", "spaced" or "reordered-keys".
             unknown_kind: Send an event of this kind, which the API document does not list, in addition.

@@ -43,7 +43,6 @@ class WebhookRequestBuilder:
         self.signed_at = planned.at if sandbox.choices["wh-timestamp"] == "sandbox-clock" else wall
         self._scheme: SignatureScheme = SCHEMES[str(sandbox.choices["wh-signature"])]
         self._format = formats.BODY_FORMATS[planned.faults.spell or str(sandbox.choices["wh-body-bytes"])]
-        self._tenants = tuple(sandbox.tenants)
         view = formats.SerializationContext(sandbox.choices, sandbox.seed, sandbox.now, "")
         envelope = serializers.event(view, planned.delivery.event)
         has_more = sandbox.choices["additive-fields"] != "none"
@@ -115,14 +114,6 @@ class WebhookRequestBuilder:
         message_id = self._fresh_id("changed")
         return replace(genuine, headers={**genuine.headers, name: message_id}) if name and message_id else genuine
 
-    def of_another_tenant(self) -> WebhookRequest:
-        """Return a correctly signed event about a tenant that is not the receiver's; no verifier refuses it."""
-        own = self._planned.delivery.tenant_id
-        other = next((tenant_id for tenant_id in self._tenants if tenant_id != own), "tenant_of_a_stranger")
-        changed = deepcopy(self._envelope)
-        changed["data"]["tenantId"] = other
-        return self._request(None, changed, message_id=self._fresh_id("other tenant"))
-
     def with_junk_signature(self) -> WebhookRequest:
         genuine, name = self.genuine(), self._scheme.signature_header
         return replace(genuine, headers={**genuine.headers, name: "junk"}) if name else genuine
@@ -135,7 +126,6 @@ _FORGERIES: Mapping[str, Callable[[WebhookRequestBuilder], WebhookRequest]] = Ma
         "old-timestamp": WebhookRequestBuilder.with_old_timestamp,
         "changed-body": WebhookRequestBuilder.with_changed_body,
         "changed-id": WebhookRequestBuilder.with_changed_id,
-        "other-tenant": WebhookRequestBuilder.of_another_tenant,
         "junk-header": WebhookRequestBuilder.with_junk_signature,
     }
 )
