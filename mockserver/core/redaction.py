@@ -101,6 +101,7 @@ def is_secret_name(name: str) -> bool:
     return plain in _NAMES or _KEY_NAME.search(plain) is not None or is_secret_member(name)
 
 
+@lru_cache(maxsize=1024)
 def is_secret_member(name: str) -> bool:
     """Return True if the text of a JSON member of this name is a secret; `key`, `code` and `session` are ordinary there."""
     return _MEMBER_NAME.search(name) is not None
