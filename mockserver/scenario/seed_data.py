@@ -17,6 +17,7 @@ from mockserver.contract.filters import PLATFORMS
 from mockserver.contract.text import as_written
 from mockserver.core.instants import Instant, as_shown, parse_date
 from mockserver.core.operations.connections import seeded_provider_id
+from mockserver.core.operations.templates import declared_variables
 from mockserver.core.phone_numbers import expected, normalize_phone
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.records import (
@@ -248,10 +249,7 @@ def _variables(context: SeedContext, entries: Sequence[Entry], path: str) -> tup
     for number, key in enumerate(keys):
         if key in keys[:number]:
             context.add_problem(f"{path}/{number}/key", key, "a key that the template does not have yet")
-    return tuple(
-        Variable(entry["key"], entry.get("label", entry["key"]), entry.get("required", False), entry.get("source"))
-        for entry in entries
-    )
+    return declared_variables(entries)
 
 
 def messages(context: SeedContext, entries: Sequence[Entry], path: str) -> None:

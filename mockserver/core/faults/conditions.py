@@ -1,81 +1,17 @@
-"""
-Conditions of a rule on the state (`while`), and the records that an effect acts on.
-
-An effect acts on the record of the id given with it, else on the one that the triggering call names, else on every
-campaign that is processing or every session that is pending. Its tenant is the named one, else the call's, else the
-sandbox's first.
-"""
+"""Conditions of a rule on the state (`while`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from mockserver.core.operations import campaigns, sending
+from mockserver.core.operations import sending
 from mockserver.core.state.matching import ABSENT, matches
-from mockserver.core.state.records import Campaign, Execution, Session
+from mockserver.core.state.records import Campaign, Session
 from mockserver.core.state.rules import Subject
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
-
-
-class NoTarget(ValueError):
-    """An effect has no record to act on; the message names what it expected."""
-
-
-def tenant_of(sandbox: SandboxState, subject: Subject, args: Mapping[str, Any]) -> Tenant:
-    """Return the tenant that an effect acts on; raises NoTarget for an unknown one."""
-    tenant_id = args.get("tenant") or subject.tenant_id or next(iter(sandbox.tenants))
-    if tenant_id not in sandbox.tenants:
-        raise NoTarget(f"got the tenant {tenant_id!r}; expected one of {', '.join(sandbox.tenants)}")
-    return sandbox.tenants[tenant_id]
-
-
-def find_record(sandbox: SandboxState, kind: str, record_id: str) -> tuple[Tenant, Any]:
-    """Return the record of this id with its tenant; raises NoTarget for an unknown id."""
-    owned = sandbox.find(kind, record_id)
-    if owned is None:
-        raise NoTarget(f"got the {kind} {record_id!r}; expected one that exists")
-    return owned
-
-
-def sessions_of(sandbox: SandboxState, subject: Subject, args: Mapping[str, Any]) -> Sequence[tuple[Tenant, Session]]:
-    """Return the sessions that an effect acts on, in their current state."""
-    return _targets(sandbox, "session", args.get("id") or (subject.session.id if subject.session else None), "pending")
-
-
-def campaigns_of(sandbox: SandboxState, subject: Subject, args: Mapping[str, Any]) -> Sequence[tuple[Tenant, Campaign]]:
-    """Return the campaigns that an effect acts on, in their current state."""
-    return _targets(
-        sandbox, "campaign", args.get("id") or (subject.campaign.id if subject.campaign else None), "processing"
-    )
-
-
-def _targets(sandbox: SandboxState, kind: str, record_id: str | None, status: str) -> Sequence[tuple[Tenant, Any]]:
-    """Return the record of this id, or without an id every record in this status."""
-    if record_id:
-        return [find_record(sandbox, kind, record_id)]
-    targets = [(tenant, record) for tenant, record in sandbox.records(kind) if record.status == status]
-    if not targets:
-        raise NoTarget(f"no {kind} is {status}")
-    return targets
-
-
-def running_executions(
-    sandbox: SandboxState, subject: Subject, args: Mapping[str, Any]
-) -> Sequence[tuple[Tenant, Campaign, Execution]]:
-    """Return the running campaigns that an effect acts on, with their executions."""
-    chosen = campaigns_of(sandbox, subject, args)
-    running = []
-    for tenant, campaign in chosen:
-        execution = campaigns.active_execution(tenant, campaign)
-        if execution is not None:
-            running.append((tenant, campaign, execution))
-    if not running:
-        states = ", ".join(f"{campaign.id} is {campaign.status}" for _, campaign in chosen)
-        raise NoTarget(f"got {states}; expected processing")
-    return running
 
 
 def _count(name: str) -> Callable[[SandboxState, Tenant, Campaign], Any]:
@@ -119,4 +55,7 @@ def condition_holds(sandbox: SandboxState, condition: Mapping[str, Any], subject
 
 def _named_or_all(sandbox: SandboxState, kind: str, named: Session | Campaign | None) -> Iterable[tuple[Tenant, Any]]:
     """Return the record that the call names, in its current state, or every one of the kind if it names none."""
-    return sandbox.records(kind) if named is None else [find_record(sandbox, kind, named.id)]
+    if named is None:
+        return sandbox.records(kind)
+    owned = sandbox.find(kind, named.id)
+    return [owned] if owned else []
