@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from email.utils import format_datetime
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -20,7 +21,7 @@ from mockserver._json import JSON, changed
 from mockserver.contract.endpoints import SUCCESS_STATUS, Endpoint
 from mockserver.contract.errors import ERRORS, SESSION_MESSAGES
 from mockserver.core import ids
-from mockserver.core.instants import SECOND, Instant, format_http_date, format_milliseconds, to_datetime
+from mockserver.core.instants import SECOND, Instant, format_milliseconds, to_datetime
 from mockserver.core.state.calls import ApiError
 from mockserver.core.state.records import Campaign, Template
 
@@ -64,7 +65,7 @@ def http_date(instant: Instant) -> str:
 
 @lru_cache(maxsize=16)
 def _http_date(second: int) -> str:
-    return format_http_date(second * SECOND)
+    return format_datetime(to_datetime(second * SECOND), usegmt=True)
 
 
 def success_status(choices: Choices, endpoint: Endpoint) -> int:

@@ -55,8 +55,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "router-empty-id",
-        "if part and node.parameter is not None:",
-        "if node.parameter is not None:",
+        'if segment.startswith("{") and part:',
+        'if segment.startswith("{"):',
         "an empty path segment is taken for an id",
         ("tests/operations/test_base.py",),
     ),
