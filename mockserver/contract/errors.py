@@ -157,25 +157,6 @@ _ROWS = (
 
 ERRORS: Mapping[str, ErrorRow] = MappingProxyType({row.code: row for row in _ROWS})
 
-# The catalogue lists the codes of the next two sets, but no rule of a documented endpoint leads to them.
-INJECTED_ONLY = frozenset(
-    {
-        "ENTRYPOINT_PLATFORM_UNSUPPORTED",
-        "FORM_ALREADY_SUBMITTED",
-        "FORM_INACTIVE",
-        "FORM_INVALID_ANSWERS",
-        "FORM_INVALID_DESTINATION",
-        "FORM_MISSING_ENTRYPOINTS",
-        "INTERNAL_ERROR",
-        "INVALID_PHONE",
-        "LEAD_LIMIT_EXCEEDED",
-        "MESSAGE_CAMPAIGN_NOT_ALLOWED",
-    }
-)
-
-# An option of `template-not-found-code`, `funnelId-alone` and `platform-value-unknown`, in this order, names these.
-BY_CHOICE = frozenset({"CAMPAIGN_TEMPLATE_NOT_FOUND", "INVALID_REQUEST", "PLATFORM_UNSUPPORTED"})
-
 # A session's reason -> its `message`, canonical and reworded.
 # fmt: off
 SESSION_MESSAGES: Mapping[str, tuple[str, str]] = MappingProxyType({

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from mockserver._data import data_dir
 from mockserver._json import JSON, changed
 from mockserver.contract.limits import PROBLEMS_MAX
-from mockserver.contract.text import closest_match_hint
+from mockserver.contract.text import closest_match_hint, pointer_step
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -63,7 +63,8 @@ class SchemaError(NamedTuple):
 _Error = Any  # a jsonschema.ValidationError, whose attributes are all set when the engine yields it
 _Finding = tuple[str, object, str]  # property, what it is, what is valid
 
-_KINDS: Final = {
+# The types of JSON Schema in words.
+KINDS: Final = {
     "string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false",
     "object": "an object", "array": "an array", "null": "null",
 }  # fmt: skip
@@ -84,22 +85,18 @@ _WANTED: Final[Mapping[str, Callable[[Any], str]]] = {
 
 def explained(error: _Error) -> Iterator[SchemaError]:
     """Yield the problems of one error of the explaining engine; of alternatives, those of the nearest ones."""
-    pointer = "".join(_step(key) for key in error.absolute_path)
+    pointer = "".join(pointer_step(key) for key in error.absolute_path)
     keyword = str(error.validator)
     depth = len(error.absolute_path)  # an alternative whose type differs is of another kind than the value
     nearest = [each for each in error.context or () if each.validator != "type" or len(each.absolute_path) != depth]
     if keyword in _BY_KEY:
         for key, value, wanted in _BY_KEY[keyword](error):
-            yield SchemaError(pointer + _step(key), value, wanted, keyword)
+            yield SchemaError(pointer + pointer_step(key), value, wanted, keyword)
     elif nearest:
         for cause in nearest:
             yield from explained(cause)
     else:
         yield SchemaError(pointer, error.instance, _wanted(error), keyword)
-
-
-def _step(key: object) -> str:
-    return "/" + str(key).replace("~", "~0").replace("/", "~1")
 
 
 def _wanted(error: _Error) -> str:
@@ -116,7 +113,7 @@ def _wanted(error: _Error) -> str:
 
 def _kind(schema: Any) -> str:
     kinds = schema.get("type", ()) if isinstance(schema, dict) else ()
-    return " or ".join(_KINDS[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds)) or "a value"
+    return " or ".join(KINDS[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds)) or "a value"
 
 
 def _missing(error: _Error) -> Iterator[_Finding]:

@@ -110,6 +110,16 @@ def camel_case(name: str) -> str:
     return first + "".join(part.capitalize() for part in rest)
 
 
+def pointer_step(key: object) -> str:
+    """Return a key as one step of a JSON Pointer."""
+    return "/" + str(key).replace("~", "~0").replace("/", "~1")
+
+
+def pointer_keys(pointer: str) -> list[str]:
+    """Return the keys of a JSON Pointer."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
 def json_value(text: str | bytes, fallback: Any = None) -> Any:
     """Return the JSON value of a text, or `fallback` if it is not JSON, is nested too deeply or is not UTF-8."""
     try:

@@ -9,7 +9,6 @@ from mockserver._json import JSON
 from mockserver.contract.limits import RULES_MAX
 from mockserver.core import scheduler
 from mockserver.core.instants import parse, unusable
-from mockserver.core.phone_numbers import is_country
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.sandbox import KeyOwner, SandboxState
 from mockserver.core.state.tenant import Tenant
@@ -164,7 +163,6 @@ def _new_tenant(
     tenant = Tenant(tenant_id, entry.get("name", tenant_id), keys["secret"], keys["public"])
     tenant.developers_enabled = entry.get("developersEnabled", True)
     tenant.subscription = entry.get("subscription", "active")
-    _set_country(tenant, entry, problems, path)
     for kind, key in keys.items():
         if key in sandbox.keys and problems is not None:
             problems.append(
@@ -177,16 +175,6 @@ def _new_tenant(
     return tenant
 
 
-def _set_country(tenant: Tenant, entry: Mapping[str, Any], problems: list[WrongPart] | None, path: str) -> None:
-    country = entry.get("country", tenant.country)
-    if problems is not None and not is_country(country):
-        problems.append(
-            WrongPart(f"{path}/country", to_json_text(country), "the code of a country (ISO 3166-1), such as BR")
-        )
-    else:
-        tenant.country = country
-
-
 def _set_tenant(
     sandbox: SandboxState, tenant: Tenant, entry: Mapping[str, Any], problems: list[WrongPart], path: str
 ) -> None:
@@ -194,7 +182,6 @@ def _set_tenant(
     tenant.name = entry.get("name", tenant.name)
     tenant.developers_enabled = entry.get("developersEnabled", tenant.developers_enabled)
     tenant.subscription = entry.get("subscription", tenant.subscription)
-    _set_country(tenant, entry, problems, path)
     for kind, attribute in (("secret", "secret_key"), ("public", "public_key")):
         key = entry.get(f"{kind}Key")
         if key is None or key == getattr(tenant, attribute):

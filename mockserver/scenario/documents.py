@@ -21,9 +21,9 @@ from typing import Any
 
 from mockserver._json import JSON
 from mockserver.contract.limits import DOCUMENT_DEPTH_MAX as DEPTH_MAX
-from mockserver.contract.text import closest_match
+from mockserver.contract.text import closest_match, pointer_keys, pointer_step
 from mockserver.scenario.explaining import explained
-from mockserver.scenario.problems import ScenarioError, WrongPart, step, steps
+from mockserver.scenario.problems import ScenarioError, WrongPart
 from mockserver.version import VERSION
 
 __all__ = ["DEPTH_MAX", "Document", "ScenarioError", "WrongPart", "examine", "in_order", "to_plain", "validate"]
@@ -56,7 +56,7 @@ class Document(dict[str, Any]):
             merged["choices"] = choices
         if clock:
             merged["clock"] = clock
-        merged.added = (*self.added, *(f"/choices{step(id)}" for id in own), *(["/clock"] if clock else []))
+        merged.added = (*self.added, *(f"/choices{pointer_step(id)}" for id in own), *(["/clock"] if clock else []))
         return merged
 
 
@@ -189,7 +189,7 @@ def in_order(problems: Iterable[WrongPart], document: Any) -> list[WrongPart]:
 
     def place(problem: WrongPart) -> tuple[int, ...]:
         value, numbers = document, []
-        for key in steps(problem.path):
+        for key in pointer_keys(problem.path):
             if isinstance(value, Mapping):
                 if id(value) not in tables:
                     tables[id(value)] = {str(own): (at, inner) for at, (own, inner) in enumerate(value.items())}
@@ -240,14 +240,14 @@ def _plain_scalar(value: Any, place: _Place, problems: list[WrongPart]) -> Any:
 
 def _bound(place: _Place, depth: int) -> None:
     if depth >= DEPTH_MAX:
-        path = "".join(step(key) for key in _keys(place)[:2])
+        path = "".join(pointer_step(key) for key in _keys(place)[:2])
         raise ScenarioError(
             [WrongPart(path, f"a value nested deeper than {DEPTH_MAX} levels", "fewer levels (the mock's own bound)")]
         )
 
 
 def _refused(place: _Place, found: str, problems: list[WrongPart]) -> None:
-    path = "".join(step(key) for key in _keys(place)) if place else ""
+    path = "".join(pointer_step(key) for key in _keys(place)) if place else ""
     problems.append(WrongPart(path, found, "a value that JSON can represent"))
 
 

@@ -25,8 +25,8 @@ from ruamel.yaml.nodes import MappingNode, SequenceNode
 from mockserver._json import JSON
 from mockserver.contract.limits import DOCUMENT_DEPTH_MAX as DEPTH_MAX
 from mockserver.contract.limits import YAML_MAX_CHARS
-from mockserver.contract.text import number
-from mockserver.scenario.problems import ScenarioError, WrongPart, steps
+from mockserver.contract.text import number, pointer_keys
+from mockserver.scenario.problems import ScenarioError, WrongPart
 
 ALIASED_VALUES_MAX = 100_000
 _JSON_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -192,7 +192,7 @@ def places(text: str) -> Callable[[str], str | None]:
 
     def place(pointer: str) -> str | None:
         node, mark = root, root.start_mark if root is not None else None
-        for key in steps(pointer):
+        for key in pointer_keys(pointer):
             if isinstance(node, MappingNode):
                 below = next(((own.start_mark, value) for own, value in node.value if own.value == key), None)
             elif isinstance(node, SequenceNode) and key.isdecimal() and int(key) < len(node.value):

@@ -78,13 +78,3 @@ class ScenarioError(ValueError):
             lines.append(f"and {len(self.problems) - _SHOWN_MAX} more")
         first = "" if name == _UNNAMED else f"{name}: "
         super().__init__(first + "\n  ".join([*lines, f"nothing of {name} was applied"]))
-
-
-def step(key: object) -> str:
-    """Return a key as one step of a JSON pointer."""
-    return "/" + str(key).replace("~", "~0").replace("/", "~1")
-
-
-def steps(pointer: str) -> list[str]:
-    """Return the keys of a JSON pointer."""
-    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]

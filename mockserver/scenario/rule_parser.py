@@ -15,16 +15,16 @@ from mockserver.contract.effects.model import ReadWait
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
 from mockserver.contract.lifecycles import CAMPAIGN, EVENTS, SESSION
 from mockserver.contract.limits import PROBLEMS_MAX
-from mockserver.contract.text import closest_match
+from mockserver.contract.text import closest_match, pointer_step
 from mockserver.core.instants import DAY, LATEST, SHOWABLE, Instant, as_shown
 from mockserver.core.operations import campaigns, sending
-from mockserver.core.phone_numbers import BRAZIL, expected, normalize_phone
+from mockserver.core.phone_numbers import EXPECTED, normalize_phone
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.matching import PATH_ROOTS, is_literal, normalize_conditions
 from mockserver.core.state.rules import Latency, Rule, WireFaults
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.choices import choice_problem
-from mockserver.scenario.problems import WrongPart, step
+from mockserver.scenario.problems import WrongPart
 
 _DURATION = "a duration such as 20m, 1h30m, 3500ms, PT20M or seconds, never negative"
 _LONGEST_WAIT = 366 * DAY  # no client waits longer
@@ -68,16 +68,18 @@ def _check_headers(headers: Mapping[str, str], path: str, problems: list[WrongPa
     for name in headers:
         if name.lower() in _OF_THE_CONNECTION:
             wanted = f"a header of the response, not of the connection: the server frames it; {_FRAMING} change that"
-            problems.append(WrongPart(path + step(name), f"the header {to_json_text(name)}", wanted))
+            problems.append(WrongPart(path + pointer_step(name), f"the header {to_json_text(name)}", wanted))
     for name in lengths[1:]:
         problems.append(
             WrongPart(
-                path + step(name), f"the header {to_json_text(name)}", f"one Content-Length; {lengths[0]} is another"
+                path + pointer_step(name),
+                f"the header {to_json_text(name)}",
+                f"one Content-Length; {lengths[0]} is another",
             )
         )
     if lengths and not _LENGTH.fullmatch(headers[lengths[0]]):
         received = to_json_text(headers[lengths[0]])
-        problems.append(WrongPart(path + step(lengths[0]), received, "a length of 1 to 15 digits, such as 512"))
+        problems.append(WrongPart(path + pointer_step(lengths[0]), received, "a length of 1 to 15 digits, such as 512"))
 
 
 def _wait(path: str, problems: list[WrongPart], written: Any, below: str) -> int | Latency:
@@ -237,9 +239,9 @@ def _check_conditions(entry: Entry, path: str, problems: list[WrongPart]) -> Non
     """Append the problems of a rule's conditions to `problems`; its trigger is valid."""
     for key, wanted in entry.get("where", {}).items():
         if entry.get("on") == DELIVERY:
-            _check_delivery(key, wanted, f"{path}/where{step(key)}", problems)
+            _check_delivery(key, wanted, f"{path}/where{pointer_step(key)}", problems)
         else:
-            _check_path(key, named(entry.get("on", "")), f"{path}/where{step(key)}", problems)
+            _check_path(key, named(entry.get("on", "")), f"{path}/where{pointer_step(key)}", problems)
     for key, wanted in entry.get("while", {}).items():
         place = f"{path}/while/{key}"
         if key in _STATES:
@@ -324,8 +326,8 @@ def _check_effects(entry: Entry, effects: Entry, path: str, problems: list[Wrong
 
 def _check_phone(argument: Entry, path: str, problems: list[WrongPart]) -> None:
     phone = argument.get("phone")
-    if phone is not None and normalize_phone(phone, BRAZIL) is None:
-        problems.append(WrongPart(f"{path}/phone", to_json_text(phone), expected(BRAZIL)))
+    if phone is not None and normalize_phone(phone) is None:
+        problems.append(WrongPart(f"{path}/phone", to_json_text(phone), EXPECTED))
 
 
 def _check_key(argument: Entry, path: str, problems: list[WrongPart]) -> None:
@@ -343,7 +345,7 @@ def _check_deliver(argument: Entry, path: str, problems: list[WrongPart]) -> Non
 
 def _check_choices(argument: Entry, path: str, problems: list[WrongPart]) -> None:
     for id, value in argument.items():
-        _check_choice(id, value, path + step(id), problems)
+        _check_choice(id, value, path + pointer_step(id), problems)
 
 
 def _check_rate(argument: Any, path: str, problems: list[WrongPart]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from mockserver.contract.text import closest_match
 from mockserver.core.instants import Instant, as_shown, parse, unusable
@@ -14,13 +14,6 @@ from mockserver.scenario.problems import WrongPart
 
 Entry = Mapping[str, Any]
 
-# What the API document calls otherwise than seed data do.
-_API_WORDS: Final = {
-    "commonVariables": "variables",
-    "participants-count": "participantsCount",
-    "dm-participant.contact": "contact",
-    "dm-participant.birthDate": "birthDate",
-}
 _HINTED_MAX = 100  # problems with a nearest name, each of which has to be searched for
 
 
@@ -61,13 +54,6 @@ class SeedContext:
     def shared_seq(self, entries: Sequence[Entry]) -> int:
         """Return one number in the order of creation for a whole list: of equal instants, listings keep its order."""
         return min((self.sandbox.next_seq() for _ in entries), default=0)
-
-    def in_own_words(self, entry: Entry, path: str) -> Entry:
-        """Return an entry with the API's words replaced by those of seed data; both words of one thing are a problem."""
-        given = [word for word in _API_WORDS if word in entry]
-        for word in (word for word in given if _API_WORDS[word] in entry):
-            self.add_problem(f"{path}/{word}", entry[word], f"{_API_WORDS[word]} once: {word} is another name of it")
-        return {_API_WORDS.get(key, key): value for key, value in entry.items()} if given else entry
 
     def assign_id(self, kind: str, prefix: str, entry: Entry, path: str) -> str:
         """Return the entry's own id, or a new one; an own id in use is a problem."""

@@ -18,7 +18,7 @@ from mockserver.contract.text import as_written
 from mockserver.core.instants import Instant, as_shown, parse_date
 from mockserver.core.operations.connections import seeded_provider_id
 from mockserver.core.operations.templates import declared_variables
-from mockserver.core.phone_numbers import expected, normalize_phone
+from mockserver.core.phone_numbers import EXPECTED, normalize_phone
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.records import (
     Chat,
@@ -47,7 +47,7 @@ def chats(context: SeedContext, entries: Sequence[Entry] | Entry, path: str) -> 
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
         chat_id = context.assign_id("chats", "chat_", entry, at)
-        attributes = _attributes(_chat_fields(context, context.in_own_words(entry, at), at))
+        attributes = _attributes(_chat_fields(context, entry, at))
         context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, attributes))
 
 
@@ -75,7 +75,7 @@ def _chat_pattern(context: SeedContext, pattern: Entry, path: str) -> None:
 
 def _alternating_attributes(context: SeedContext, pattern: Entry, path: str) -> list[ChatAttributes]:
     """Return the attributes of the chats of a pattern, until they repeat."""
-    shared, vary = (context.in_own_words(pattern.get(key, {}), f"{path}/{key}") for key in ("each", "vary"))
+    shared, vary = pattern.get("each", {}), pattern.get("vary", {})
     alternating = {key: values for key, values in vary.items() if key != "id"}
     period = lcm(*map(len, alternating.values()))
     attributes = []
@@ -160,8 +160,8 @@ def entrypoints(context: SeedContext, entries: Sequence[Entry], path: str) -> No
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
         phone = entry.get("displayPhone")
-        if phone is not None and normalize_phone(phone, context.tenant.country) is None:
-            context.add_problem(f"{at}/displayPhone", phone, expected(context.tenant.country))
+        if phone is not None and normalize_phone(phone) is None:
+            context.add_problem(f"{at}/displayPhone", phone, EXPECTED)
         if entry.get("isCoexistence") and entry.get("platform", PLATFORMS[0]) != PLATFORMS[0]:
             context.add_problem(
                 f"{at}/isCoexistence", True, f"false: only {PLATFORMS[0]} shares a number with the phone's app"
@@ -189,8 +189,6 @@ def templates(context: SeedContext, entries: Sequence[Entry], path: str) -> None
     seq = context.shared_seq(entries)
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
-        variables_at = f"{at}/{'commonVariables' if 'commonVariables' in entry else 'variables'}"
-        entry = context.in_own_words(entry, at)
         template_id = context.assign_id("templates", "template_", entry, at)
         created_at = context.instant(entry, "createdAt", at, context.sandbox.now)
         name = entry.get("name", template_id)
@@ -201,7 +199,7 @@ def templates(context: SeedContext, entries: Sequence[Entry], path: str) -> None
             description=entry.get("description"),
             provider_status=_provider_status(context, entry, at),
             items=_items(context, entry.get("items", [{"type": "text", "text": name}]), at),
-            variables=_variables(context, entry.get("variables", ()), variables_at),
+            variables=_variables(context, entry.get("variables", ()), f"{at}/variables"),
             created_at=created_at,
             updated_at=context.instant(entry, "updatedAt", at, created_at),
         )

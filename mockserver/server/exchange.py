@@ -374,7 +374,7 @@ def _internal_error(
     """Log the failure that is being handled, and return INTERNAL_ERROR as the call's result."""
     log_failure(f"unexpected failure in {call.method} {call.path}", redactor(sandbox))
     reason = f"the mock failed: {type(failure).__name__}: {failure}"
-    result = CallResult(ApiError("INTERNAL_ERROR", clause="base.internal", reason=reason), None, None)
+    result = CallResult(ApiError("INTERNAL_ERROR", reason=reason), None, None)
     return result, build_response(sandbox, call, result.outcome, options._replace(strict=False))
 
 

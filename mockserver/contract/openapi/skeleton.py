@@ -18,6 +18,7 @@ from mockserver._data import data_dir
 from mockserver._json import JSON
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.choices.profiles import PROFILES
+from mockserver.contract.text import pointer_keys
 
 _NAME: Final = re.compile(r"\$\{([\w-]+)\}")
 
@@ -74,7 +75,7 @@ def apply(shown: JSON, change: JSON) -> None:
 
 def place(part: Any, pointer: str) -> tuple[Any, str]:
     """Return the object or array that a pointer leads into, None if there is none, and its last step."""
-    *steps, last = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+    *steps, last = pointer_keys(pointer)
     for step in steps:
         if isinstance(part, dict):
             part = part.get(step)

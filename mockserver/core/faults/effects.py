@@ -16,10 +16,10 @@ from typing import Any, Literal
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import EFFECTS
 from mockserver.contract.limits import ADVANCES_MAX_DEPTH
-from mockserver.core import phone_numbers
 from mockserver.core.faults.acts import Act, NoTarget
 from mockserver.core.operations import campaigns, connections, hosted_flow, sending, templates
 from mockserver.core.operations import choices as in_force
+from mockserver.core.phone_numbers import normalize_phone
 from mockserver.core.state.records import Execution, SendSchedule, Template
 from mockserver.core.state.rule_set import Firing, StorageFaults
 from mockserver.core.state.rules import Rule, Subject
@@ -33,12 +33,7 @@ _ATTRIBUTES = {"secret": "secret_key", "public": "public_key"}
 
 def complete_session(act: Act) -> None:
     for scope, session in act.movable("session", "complete"):
-        phone = act.args.get("phone")
-        number = phone and (
-            phone_numbers.normalize_phone(phone, scope.tenant.country)
-            or phone_numbers.normalize_phone(phone, phone_numbers.BRAZIL)
-        )
-        number = number or connections.unused_phone(act.sandbox)
+        number = normalize_phone(act.args.get("phone", "")) or connections.unused_phone(act.sandbox)
         connections.complete(scope, session, number, act.args.get("name") or scope.tenant.name)
 
 

@@ -56,7 +56,7 @@ def list_messages(scope: Scope, call: Call) -> Success:
     limit = _limit(query.get("limit"))
     chat_id = call.params["chatId"]
     cursor = _read_cursor(scope.sandbox, chat_id, query["cursor"]) if "cursor" in query else None
-    chat = require_record(scope, "chat", chat_id, code="CHAT_NOT_FOUND", clause="messages.list", at="path.chatId")
+    chat = require_record(scope, "chat", chat_id, code="CHAT_NOT_FOUND", at="path.chatId")
     return Success(_page(scope.sandbox, chat, all_messages(scope, chat), limit, cursor))
 
 
@@ -216,12 +216,10 @@ def _files(scope: Scope, call: Call) -> list[UploadedFile]:
         instead = upload.instead or "an empty file without a name in the field 'files'"
         received = masked_excerpt(instead, scope.sandbox.secrets(), _INSTEAD_MAX_CHARS)
         reason = f"got {received}; expected multipart/form-data with at least one file in a field named 'files'"
-        raise ApiError("MEDIA_UPLOAD_EMPTY", clause="media.empty", location="files", reason=reason)
+        raise ApiError("MEDIA_UPLOAD_EMPTY", location="files", reason=reason)
     if len(parts) > most:
         reason = f"got {len(parts)} files; expected at most {most} ({own_bound('media-max-files')})"
-        raise ApiError(
-            "MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", location="files", reason=reason, max=most
-        )
+        raise ApiError("MEDIA_UPLOAD_TOO_MANY_FILES", location="files", reason=reason, max=most)
     return parts
 
 
@@ -306,7 +304,7 @@ def _media_type(declared: str) -> str:
 
 
 def _invalid_format(name: str, reason: str) -> ApiError:
-    return ApiError("MEDIA_INVALID_FORMAT", clause="media.format", location=f"files[{name}]", reason=reason, name=name)
+    return ApiError("MEDIA_INVALID_FORMAT", location=f"files[{name}]", reason=reason, name=name)
 
 
 def _too_large(name: str, reason: str, sandbox: SandboxState, limit_bytes: int | None = None) -> ApiError:
@@ -314,7 +312,6 @@ def _too_large(name: str, reason: str, sandbox: SandboxState, limit_bytes: int |
     limit = limit_bytes if limit_bytes is not None else max(sizes.values())
     return ApiError(
         "MEDIA_FILE_TOO_LARGE",
-        clause="media.too-large",
         location=f"files[{name}]",
         reason=reason,
         name=name,

@@ -27,7 +27,6 @@ def read_template(scope: Scope, call: Call) -> Success:
             "template",
             call.params["id"],
             code="MESSAGE_TEMPLATE_NOT_FOUND",
-            clause="templates.unknown",
         )
     )
 

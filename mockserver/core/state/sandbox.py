@@ -453,13 +453,14 @@ def refuse_foreign(sandbox: SandboxState, record_id: str, at: str) -> None:
     if sandbox.choices["cross-tenant-code"] == "access-denied":
         raise ApiError(
             "RESOURCE_ACCESS_DENIED",
-            clause="auth.denied",
             location=at,
             reason=f"got {record_id!r} of another tenant; expected an id of the key's tenant",
         )
 
 
-def require_record(scope: Scope, kind: str, record_id: str, *, code: str, clause: str, at: str = "path.id") -> Any:
+def require_record(
+    scope: Scope, kind: str, record_id: str, *, code: str, clause: str | None = None, at: str = "path.id"
+) -> Any:
     """
     Return the tenant's record of this kind and id; `at` is the location of the id in the call.
 
@@ -475,7 +476,7 @@ def require_record(scope: Scope, kind: str, record_id: str, *, code: str, clause
     raise unknown_record(scope, kind, record_id, code=code, clause=clause, at=at)
 
 
-def unknown_record(scope: Scope, kind: str, record_id: str, *, code: str, clause: str, at: str) -> ApiError:
+def unknown_record(scope: Scope, kind: str, record_id: str, *, code: str, clause: str | None, at: str) -> ApiError:
     """Return the refusal, with `code`, of an id that the tenant does not have."""
     is_foreign = scope.sandbox.find(kind, record_id) is not None
     received = f"{record_id!r} of another tenant" if is_foreign else repr(record_id)

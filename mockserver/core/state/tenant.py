@@ -10,7 +10,6 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, overload
 
-from mockserver.core.phone_numbers import BRAZIL
 from mockserver.core.state.records import (
     Campaign,
     Chat,
@@ -146,8 +145,7 @@ class Tenant:
     """
     One organisation: its settings and its tables by id, each in order of creation.
 
-    Only operations and seed data write to it. `subscription` is active, suspended, canceled or none. `country` is the
-    two-letter code of the country for national phone numbers.
+    Only operations and seed data write to it. `subscription` is active, suspended, canceled or none.
 
     Lifetime: the sandbox's.
     """
@@ -159,7 +157,6 @@ class Tenant:
         self.public_key = public_key
         self.developers_enabled = True
         self.subscription = "active"
-        self.country = BRAZIL
         self.funnels: dict[str, Funnel] = {}
         self.entrypoints: dict[str, Entrypoint] = {}
         self.templates: dict[str, Template] = {}
