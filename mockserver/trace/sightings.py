@@ -108,7 +108,7 @@ def sent(exchange: Exchange) -> Mapping[str, Any] | None:
     if exchange.request_body is None:
         return None
     if not exchange.request_body.strip():
-        return {} if ENDPOINTS[exchange.operation or ""].optional_body else None  # its recorder has left it out
+        return None if ENDPOINTS[exchange.operation or ""].needs_body else {}  # its recorder has left it out
     return exchange.request_json if isinstance(exchange.request_json, dict) else None
 
 

@@ -78,7 +78,7 @@ def _operation(endpoint: Endpoint, choices: Choices, skeleton: JSON, components:
     body = own.get("requestBody")
     if endpoint.request_schema is not None:
         body = content(ref(component_name(endpoint.request_schema)), examples["requests"].get(endpoint.id))
-    required: JSON = {} if endpoint.optional_body else {"required": True}
+    required: JSON = {"required": True} if endpoint.needs_body else {}
     parameters = _parameters(endpoint, own, examples["parameters"].get(endpoint.id, {}))
     read = dict(sorted(examples["choices"].get(endpoint.id, {}).items()))
     return {

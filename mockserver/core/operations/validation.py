@@ -101,7 +101,7 @@ def parse_body(sandbox: SandboxState, endpoint: Endpoint, call: Call) -> Any:
             raise validation_error(
                 "", "an empty body with Content-Type: application/json (choice empty-json-body)", "base.input"
             )
-        if not endpoint.optional_body:
+        if endpoint.needs_body:
             raise validation_error("", "got no body; expected a JSON object", endpoint.clause)
         return {}
     if content_type != "application/json":
