@@ -13,11 +13,11 @@ from mockserver.core.operations import choices as in_force
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.documents import read_file
-from mockserver.scenario.problems import ScenarioError, WrongPart
+from mockserver.scenario.problems import Problems, ScenarioError, WrongPart
 
 
 def set_choices(
-    sandbox: SandboxState, wanted: Mapping[str, object], problems: list[WrongPart], path: str = "/choices"
+    sandbox: SandboxState, wanted: Mapping[str, object], problems: Problems, path: str = "/choices"
 ) -> None:
     """
     Set choices of the sandbox; a key missing in a number-valued one keeps its number.

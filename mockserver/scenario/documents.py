@@ -23,7 +23,7 @@ from mockserver._json import JSON
 from mockserver.contract.limits import DOCUMENT_DEPTH_MAX as DEPTH_MAX
 from mockserver.contract.text import closest_match, pointer_keys, pointer_step
 from mockserver.scenario.explaining import explained
-from mockserver.scenario.problems import ScenarioError, WrongPart
+from mockserver.scenario.problems import Problems, ScenarioError, WrongPart
 from mockserver.version import VERSION
 
 __all__ = ["DEPTH_MAX", "Document", "ScenarioError", "WrongPart", "examine", "in_order", "to_plain", "validate"]
@@ -116,7 +116,7 @@ def to_plain(value: Any) -> Any:
     Raises:
         ScenarioError: For a value that JSON cannot represent, and for one that is nested too deeply.
     """
-    problems: list[WrongPart] = []
+    problems = Problems()
     plain = _plain(value, None, 0, problems)
     if problems:
         raise ScenarioError(problems)
@@ -136,14 +136,14 @@ def validate(document: Any) -> JSON:
     return values
 
 
-def examine(document: Any) -> tuple[JSON, list[WrongPart]]:
+def examine(document: Any) -> tuple[JSON, Problems]:
     """
     Return the document's values with the types of JSON, and the problems that the schema finds, unordered.
 
     Raises:
         ScenarioError: For a document that is nested too deeply.
     """
-    problems: list[WrongPart] = []
+    problems = Problems()
     try:
         values = _plain(document, None, 0, problems)
     except ScenarioError as too_deep:
@@ -152,10 +152,10 @@ def examine(document: Any) -> tuple[JSON, list[WrongPart]]:
         return values, problems
     found = explained("scenario", values)
     if not isinstance(values, dict):
-        return {}, problems or found
+        return {}, problems or Problems(found)
     for problem in found:
         if problem.path == "/version":  # the others follow from it: another version has other members
-            return values, [problem._replace(wanted=f"{problem.wanted}, which mockserver {VERSION} reads")]
+            return values, Problems([problem._replace(wanted=f"{problem.wanted}, which mockserver {VERSION} reads")])
     unreadable = {problem.path for problem in problems}
     problems += [problem for problem in found if problem.path not in unreadable]
     return values, problems
@@ -208,7 +208,7 @@ def in_order(problems: Iterable[WrongPart], document: Any) -> list[WrongPart]:
 _Place = tuple[Any, str | int] | None  # the place of the parent, and the key below it
 
 
-def _plain(value: Any, place: _Place, depth: int, problems: list[WrongPart]) -> Any:
+def _plain(value: Any, place: _Place, depth: int, problems: Problems) -> Any:
     """Return the value with the types of JSON, with null for what JSON cannot represent, which is added to `problems`."""
     if isinstance(value, str):
         is_text = value.isascii() or not re.search(_SURROGATE, value)
@@ -224,7 +224,7 @@ def _plain(value: Any, place: _Place, depth: int, problems: list[WrongPart]) -> 
     return _plain_scalar(value, place, problems)
 
 
-def _plain_scalar(value: Any, place: _Place, problems: list[WrongPart]) -> Any:
+def _plain_scalar(value: Any, place: _Place, problems: Problems) -> Any:
     if isinstance(value, int):
         return value if value.bit_length() <= _INTEGER_MAX_BITS else _refused(place, "too long a number", problems)
     if isinstance(value, float | Decimal):
@@ -246,7 +246,7 @@ def _bound(place: _Place, depth: int) -> None:
         )
 
 
-def _refused(place: _Place, found: str, problems: list[WrongPart]) -> None:
+def _refused(place: _Place, found: str, problems: Problems) -> None:
     path = "".join(pointer_step(key) for key in _keys(place)) if place else ""
     problems.append(WrongPart(path, found, "a value that JSON can represent"))
 

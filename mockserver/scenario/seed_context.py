@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mockserver.contract.text import closest_match
 from mockserver.core.instants import Instant, as_shown, parse, unusable
-from mockserver.core.redaction import to_json_text
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
-from mockserver.scenario.problems import WrongPart
+from mockserver.scenario.problems import Problems
 
 Entry = Mapping[str, Any]
-
-_HINTED_MAX = 100  # problems with a nearest name, each of which has to be searched for
 
 
 class SeedContext:
@@ -35,7 +31,7 @@ class SeedContext:
         self,
         sandbox: SandboxState,
         tenant: Tenant,
-        problems: list[WrongPart],
+        problems: Problems,
         created: dict[str, list[str]],
         secrets: dict[str, str],
     ) -> None:
@@ -45,11 +41,6 @@ class SeedContext:
         self.created = created
         self.secrets = secrets
         self._given_ids: dict[str, set[str]] = {}  # by kind, for a fast search
-
-    def add_problem(self, path: str, found: object, wanted: str, known: Any = ()) -> None:
-        """Add a problem; `known` are the valid names, of which the nearest becomes the hint."""
-        hint = closest_match(found, known) if len(self.problems) < _HINTED_MAX else None
-        self.problems.append(WrongPart(path, to_json_text(found), wanted, hint))
 
     def shared_seq(self, entries: Sequence[Entry]) -> int:
         """Return one number in the order of creation for a whole list: of equal instants, listings keep its order."""
@@ -64,7 +55,7 @@ class SeedContext:
             if kind not in self._given_ids:
                 self._given_ids[kind] = set(self.created.get(kind, ()))
             if self.sandbox.has_id(record_id) or record_id in self._given_ids[kind]:
-                self.add_problem(f"{path}/id", record_id, "an id that is not in use in the sandbox")
+                self.problems.add(f"{path}/id", record_id, "an id that is not in use in the sandbox")
             self._given_ids[kind].add(record_id)
         self.created.setdefault(kind, []).append(record_id)
         return str(record_id)
@@ -76,7 +67,7 @@ class SeedContext:
             return default
         parsed, wanted = parse(written), unusable(written)
         if parsed is None or wanted:
-            self.add_problem(f"{path}/{key}", written, wanted)
+            self.problems.add(f"{path}/{key}", written, wanted)
             return default
         return as_shown(parsed[0])
 
@@ -85,5 +76,5 @@ class SeedContext:
         step_id: str | None = entry.get("funnelStepId")
         if step_id is not None and self.tenant.funnel_of_step(step_id) is None:
             steps = [step for funnel in self.tenant.funnels.values() for step, _ in funnel.steps]
-            self.add_problem(f"{path}/funnelStepId", step_id, "a step of one of the tenant's funnels", steps)
+            self.problems.add(f"{path}/funnelStepId", step_id, "a step of one of the tenant's funnels", steps)
         return step_id

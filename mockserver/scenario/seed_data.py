@@ -89,7 +89,7 @@ def _chat_fields(context: SeedContext, entry: Entry, path: str) -> dict[str, Any
     """Return the attributes of a chat."""
     entrypoint_id = entry.get("entrypointId")
     if entrypoint_id is not None and entrypoint_id not in context.tenant.entrypoints:
-        context.add_problem(
+        context.problems.add(
             f"{path}/entrypointId", entrypoint_id, "an entrypoint of the tenant", context.tenant.entrypoints
         )
     is_group = entry.get("isGroupChat", False)
@@ -126,7 +126,7 @@ def _birth_date(context: SeedContext, entry: Entry, path: str) -> Instant | None
         return None
     midnight = parse_date(written, brazil=context.sandbox.choices["birthdate-zone"] == "brazil")
     if midnight is None and "T" not in written.upper():
-        context.add_problem(f"{path}/birthDate", written, "a day that exists, such as 1990-05-17")
+        context.problems.add(f"{path}/birthDate", written, "a day that exists, such as 1990-05-17")
         return None
     return as_shown(context.instant(entry, "birthDate", path, 0)) if midnight is None else midnight
 
@@ -150,7 +150,7 @@ def funnels(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
             elif step_id in [other for other, _ in steps] or any(
                 tenant.funnel_of_step(step_id) for tenant in context.sandbox.tenants.values()
             ):
-                context.add_problem(f"{at}/steps/{place}/id", step_id, "a step id that no funnel has yet")
+                context.problems.add(f"{at}/steps/{place}/id", step_id, "a step id that no funnel has yet")
             context.created.setdefault("funnelSteps", []).append(step_id)
             steps.append((step_id, step.get("name", step_id)))
         context.tenant.funnels[funnel_id] = Funnel(funnel_id, entry.get("name", funnel_id), tuple(steps))
@@ -161,9 +161,9 @@ def entrypoints(context: SeedContext, entries: Sequence[Entry], path: str) -> No
         at = f"{path}/{number}"
         phone = entry.get("displayPhone")
         if phone is not None and normalize_phone(phone) is None:
-            context.add_problem(f"{at}/displayPhone", phone, EXPECTED)
+            context.problems.add(f"{at}/displayPhone", phone, EXPECTED)
         if entry.get("isCoexistence") and entry.get("platform", PLATFORMS[0]) != PLATFORMS[0]:
-            context.add_problem(
+            context.problems.add(
                 f"{at}/isCoexistence", True, f"false: only {PLATFORMS[0]} shares a number with the phone's app"
             )
         step_id = context.require_funnel_step(entry, at)
@@ -212,7 +212,7 @@ def _provider_status(context: SeedContext, entry: Entry, path: str) -> str | Non
     if status is None:
         return "APPROVED" if official else None
     if official is not None and official != (status == "APPROVED"):
-        context.add_problem(
+        context.problems.add(
             f"{path}/isOfficial",
             official,
             f"{to_json_text(status == 'APPROVED')}, since the status is {status}: only APPROVED is official",
@@ -226,7 +226,7 @@ def _items(context: SeedContext, entries: Sequence[Entry], path: str) -> tuple[T
     for order, entry in enumerate(entries):
         kind, media_id = entry.get("type", "text"), entry.get("mediaId")
         if kind == "text" and media_id is not None:
-            context.add_problem(f"{path}/items/{order}/mediaId", media_id, "null, since a text item has no media")
+            context.problems.add(f"{path}/items/{order}/mediaId", media_id, "null, since a text item has no media")
         if kind != "text" and media_id is None:
             media_id = context.sandbox.new_id("media_")
         item_id = context.sandbox.new_id("template_item_")
@@ -246,7 +246,7 @@ def _variables(context: SeedContext, entries: Sequence[Entry], path: str) -> tup
     keys = [entry["key"] for entry in entries]
     for number, key in enumerate(keys):
         if key in keys[:number]:
-            context.add_problem(f"{path}/{number}/key", key, "a key that the template does not have yet")
+            context.problems.add(f"{path}/{number}/key", key, "a key that the template does not have yet")
     return declared_variables(entries)
 
 
@@ -261,10 +261,10 @@ def messages(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
         at = f"{path}/{number}"
         chat = context.tenant.chats.get(entry["chatId"])
         if chat is None:
-            context.add_problem(f"{at}/chatId", entry["chatId"], "a chat of the tenant", context.tenant.chats)
+            context.problems.add(f"{at}/chatId", entry["chatId"], "a chat of the tenant", context.tenant.chats)
             continue
         if entry.get("id") in used_ids:
-            context.add_problem(f"{at}/id", entry["id"], "an id that no message has yet")
+            context.problems.add(f"{at}/id", entry["id"], "an id that no message has yet")
         message_id = context.assign_id("messages", "message_", entry, at)
         fields: dict[str, Any] = {"type": "text", "status": "delivered"}
         fields |= {key: value for key, value in entry.items() if key not in ("chatId", "id", "createdAt")}
@@ -298,7 +298,7 @@ def _refuse_unknown_replies(context: SeedContext, entries: Sequence[Entry], path
     known = {message.id for rows in context.tenant.messages.values() for message in rows}
     for number, entry in enumerate(entries):
         if entry.get("replyToId") is not None and entry["replyToId"] not in known:
-            context.add_problem(f"{path}/{number}/replyToId", entry["replyToId"], "a message of the tenant", known)
+            context.problems.add(f"{path}/{number}/replyToId", entry["replyToId"], "a message of the tenant", known)
 
 
 def forms(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
@@ -313,7 +313,7 @@ def webhooks(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
         webhook_id = context.assign_id("webhooks", "webhook_", entry, f"{path}/{number}")
         expected_url = url_policy.rejection_reason(entry["url"], context.sandbox.outbox.allowed_hosts)
         if expected_url is not None:
-            context.add_problem(f"{path}/{number}/url", entry["url"], expected_url)
+            context.problems.add(f"{path}/{number}/url", entry["url"], expected_url)
             continue
         expected_secret = deliveries.secret_rejection(context.sandbox, entry["secret"]) if "secret" in entry else None
         if expected_secret is not None:
