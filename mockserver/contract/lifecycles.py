@@ -172,11 +172,3 @@ DELIVERY = Lifecycle(
 LIFECYCLES: Mapping[str, Lifecycle] = MappingProxyType(
     {table.kind: table for table in (CAMPAIGN, EXECUTION, SESSION, DELIVERY)}
 )
-
-
-def table(kind: str) -> str:
-    """Return the lifecycle of `kind` as text, one transition per line."""
-    rows = LIFECYCLES[kind].steps
-    return "\n".join(
-        f"{row.source:<11}{row.trigger:<9}-> {row.target}{'  ! ' + row.event if row.event else ''}" for row in rows
-    )

@@ -189,10 +189,8 @@ def is_valid(name: str, value: object) -> bool:
         fits = _compiled(name).is_valid(value)
     except (ValueError, TypeError, OverflowError, RecursionError):
         return not problems(name, value)
-    if fits:
-        for place in _integer_places(name):
-            if _is_decimal_at(value, place):
-                return not problems(name, value)
+    if fits and _has_decimal(value):  # the compiled engine accepts Decimal("60") as an integer
+        return not problems(name, value)
     return fits
 
 
@@ -247,34 +245,7 @@ def _explaining(name: str) -> Any:
     return explaining_engine.validator(load(name))
 
 
-# The places of integers: the compiled engine accepts Decimal("60") as one, so its verdict is checked again.
-
-_ANY_ELEMENT: Final = None
-_Place = tuple[str | None, ...]
-
-
-@cache
-def _integer_places(name: str) -> tuple[_Place, ...]:
-    return tuple(_places(load(name), ()))
-
-
-def _places(schema: Any, place: _Place) -> Iterator[_Place]:
-    if not isinstance(schema, dict):
-        return
-    if "integer" in schema.get("type", ()):
-        yield place
-    for key, below in schema.get("properties", {}).items():
-        yield from _places(below, (*place, key))
-    yield from _places(schema.get("items"), (*place, _ANY_ELEMENT))
-
-
-def _is_decimal_at(value: Any, place: _Place) -> bool:
-    """Return True if a Decimal is at the place, or in any element if the place includes all elements."""
-    for number, key in enumerate(place):
-        if key is _ANY_ELEMENT:
-            rest = place[number + 1 :]
-            return isinstance(value, list | tuple) and any(_is_decimal_at(element, rest) for element in value)
-        if not isinstance(value, dict) or key not in value:
-            return False
-        value = value[key]
-    return isinstance(value, Decimal)
+def _has_decimal(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_decimal, value.values()))
+    return any(map(_has_decimal, value)) if isinstance(value, list | tuple) else isinstance(value, Decimal)

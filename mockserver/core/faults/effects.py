@@ -21,7 +21,7 @@ from mockserver.core.operations import campaigns, connections, hosted_flow, send
 from mockserver.core.operations import choices as in_force
 from mockserver.core.phone_numbers import normalize_phone
 from mockserver.core.state.records import Execution, SendSchedule, Template
-from mockserver.core.state.rule_set import Firing, StorageFaults
+from mockserver.core.state.rule_set import Firing
 from mockserver.core.state.rules import Rule, Subject
 from mockserver.core.state.sandbox import KeyOwner, SandboxState
 from mockserver.core.state.tenant import Tenant
@@ -207,8 +207,7 @@ def remove_entrypoint(act: Act) -> None:
 
 def fail_media(act: Act) -> None:
     """Fail the storage of these files: of the triggering upload alone, else from now on."""
-    ratio, every, names = act.args.get("ratio"), act.args.get("every"), act.args.get("names", ())
-    act.sandbox.rule_set.storage = StorageFaults(ratio, every, tuple(names))
+    act.sandbox.rule_set.storage = act.args
 
 
 def add_seed_data(act: Act) -> None:

@@ -51,11 +51,14 @@ def match_rules(sandbox: SandboxState, call: Call) -> RuleMatch:
     """Match every active rule against the call and count it; the caller has run the due timers."""
     assert call.endpoint is not None
     subject = subject_of(sandbox, call)
-    context = MatchContext(
+    fired = tuple(sandbox.rule_set.match_call(call.endpoint.id, call, _reader(call), _context(sandbox, subject)))
+    return _resolve(sandbox, fired, subject)
+
+
+def _context(sandbox: SandboxState, subject: Subject) -> MatchContext:
+    return MatchContext(
         sandbox.seed, sandbox.now, lambda rule: conditions.condition_holds(sandbox, rule.condition, subject)
     )
-    fired = tuple(sandbox.rule_set.match_call(call.endpoint.id, call, _reader(call), context))
-    return _resolve(sandbox, fired, subject)
 
 
 def _resolve(sandbox: SandboxState, fired: tuple[Rule, ...], subject: Subject) -> RuleMatch:
@@ -208,11 +211,8 @@ def delivery_faults_for(sandbox: SandboxState, delivery: Delivery, attempt_no: i
     if not sandbox.rule_set.rules:
         return NO_DELIVERY_FAULTS
     subject = Subject.of_record(delivery.tenant_id, delivery.event.record)
-    context = MatchContext(
-        sandbox.seed, sandbox.now, lambda rule: conditions.condition_holds(sandbox, rule.condition, subject)
-    )
     fields: dict[str, Any] = {}
-    for rule in sandbox.rule_set.match_delivery(delivery.event.kind, attempt_no, context):
+    for rule in sandbox.rule_set.match_delivery(delivery.event.kind, attempt_no, _context(sandbox, subject)):
         fields = {key.replace("-", "_"): value for key, value in (rule.delivery_faults or {}).items()} | fields
         effects.run(sandbox, rule, subject)
     if "delay" in fields:

@@ -243,7 +243,7 @@ def _refuse_taken_name(scope: Scope, name: str) -> None:
     uniqueness = scope.sandbox.choices["name-uniqueness-scope"]
     same = _SAME_NAME[str(uniqueness)]
     wanted = same(name)
-    for campaign in scope.tenant.campaigns.named(name):
+    for campaign in scope.tenant.campaigns.values():
         if same(campaign.name) != wanted:
             continue
         ended = uniqueness == "free-when-ended" and campaign.status in ("canceled", "failed")

@@ -226,12 +226,12 @@ def _files(scope: Scope, call: Call) -> list[UploadedFile]:
 def _failed_by_storage(sandbox: SandboxState, parts: Sequence[UploadedFile]) -> Sequence[bool]:
     """Which of the files storage fails, by the fault that a script has set; none without one."""
     fault = sandbox.rule_set.storage
-    if fault is None:
+    if not fault:
         return [False] * len(parts)
-    ratio, every = fault.ratio or 0, fault.every or 0
+    ratio, every, names = fault.get("ratio", 0), fault.get("every", 0), fault.get("names", ())
     places = [sandbox.next_number("stored file") for _ in parts]
     return [
-        part.name in fault.names
+        part.name in names
         or (every > 0 and place % every == 0)
         or ids.seeded_int(sandbox.seed, "storage", place, below=1_000_000) < ratio * 1_000_000
         for part, place in zip(parts, places, strict=True)

@@ -237,12 +237,7 @@ class SandboxState:
 
     def has_id(self, record_id: str) -> bool:
         """Return True if a tenant or a record of any kind but an endpoint has this id."""
-        if record_id in self.tenants:
-            return True
-        for tenant in self.tenants.values():  # noqa: SIM110 - as in `Tenant.uses_id`
-            if tenant.uses_id(record_id):
-                return True
-        return False
+        return record_id in self.tenants or any(tenant.uses_id(record_id) for tenant in self.tenants.values())
 
     def find(self, kind: str, record_id: str) -> tuple[Tenant, Any] | None:
         """Return the record of this kind and id with its tenant, whichever that is, or None if there is none."""
