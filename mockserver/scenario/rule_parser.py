@@ -21,7 +21,7 @@ from mockserver.core.operations import campaigns, sending
 from mockserver.core.phone_numbers import EXPECTED, normalize_phone
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.matching import PATH_ROOTS, is_literal, normalize_conditions
-from mockserver.core.state.rules import Latency, Rule, WireFaults
+from mockserver.core.state.rules import Rule, WireFaults
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.choices import choice_problem
 from mockserver.scenario.problems import Problems, WrongPart
@@ -82,26 +82,13 @@ def _check_headers(headers: Mapping[str, str], path: str, problems: Problems) ->
         problems.add(path + pointer_step(lengths[0]), headers[lengths[0]], wanted)
 
 
-def _wait(path: str, problems: Problems, written: Any, below: str) -> int | Latency:
-    """Return the wait that an argument of a fault gives; `path` is the fault's place, `below` that of the wait in it."""
-    path += below
-    if not isinstance(written, Mapping):
-        return wait(written, path, problems)
-    median = wait(written["median"], f"{path}/median", problems)
-    p99 = wait(written.get("p99", written["median"]), f"{path}/p99", problems)
-    maximum = wait(written.get("max", max(p99, median) / 1_000_000 * 10), f"{path}/max", problems)
-    if not 0 < median <= p99:
-        problems.add(path, written, "a median above zero and a p99 of at least the median")
-    return Latency(median, p99, maximum)
-
-
-def wait(written: object, path: str, problems: Problems) -> int:
-    """Return a wait in microseconds, 0 for an invalid one, which is added to `problems`."""
+def _wait(path: str, problems: Problems, written: object, below: str = "") -> int:
+    """Return a wait in microseconds, 0 for an invalid one; `path` is the fault's place, `below` that of the wait in it."""
     duration = parse_duration(written)
     if duration is None:
-        problems.add(path, written, _DURATION)
+        problems.add(path + below, written, _DURATION)
     elif duration > _LONGEST_WAIT:
-        problems.add(path, written, "a wait of at most 366 days")
+        problems.add(path + below, written, "a wait of at most 366 days")
     return duration or 0
 
 
@@ -191,7 +178,6 @@ def _rule(sandbox: SandboxState, entry: Entry, scenario: str | None, path: str, 
             if EFFECTS[name].group == "state"
         ),
         delivery_faults=effects.get("deliver"),
-        must_fire=entry.get("mustFire", False),
     )
 
 
@@ -310,7 +296,7 @@ def _check_key(argument: Entry, path: str, problems: Problems) -> None:
 
 def _check_deliver(argument: Entry, path: str, problems: Problems) -> None:
     if "delay" in argument:
-        wait(argument["delay"], f"{path}/delay", problems)
+        _wait(path, problems, argument["delay"], "/delay")
 
 
 def _check_choices(argument: Entry, path: str, problems: Problems) -> None:

@@ -242,8 +242,8 @@ MUTANTS: tuple[Mutant, ...] = (
     # Faults, rules, scenarios
     Mutant(
         "wire-held-pieces",
-        "is_held = status is not None and bool(match.after or _is_slow(call, response))",
-        "is_held = status is not None and bool(match.after)",
+        "is_held = status is not None and bool(match.wire.delay_after or _is_slow(call, response))",
+        "is_held = status is not None and bool(match.wire.delay_after)",
         "an answer sent in pieces is recorded as received before its last piece",
         ("tests/conduct/test_late_answers.py",),
     ),

@@ -44,9 +44,8 @@ def test_the_schema_has_the_faults_of_the_wire_as_their_rows_have_them() -> None
 
 
 def test_no_two_faults_of_a_rule_set_one_field_of_it_unless_they_exclude_each_other() -> None:
-    wait = {"$ref": "#/$defs/latency"}
     rows = WIRE_FAULTS.values()
-    fields = {row.name: set(row.fields(row.examples[0], lambda *_: wait)) - {"skips_operation"} for row in rows}
+    fields = {row.name: set(row.fields(row.examples[0], lambda *_: 1)) - {"skips_operation"} for row in rows}
     shared = [
         (one.name, other.name)
         for one, other in combinations(rows, 2)
