@@ -31,12 +31,6 @@ from mockserver.scenario.problems import ScenarioError, WrongPart
 ALIASED_VALUES_MAX = 100_000
 _JSON_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _DUPLICATE = re.compile(r"^(duplicate key \S+) with value .*", re.DOTALL)
-_TOKENS = {
-    "'<stream end>'": "the end of the text",
-    "<block end>": "the end of the block",
-    "('<scalar>',)": "a text",
-    "'<document start>'": "the end of the document",
-}
 
 
 class _Refused(MarkedYAMLError):
@@ -143,12 +137,6 @@ def _syntax(message: str) -> str:
     """Return the YAML parser's error, reworded to fit after "got"."""
     if message.startswith("found "):
         return _DUPLICATE.sub(r"\1 in one object", message.removeprefix("found "))
-    separator = ", but got " if ", but got " in message else ", but found "
-    expected, has_both, got = message.partition(separator)
-    if has_both:
-        message = f"{got} instead of {expected.removeprefix('expected ')}"
-    for token, words in _TOKENS.items():
-        message = message.replace(token, words)
     return f"text that the YAML parser refuses ({message})"
 
 

@@ -9,7 +9,6 @@ Seed data: the entries of `given` become records of a tenant, one function per k
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import lcm
 from types import MappingProxyType
 from typing import Any
 
@@ -58,31 +57,21 @@ def _chat_pattern(context: SeedContext, pattern: Entry, path: str) -> None:
     Chats with the same values share their attributes.
     """
     shared, vary = pattern.get("each", {}), pattern.get("vary", {})
-    count = pattern["count"]
     stem = context.sandbox.new_id("chat_")[:13] if "id" not in shared and "id" not in vary else None
     place = "vary" if "id" in vary else "each"  # of an id that is given
     chat_ids = context.created.setdefault("chats", [])
-    alternating = _alternating_attributes(context, pattern, path)
-    for number in range(count):
+    alike: dict[tuple[int, ...], ChatAttributes] = {}  # by the places of the values in `vary`
+    for number in range(pattern["count"]):
+        varied = {key: values[number % len(values)] for key, values in vary.items()}
         if stem is not None:
             chat_id = f"{stem}{number:07d}"
             chat_ids.append(chat_id)
         else:
-            varied = {key: values[number % len(values)] for key, values in vary.items()}
             chat_id = context.assign_id("chats", "chat_", {**shared, **varied}, f"{path}/{place}")
-        context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, alternating[number % len(alternating)]))
-
-
-def _alternating_attributes(context: SeedContext, pattern: Entry, path: str) -> list[ChatAttributes]:
-    """Return the attributes of the chats of a pattern, until they repeat."""
-    shared, vary = pattern.get("each", {}), pattern.get("vary", {})
-    alternating = {key: values for key, values in vary.items() if key != "id"}
-    period = lcm(*map(len, alternating.values()))
-    attributes = []
-    for number in range(min(pattern["count"], period)):
-        varied = {key: values[number % len(values)] for key, values in alternating.items()}
-        attributes.append(_attributes(_chat_fields(context, {**shared, **varied}, path)))
-    return attributes
+        places = tuple(number % len(values) for key, values in vary.items() if key != "id")
+        if places not in alike:
+            alike[places] = _attributes(_chat_fields(context, {**shared, **varied}, path))
+        context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, alike[places]))
 
 
 def _chat_fields(context: SeedContext, entry: Entry, path: str) -> dict[str, Any]:

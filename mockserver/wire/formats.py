@@ -76,8 +76,7 @@ def success_status(choices: Choices, endpoint: Endpoint) -> int:
 def error_body(choices: Choices, refusal: ApiError, endpoint: Endpoint | None) -> tuple[int, dict[str, Any]]:
     """Return status and body of an error: status of the catalogue or the campaign guide, code, Portuguese message."""
     row = ERRORS[refusal.code]
-    is_of_guide = endpoint is not None and endpoint.path.startswith("/v1/campaigns")
-    own_status = row.guide_status if is_of_guide and choices["dual-status"] == "guide" else row.status
+    own_status = row.status_of(endpoint.path, choices) if endpoint is not None else row.status
     status = refusal.details.get("http_status", own_status)
     assert isinstance(status, int)
     message = {"canonical": row.message, "reworded": row.reworded, "empty": ""}[str(choices["message-text"])]
