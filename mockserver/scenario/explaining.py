@@ -75,18 +75,12 @@ def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.Schema
         above = _names(_parts(schema, "".join(map(pointer_step, before[:around]))))
         if key in above:
             return WrongPart(error.pointer, got, f"{key} one level up, next to {before[around]}", key)
-    outer, _, inner = key.partition(".")
-    if outer in known and inner:
-        return WrongPart(
-            error.pointer,
-            got,
-            f"the key {inner} inside `{outer}`: {{{json.dumps(outer)}: {{{json.dumps(inner)}: ...}}}}",
-        )
     owner = "the document" if around is None else f"`{before[around]}`"
+    valid = f"a key of {owner}: {_one_of(known, key, quoted=False)}"
     near = key if key in below else closest_match(key, [*known, *below])
     if near in below and near not in known:
         near = below[near]
-    return WrongPart(error.pointer, got, f"a key of {owner}: {_one_of(known, key, quoted=False)}", near)
+    return WrongPart(error.pointer, got, valid, near)
 
 
 def _below(schema: Schema, parent: Sequence[Schema], name: str) -> list[str]:

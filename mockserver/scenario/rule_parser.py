@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, get_args
 
-from mockserver.contract import schemas
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import DELIVERY, EFFECTS, WIRE_FAULTS, WITHOUT_RESPONSE, deciding
 from mockserver.contract.effects.model import ReadWait
+from mockserver.contract.effects.state import Subscription
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS, named
 from mockserver.contract.lifecycles import CAMPAIGN, EVENTS, SESSION
 from mockserver.contract.limits import PROBLEMS_MAX
@@ -201,7 +201,9 @@ def _check_trigger(entry: Entry, path: str, problems: Problems) -> None:
 # A name or value of `where`, `while`, `from` and `until` that can never occur is a problem: a literal one has to be one of
 # the existing words; one with an operator (`!=`, `~`, `>=` ...) is accepted.
 _OF_DELIVERY = ("event", "attempt")
-_STATES: Mapping[str, Sequence[str]] = MappingProxyType({"campaign": CAMPAIGN.states, "session": SESSION.states})
+_STATES: Mapping[str, Sequence[str]] = MappingProxyType(
+    {"campaign": CAMPAIGN.states, "session": SESSION.states, "subscription": get_args(Subscription)}
+)
 _SIGNED_NUMBER = r"(>=|<=|!=|>|<)\s*-?[0-9]{1,15}\s*"
 
 
@@ -216,9 +218,6 @@ def _check_conditions(entry: Entry, path: str, problems: Problems) -> None:
         place = f"{path}/while/{key}"
         if key in _STATES:
             _check_word(wanted, _STATES[key], place, problems)
-        elif key == "subscription":
-            tenant = schemas.load("scenario")["$defs"]["tenant"]["properties"]
-            _check_word(wanted, tenant["subscription"]["enum"], place, problems)
         else:
             _check_number(wanted, place, problems)
     active_from, active_until = (parse_duration(entry[key]) if key in entry else None for key in ("from", "until"))

@@ -112,11 +112,8 @@ def _add(context: SeedContext, entry: Entry, campaign: Campaign, path: str) -> N
     past = _past(context, entry, campaign, execution.schedule, path)
     if past is None:
         return
-    given = entry.get("executionId")
-    if given is not None and (context.sandbox.has_id(given) or any(given in ids for ids in context.created.values())):
-        context.problems.add(f"{path}/executionId", given, "an id that is not in use in the sandbox")
-    execution_id = str(given or execution.id)
-    context.created.setdefault("executions", []).append(execution_id)
+    entry = {"executionId": execution.id, **entry}
+    execution_id = context.assign_id("executions", "execution_", entry, path, key="executionId")
     created_at = context.instant(entry, "createdAt", path, past.started_at)
     _store(
         context,

@@ -46,16 +46,16 @@ class SeedContext:
         """Return one number in the order of creation for a whole list: of equal instants, listings keep its order."""
         return min((self.sandbox.next_seq() for _ in entries), default=0)
 
-    def assign_id(self, kind: str, prefix: str, entry: Entry, path: str) -> str:
+    def assign_id(self, kind: str, prefix: str, entry: Entry, path: str, key: str = "id") -> str:
         """Return the entry's own id, or a new one; an own id in use is a problem."""
-        record_id = entry.get("id")
+        record_id = entry.get(key)
         if record_id is None:
             record_id = self.sandbox.new_id(prefix)
         else:
             if kind not in self._given_ids:
                 self._given_ids[kind] = set(self.created.get(kind, ()))
             if self.sandbox.has_id(record_id) or record_id in self._given_ids[kind]:
-                self.problems.add(f"{path}/id", record_id, "an id that is not in use in the sandbox")
+                self.problems.add(f"{path}/{key}", record_id, "an id that is not in use in the sandbox")
             self._given_ids[kind].add(record_id)
         self.created.setdefault(kind, []).append(record_id)
         return str(record_id)

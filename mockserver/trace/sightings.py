@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from mockserver.contract.endpoints import ENDPOINTS
-from mockserver.contract.lifecycles import CAMPAIGN, EVENTS
+from mockserver.contract.lifecycles import CAMPAIGN, CONNECTED, EVENTS
 from mockserver.contract.schemas import ABSENT
 from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
 from mockserver.trace.trace import Trace
@@ -221,6 +221,6 @@ def _event(delivery: DeliveryAttempt) -> Iterable[Sighting]:
     data = envelope.get("data") if isinstance(envelope, dict) else None
     if kind is None or not isinstance(data, dict) or not isinstance(data.get("sessionId"), str):
         return ()
-    status = "completed" if kind.data == "entrypoint" else data.get("status")
+    status = "completed" if kind.name == CONNECTED else data.get("status")
     statuses = (status,) if isinstance(status, str) else ()
     return [Sighting(cited=delivery, how="event", kind="session", id=data["sessionId"], shown=data, statuses=statuses)]

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.cli.listing import scenario_schema
 from mockserver.contract import schemas
 from mockserver.contract.effects import EFFECTS, FORGERIES, WIRE_FAULTS, of_group
 from mockserver.contract.errors import ERRORS
 from mockserver.core.faults.effects import STATE_EFFECTS
-from mockserver.scenario.documents import ScenarioError
 from mockserver.wire.formats import BODY_FORMATS
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "schemas" / "scenario.json").read_text(encoding="utf-8"))
@@ -86,8 +84,3 @@ def test_every_example_of_a_rule_and_of_an_effect_is_valid() -> None:
     assert len(rules) > 25
     for rule in rules:
         assert [] == schemas.check("scenario", {"script": [rule]}), rule
-
-
-def test_a_key_with_a_dot_is_refused_with_the_object_that_it_means(mockserver: Sandbox) -> None:
-    with pytest.raises(ScenarioError, match='the key retryAfter inside `error`: {"error": {"retryAfter": ...}}'):
-        mockserver.apply(script=[{"on": "listCampaigns", "do": {"error.retryAfter": 1}}])

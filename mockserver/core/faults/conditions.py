@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from mockserver.core.operations import sending
@@ -13,26 +12,7 @@ from mockserver.core.state.rules import Subject
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
 
-
-def _count(name: str) -> Callable[[SandboxState, Tenant, Campaign], Any]:
-    def count(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> Any:
-        if not campaign.execution_ids:
-            return ABSENT
-        counts = sending.counts(tenant.executions[campaign.execution_ids[-1]].schedule, sandbox.now)
-        return getattr(counts, name)
-
-    return count
-
-
-# Conditions on a campaign; all of them have to hold for the same one.
-OF_CAMPAIGN: Mapping[str, Callable[[SandboxState, Tenant, Campaign], Any]] = MappingProxyType(
-    {
-        "campaign": lambda sandbox, tenant, campaign: campaign.status,
-        "sent": _count("sent"),
-        "failed": _count("failed"),
-        "target": _count("target"),
-    }
-)
+_OF_CAMPAIGN = ("campaign", "sent", "failed", "target")  # all of them have to hold for the same campaign
 
 
 def condition_holds(sandbox: SandboxState, condition: Mapping[str, Any], subject: Subject) -> bool:
@@ -44,13 +24,22 @@ def condition_holds(sandbox: SandboxState, condition: Mapping[str, Any], subject
         sessions = _named_or_all(sandbox, "session", subject.session)
         if not any(matches(session.status, condition["session"]) for _, session in sessions):
             return False
-    of_campaign = {key: value for key, value in condition.items() if key in OF_CAMPAIGN}
+    of_campaign = {key: wanted for key, wanted in condition.items() if key in _OF_CAMPAIGN}
     if not of_campaign:
         return True
     for owner, campaign in _named_or_all(sandbox, "campaign", subject.campaign):
-        if all(matches(OF_CAMPAIGN[key](sandbox, owner, campaign), value) for key, value in of_campaign.items()):
+        values = _values(sandbox, owner, campaign)
+        if all(matches(values.get(key, ABSENT), wanted) for key, wanted in of_campaign.items()):
             return True
     return False
+
+
+def _values(sandbox: SandboxState, tenant: Tenant, campaign: Campaign) -> Mapping[str, Any]:
+    """Return what conditions compare of a campaign; a draft has no counts."""
+    if not campaign.execution_ids:
+        return {"campaign": campaign.status}
+    counts = sending.counts(tenant.executions[campaign.execution_ids[-1]].schedule, sandbox.now)
+    return {"campaign": campaign.status, "sent": counts.sent, "failed": counts.failed, "target": counts.target}
 
 
 def _named_or_all(sandbox: SandboxState, kind: str, named: Session | Campaign | None) -> Iterable[tuple[Tenant, Any]]:

@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
 from mockserver.contract.limits import OWN_BOUND, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, UPLOAD_MAX_BYTES, own_bound
-from mockserver.contract.media_types import KINDS, is_text, kind_of, marks_of, types_of
+from mockserver.contract.media_types import KINDS, is_text, marks_of, types_of
 from mockserver.core import ids
 from mockserver.core.instants import Instant
 from mockserver.core.operations import sending
@@ -245,7 +245,7 @@ def _stored(scope: Scope, part: UploadedFile) -> UploadResult:
         id=scope.sandbox.new_id("media_"),
         name=part.name,
         mime_type=media_type,
-        kind=kind_of(media_type) or "",
+        kind=KINDS.get(media_type, ""),
         content=part.content,
         uploaded_at=scope.sandbox.now,
     )
@@ -256,7 +256,7 @@ def _stored(scope: Scope, part: UploadedFile) -> UploadResult:
 def upload_error(sandbox: SandboxState, part: UploadedFile) -> ApiError | None:
     """Return why this file is not taken (its declared type, its content or its size), or None if it is taken."""
     media_type = _media_type(_type(sandbox, part))
-    kind = kind_of(media_type)
+    kind = KINDS.get(media_type)
     if kind is None:
         received = f"type {media_type!r}" if part.declared_type else "no Content-Type"
         if media_type and not part.declared_type:
