@@ -54,7 +54,7 @@ def _repeat(host: SandboxHost, file: Path, at: int | None) -> tuple[HostedSandbo
     replayed, outcomes = replay_in(hosted, document), []
     for entry in document.get("calls", ()):
         if "call" in entry:
-            hosted.checkpoints.add(hosted.sandbox.checkpoint(), entry["call"])
+            hosted.checkpoints.add(hosted.sandbox.clone(), entry["call"])
         outcomes.append(next(replayed))
         unsent += "cut" in entry
         if at is not None and hosted.sandbox.journal.last_exchange + unsent >= at >= 1:

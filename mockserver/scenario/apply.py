@@ -76,7 +76,7 @@ def apply(sandbox: SandboxState, document: Mapping[str, Any], *, is_new: bool = 
         The caller holds the sandbox's.
     """
     values, problems = examine(document)
-    before = None if is_new else sandbox.checkpoint()  # a new one whose document is refused is discarded
+    before = None if is_new else sandbox.clone()  # a new one whose document is refused is discarded
     try:
         if problems:
             raise refusal(problems, document)

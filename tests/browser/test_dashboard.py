@@ -215,7 +215,7 @@ def test_no_text_of_a_sandbox_runs_a_script(server: MockServer, tab: Callable[..
     sandbox.call("GET", "/v1/message-templates")
     hosted = sandbox._backend.local("its listeners").hosted
     hosted.tenant.name = text
-    hosted.checkpoints.add(hosted.sandbox.checkpoint(), text)
+    hosted.checkpoints.add(hosted.sandbox.clone(), text)
     calls = [f"calls/{n}" for n in range(1, sandbox.log.call_count + 1)]
     own = tab(sandbox)
     broken = {}

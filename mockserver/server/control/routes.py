@@ -190,7 +190,7 @@ def _waits(value: str) -> bool:
 
 def _undoable(hosted: HostedSandbox, label: str, run: Callable[[], Any]) -> Any:
     """Return the result of a command, and store the state before it under a label, unless it is refused."""
-    before = hosted.run_command(lambda hosted, _: hosted.sandbox.checkpoint(), {})
+    before = hosted.run_command(lambda hosted, _: hosted.sandbox.clone(), {})
     result = run()
     with hosted.sandbox.lock:
         hosted.checkpoints.add(before, label[:_LABEL_MAX_CHARS])

@@ -20,7 +20,7 @@ from mockserver.core.redaction import Redactor
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.choices import merge_choices, set_choices
 from mockserver.scenario.documents import Document
-from mockserver.scenario.problems import ScenarioError, WrongPart
+from mockserver.scenario.problems import Problems, ScenarioError, WrongPart
 from mockserver.server.control import views
 from mockserver.server.control.arguments import whole_numbers
 from mockserver.server.control.commands import AddressedHost
@@ -112,7 +112,7 @@ def read_choices(hosted: HostedSandbox, args: Arguments) -> answers.ChoiceList:
 
 def choose(hosted: HostedSandbox, args: Arguments) -> answers.ChoiceList:
     """Set choices by id, all of them or none."""
-    problems: list[WrongPart] = []
+    problems = Problems()
     set_choices(hosted.sandbox, args, problems, "")
     if problems:
         raise ControlError("MOCK_BAD_CHOICE", "no choice was set; " + "; ".join(map(str, problems)), problems)
@@ -155,7 +155,7 @@ def reset(hosted: HostedSandbox, args: Arguments) -> None:
 
 def create_checkpoint(hosted: HostedSandbox, args: Arguments) -> answers.CreatedCheckpoint:
     """Store the state as it is now, to be restored any number of times; of those with a label the newest are stored."""
-    return {"checkpointId": hosted.checkpoints.add(hosted.sandbox.checkpoint(), args.get("label"))}
+    return {"checkpointId": hosted.checkpoints.add(hosted.sandbox.clone(), args.get("label"))}
 
 
 def list_checkpoints(hosted: HostedSandbox, args: Arguments) -> answers.Checkpoints:

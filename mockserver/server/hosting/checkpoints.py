@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from mockserver.core.state.sandbox import Checkpoint
+from mockserver.core.state.sandbox import SandboxState
 
 _STORED_MAX: Final = 1_000
 _LABELLED_MAX: Final = 20  # those of a page, one before each of its actions
 
 
-class Checkpoints(dict[str, Checkpoint]):
+class Checkpoints(dict[str, SandboxState]):
     """
     Checkpoints by id, the oldest first. Ids count from 1, so that the same run has the same ids.
 
@@ -26,7 +26,7 @@ class Checkpoints(dict[str, Checkpoint]):
         self.labels: dict[str, str] = {}
         self._count = 0
 
-    def add(self, checkpoint: Checkpoint, label: str | None) -> str:
+    def add(self, checkpoint: SandboxState, label: str | None) -> str:
         """Store a checkpoint and return its id; beyond a bound the oldest one is dropped, or the oldest with a label."""
         self._count += 1
         checkpoint_id = f"checkpoint_{self._count}"
