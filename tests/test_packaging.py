@@ -14,7 +14,7 @@ import pytest
 from tests.wheels import DATA_FOLDERS, ROOT, Built, checkout_files, run
 
 HEAVY = (
-    "flask", "freezegun", "httpx", "hypothesis", "jinja2", "jsonschema", "jsonschema_rs", "phonenumbers", "requests",
+    "flask", "freezegun", "httpx", "hypothesis", "jinja2", "jsonschema", "jsonschema_rs", "requests",
     "ruamel", "segno", "standardwebhooks", "time_machine", "urllib3", "werkzeug",
 )  # fmt: skip
 

@@ -80,9 +80,8 @@ def _introduction(name: str) -> str:
 def _family(family: ModuleType) -> str:
     rows = []
     for row in family.FIXED:
-        note = f"; it {row.note}" if row.note else ""
         effect = "; seed data or a scenario can change it" if row.kind == "effect" else ""
-        rows.append(f"- `{row.id}`: {row.decision}{effect}{note}")
+        rows.append(f"- `{row.id}`: {row.decision}{effect}")
     head = f"## {family.FAMILY}\n\n{(family.__doc__ or '').strip()}\n"
     return "\n".join([head, *map(_choice, family.CHOICES), f"### Fixed decisions: {family.FAMILY}\n", *rows, ""])
 

@@ -114,11 +114,11 @@ def scenario_documents() -> Iterator[str]:
 def seed_data() -> Iterator[str]:
     """Yield a section for each kind of seed data."""
     root = load_schema("scenario")
-    other = ("given", "call", "choiceValue", "clock", "effects", "rule", "latency", "chatVariation")
+    other = ("given", "call", "choiceValue", "clock", "effects", "rule", "chatVariation")
     yield from _definition(root["$defs"]["given"], root)
     yield from _sections(_objects((name for name in root["$defs"] if name not in other), root))
 
 
 def script() -> Iterator[str]:
     """Yield the sections of a rule, its durations, and the recorded calls of a replay document."""
-    yield from _sections(("clock", "rule", "latency", "call"))
+    yield from _sections(("clock", "rule", "call"))

@@ -34,6 +34,16 @@ class Clause(NamedTuple):
     where: str
     choices: tuple[str, ...]
 
+    @property
+    def line(self) -> str:
+        """The line of the quoted sentence, or all lines of our words."""
+        return self.where.partition(",")[0] if self.is_quoted else self.where
+
+    def __str__(self) -> str:
+        if self.is_quoted:
+            return f'"{self.text}" ({self.line} of the API document)'
+        return f"in our words: {self.text} ({self.line} of the API document)"
+
 
 @cache
 def read() -> tuple[Clause, ...]:
@@ -55,29 +65,11 @@ def read() -> tuple[Clause, ...]:
     )
 
 
-class Sentence(NamedTuple):
-    """A sentence of the API document with its line, word for word, if `is_quoted`; else our words with all their lines."""
-
-    text: str
-    where: str
-    is_quoted: bool
-
-    def __str__(self) -> str:
-        if self.is_quoted:
-            return f'"{self.text}" ({self.where} of the API document)'
-        return f"in our words: {self.text} ({self.where} of the API document)"
-
-
-def sentence_of(clause: str) -> Sentence | None:
-    """Return the sentence of a clause; None for a clause that does not exist."""
-    return _sentences().get(clause)
-
-
 @cache
-def _sentences() -> Mapping[str, Sentence]:
-    return MappingProxyType({row.id: _sentence(row) for row in read()})
+def _by_id() -> Mapping[str, Clause]:
+    return MappingProxyType({row.id: row for row in read()})
 
 
-def _sentence(row: Clause) -> Sentence:
-    where = row.where.partition(",")[0] if row.is_quoted else row.where
-    return Sentence(text=row.text, where=where, is_quoted=row.is_quoted)
+def sentence_of(clause: str) -> Clause | None:
+    """Return the clause of an id, whose text is its sentence; None for a clause that does not exist."""
+    return _by_id().get(clause)

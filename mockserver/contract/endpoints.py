@@ -60,7 +60,7 @@ class Endpoint(NamedTuple):
 
     `keys` is `secret` if only a secret key is accepted, `any` if a public one is too.
     `path` is the document's template, with `{name}` for a parameter.
-    `optional_body` allows a call without any body.
+    `needs_body` refuses a call without any body.
     `subject` is the kind of the record that a call acts on, with the path parameter that holds its id; None if a call
     names no record that a rule can act on.
     `errors` are the operation's own codes, in the order in which the document or a choice has them checked.
@@ -74,14 +74,14 @@ class Endpoint(NamedTuple):
     id: Operation
     method: Literal["GET", "POST"]
     path: str
-    keys: Keys
-    body: Body
-    optional_body: bool
-    query: tuple[str, ...]
-    subject: tuple[str, str] | None
-    errors: tuple[str, ...]
     clause: str
-    status: int
+    status: int = 200
+    keys: Keys = "secret"
+    body: Body = "none"
+    needs_body: bool = False
+    query: tuple[str, ...] = ()
+    subject: tuple[str, str] | None = None
+    errors: tuple[str, ...] = ()
     has_documented_status: bool = False
     creates: Kind | None = None
     reads: Kind | None = None
@@ -170,46 +170,39 @@ _SESSION_CLAUSES = (
     ("returnUrl", "session.return-url"),
 )
 _OF_CAMPAIGN = ("campaign", "id")
-_OF_SESSION = ("session", "sessionId")
-_OF_TEMPLATE = ("template", "id")
-_OF_CHANNEL = ("entrypoint", "id")
 _VERSION = "v1"
 _SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 # fmt: off
 _ROWS: tuple[Endpoint, ...] = (
-    Endpoint(id="listTemplates",           method="GET",  path="/v1/message-templates",                      keys="secret", body="none",      optional_body=True,  query=(),                 subject=None,          errors=(),                                           clause="templates.list",
-             status=200, lists="template"),
-    Endpoint(id="readTemplate",            method="GET",  path="/v1/message-templates/{id}",                 keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_TEMPLATE,  errors=("MESSAGE_TEMPLATE_NOT_FOUND",),              clause="templates.detail",
-             status=200, reads="template"),
-    Endpoint(id="readFilterSchema",        method="GET",  path="/v1/campaigns/filters/schema",               keys="secret", body="none",      optional_body=True,  query=(),                 subject=None,          errors=(),                                           clause="filters.schema",
-             status=200),
-    Endpoint(id="previewAudience",         method="POST", path="/v1/campaigns/audience-preview",             keys="secret", body="json",      optional_body=True,  query=(),                 subject=None,          errors=_FILTERS,                                     clause="audience.preview",
-             status=200, field_clauses=_FILTER_CLAUSES),
-    Endpoint(id="createCampaign",          method="POST", path="/v1/campaigns",                              keys="secret", body="json",      optional_body=False, query=(),                 subject=None,          errors=_CREATE,                                      clause="campaigns.create",
-             status=201, creates="campaign", field_clauses=_CAMPAIGN_CLAUSES),
-    Endpoint(id="listCampaigns",           method="GET",  path="/v1/campaigns",                              keys="secret", body="none",      optional_body=True,  query=(),                 subject=None,          errors=(),                                           clause="campaigns.list",
-             status=200, lists="campaign"),
-    Endpoint(id="readCampaign",            method="GET",  path="/v1/campaigns/{id}",                         keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_CAMPAIGN,  errors=("CAMPAIGN_NOT_FOUND",),                      clause="campaigns.detail",
-             status=200, reads="campaign"),
-    Endpoint(id="readExecution",           method="GET",  path="/v1/campaigns/{id}/executions/{executionId}", keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_CAMPAIGN,  errors=("CAMPAIGN_NOT_FOUND", "RESOURCE_NOT_FOUND"), clause="execution.read",
-             status=200, reads="execution"),
-    Endpoint(id="startCampaign",           method="POST", path="/v1/campaigns/{id}/start",                   keys="secret", body="json",      optional_body=True,  query=(),                 subject=_OF_CAMPAIGN,  errors=_START,                                       clause="start.response",
-             status=202, creates="execution", trigger="start", field_clauses=_START_CLAUSES),
-    Endpoint(id="cancelCampaign",          method="POST", path="/v1/campaigns/{id}/cancel",                  keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_CAMPAIGN,  errors=_CANCEL,                                      clause="cancel.processing",
-             status=204, has_documented_status=True, trigger="cancel"),
-    Endpoint(id="createConnectionSession", method="POST", path=_SESSIONS,                                    keys="secret", body="json",      optional_body=True,  query=(),                 subject=None,          errors=_SESSION,                                     clause="session.create",
-             status=202, has_documented_status=True, creates="session", field_clauses=_SESSION_CLAUSES),
-    Endpoint(id="readConnectionSession",   method="GET",  path=_SESSIONS + "/{sessionId}",                   keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_SESSION,   errors=("RESOURCE_NOT_FOUND", "ENTRYPOINT_NOT_FOUND"), clause="session.read",
-             status=200, reads="session"),
-    Endpoint(id="readEntrypoint",          method="GET",  path="/v1/entrypoints/{id}",                       keys="secret", body="none",      optional_body=True,  query=(),                 subject=_OF_CHANNEL,   errors=("ENTRYPOINT_NOT_FOUND",),                    clause="entrypoints.read",
-             status=200, reads="entrypoint"),
-    Endpoint(id="uploadMedia",             method="POST", path="/v1/messaging/media",                        keys="secret", body="multipart", optional_body=False, query=(),                 subject=None,          errors=_MEDIA,                                       clause="media.upload",
-             status=201, creates="media"),
-    Endpoint(id="listMessages",            method="GET",  path="/v1/messaging/chats/{chatId}",               keys="secret", body="none",      optional_body=True,  query=("cursor", "limit"), subject=None,          errors=("VALIDATION_ERROR", "CHAT_NOT_FOUND"),       clause="messages.list",
-             status=200, lists="message"),
-    Endpoint(id="readFormPolicy",          method="GET",  path="/v1/forms/{id}/embed-frame-policy",          keys="any",    body="none",      optional_body=True,  query=(),                 subject=None,          errors=("FORM_NOT_FOUND",),                          clause="forms.policy",
-             status=200, reads="form"),
+    Endpoint("listTemplates",           "GET",  "/v1/message-templates",             clause="templates.list", lists="template"),
+    Endpoint("readTemplate",            "GET",  "/v1/message-templates/{id}",        clause="templates.detail", reads="template",
+             subject=("template", "id"), errors=("MESSAGE_TEMPLATE_NOT_FOUND",)),
+    Endpoint("readFilterSchema",        "GET",  "/v1/campaigns/filters/schema",      clause="filters.schema"),
+    Endpoint("previewAudience",         "POST", "/v1/campaigns/audience-preview",    clause="audience.preview", body="json",
+             errors=_FILTERS, field_clauses=_FILTER_CLAUSES),
+    Endpoint("createCampaign",          "POST", "/v1/campaigns",                     clause="campaigns.create", status=201, creates="campaign",
+             body="json", needs_body=True, errors=_CREATE, field_clauses=_CAMPAIGN_CLAUSES),
+    Endpoint("listCampaigns",           "GET",  "/v1/campaigns",                     clause="campaigns.list", lists="campaign"),
+    Endpoint("readCampaign",            "GET",  "/v1/campaigns/{id}",                clause="campaigns.detail", reads="campaign",
+             subject=_OF_CAMPAIGN, errors=("CAMPAIGN_NOT_FOUND",)),
+    Endpoint("readExecution",           "GET",  "/v1/campaigns/{id}/executions/{executionId}", clause="execution.read", reads="execution",
+             subject=_OF_CAMPAIGN, errors=("CAMPAIGN_NOT_FOUND", "RESOURCE_NOT_FOUND")),
+    Endpoint("startCampaign",           "POST", "/v1/campaigns/{id}/start",          clause="start.response", status=202, creates="execution",
+             trigger="start", subject=_OF_CAMPAIGN, body="json", errors=_START, field_clauses=_START_CLAUSES),
+    Endpoint("cancelCampaign",          "POST", "/v1/campaigns/{id}/cancel",         clause="cancel.processing", status=204, has_documented_status=True,
+             trigger="cancel", subject=_OF_CAMPAIGN, errors=_CANCEL),
+    Endpoint("createConnectionSession", "POST", _SESSIONS,                           clause="session.create", status=202, has_documented_status=True,
+             creates="session", body="json", errors=_SESSION, field_clauses=_SESSION_CLAUSES),
+    Endpoint("readConnectionSession",   "GET",  _SESSIONS + "/{sessionId}",          clause="session.read", reads="session",
+             subject=("session", "sessionId"), errors=("RESOURCE_NOT_FOUND", "ENTRYPOINT_NOT_FOUND")),
+    Endpoint("readEntrypoint",          "GET",  "/v1/entrypoints/{id}",              clause="entrypoints.read", reads="entrypoint",
+             subject=("entrypoint", "id"), errors=("ENTRYPOINT_NOT_FOUND",)),
+    Endpoint("uploadMedia",             "POST", "/v1/messaging/media",               clause="media.upload", status=201, creates="media",
+             body="multipart", needs_body=True, errors=_MEDIA),
+    Endpoint("listMessages",            "GET",  "/v1/messaging/chats/{chatId}",      clause="messages.list", lists="message",
+             query=("cursor", "limit"), errors=("VALIDATION_ERROR", "CHAT_NOT_FOUND")),
+    Endpoint("readFormPolicy",          "GET",  "/v1/forms/{id}/embed-frame-policy", clause="forms.policy", reads="form", keys="any", errors=("FORM_NOT_FOUND",)),
 )
 # fmt: on
 

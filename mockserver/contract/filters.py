@@ -52,42 +52,6 @@ class Operator(NamedTuple):
     negates: str | None = None
 
 
-def _is_in(value: Any, operands: frozenset[Any]) -> bool:
-    return value in operands
-
-
-def _exists(value: Any, _: None) -> bool:
-    return True
-
-
-def _exists_in_text(value: str, _: None) -> bool:
-    return value != ""
-
-
-def _exists_in_array(value: tuple[str, ...], _: None) -> bool:
-    return value != ()
-
-
-def _is_between(value: Any, bounds: tuple[Any, Any]) -> bool:
-    return bool(bounds[0] <= value <= bounds[1])
-
-
-def _is_between_without_upper(value: Any, bounds: tuple[Any, Any]) -> bool:
-    return bool(bounds[0] <= value < bounds[1])
-
-
-def _has_any(value: tuple[str, ...], operands: frozenset[str]) -> bool:
-    return not operands.isdisjoint(value)
-
-
-def _has_all(value: tuple[str, ...], operands: frozenset[str]) -> bool:
-    return operands.issubset(value)
-
-
-def _has_none(value: tuple[str, ...], operands: frozenset[str]) -> bool:
-    return operands.isdisjoint(value)
-
-
 _SEMANTIC = "semantic id"
 _DATE = "ISO 8601 date-time"
 
@@ -117,9 +81,9 @@ _STRING = (
     Operator("not-equals",      "one",  negates="equals"),
     Operator("contains",        "one",  operator.contains),
     Operator("not-contains",    "one",  negates="contains"),
-    Operator("in",              "list", _is_in),
+    Operator("in",              "list", lambda value, operands: value in operands),
     Operator("not-in",          "list", negates="in"),
-    Operator("exists",          "none", _exists_in_text),
+    Operator("exists",          "none", lambda value, _: value != ""),
     Operator("not-exists",      "none", negates="exists"),
     Operator("starts-with",     "one",  str.startswith),
     Operator("ends-with",       "one",  str.endswith),
@@ -129,28 +93,28 @@ _STRING = (
 _NUMBER = (
     Operator("equals",                "one",  operator.eq),
     Operator("not-equals",            "one",  negates="equals"),
-    Operator("in",                    "list", _is_in),
+    Operator("in",                    "list", lambda value, operands: value in operands),
     Operator("not-in",                "list", negates="in"),
     Operator("greater-than",          "one",  operator.gt),
     Operator("less-than",             "one",  operator.lt),
     Operator("greater-than-or-equal", "one",  operator.ge),
     Operator("less-than-or-equal",    "one",  operator.le),
-    Operator("exists",                "none", _exists),
+    Operator("exists",                "none", lambda value, _: True),
     Operator("not-exists",            "none", negates="exists"),
-    Operator("between",               "pair", _is_between),
+    Operator("between",               "pair", lambda value, bounds: bounds[0] <= value <= bounds[1]),
     Operator("not-between",           "pair", negates="between"),
 )
 _BOOLEAN = (
     Operator("equals",     "one",  operator.is_),
     Operator("not-equals", "one",  negates="equals"),
-    Operator("exists",     "none", _exists),
+    Operator("exists",     "none", lambda value, _: True),
     Operator("not-exists", "none", negates="exists"),
 )
 _ARRAY = (
-    Operator("has-any",    "list", _has_any),
-    Operator("has-all",    "list", _has_all),
-    Operator("has-none",   "list", _has_none),
-    Operator("exists",     "none", _exists_in_array),
+    Operator("has-any",    "list", lambda value, operands: not operands.isdisjoint(value)),
+    Operator("has-all",    "list", lambda value, operands: operands.issubset(value)),
+    Operator("has-none",   "list", lambda value, operands: operands.isdisjoint(value)),
+    Operator("exists",     "none", lambda value, _: value != ()),
     Operator("not-exists", "none", negates="exists"),
 )
 # fmt: on
@@ -173,8 +137,8 @@ PART_OPERATORS = frozenset(("contains", "not-contains", "starts-with", "ends-wit
 # Other meanings of an operator under an option of a choice: (choice, option) -> operator -> meaning.
 OTHER_MEANINGS: Mapping[tuple[str, str], Mapping[str, Meaning]] = MappingProxyType(
     {
-        ("between-bounds", "upper-exclusive"): {"between": _is_between_without_upper},
-        ("exists-meaning", "not-null"): {"exists": _exists},
+        ("between-bounds", "upper-exclusive"): {"between": lambda value, bounds: bounds[0] <= value < bounds[1]},
+        ("exists-meaning", "not-null"): {"exists": lambda value, _: True},
     }
 )
 

@@ -61,6 +61,13 @@ class Lifecycle(NamedTuple):
         """Return the row for this state and trigger, or None if the transition is not legal."""
         return next((row for row in self.steps if row.source == source and row.trigger == trigger), None)
 
+    def require_step(self, source: str, trigger: str) -> Step:
+        """Return the row for this state and trigger; ValueError, an error of the mock itself, if there is none."""
+        step = self.step(source, trigger)
+        if step is None:
+            raise ValueError(f"got '{trigger}' for a {self.kind} that is {source}; expected a transition of the table")
+        return step
+
     def sources(self, trigger: str) -> tuple[str, ...]:
         """Return the states that have a transition by this trigger."""
         return tuple(row.source for row in self.steps if row.trigger == trigger)
@@ -71,16 +78,10 @@ CONNECTION_FAILED = "entrypoints.chatapp.connection_failed"
 
 
 class EventKind(NamedTuple):
-    """
-    A kind of event: its name on the wire, its schema in `schemas/`, and its texts in the OpenAPI document.
-
-    Attributes:
-        data: what the data shows of the session: the entrypoint that it connected, or the status that it ended with.
-    """
+    """A kind of event: its name on the wire, its schema in `schemas/`, and its texts in the OpenAPI document."""
 
     name: str
     schema: str
-    data: Literal["entrypoint", "status"]
     summary: str
     description: str
 
@@ -97,14 +98,12 @@ EVENTS: Mapping[str, EventKind] = MappingProxyType(
             EventKind(
                 name=CONNECTED,
                 schema="event.connected",
-                data="entrypoint",
                 summary="A session completed",
                 description="Sent to the endpoints registered for `entrypoints` when a connection session completes.",
             ),
             EventKind(
                 name=CONNECTION_FAILED,
                 schema="event.connection_failed",
-                data="status",
                 summary="A session failed or expired",
                 description="Sent to the endpoints registered for `entrypoints` when a connection session fails or expires.",
             ),
@@ -172,11 +171,3 @@ DELIVERY = Lifecycle(
 LIFECYCLES: Mapping[str, Lifecycle] = MappingProxyType(
     {table.kind: table for table in (CAMPAIGN, EXECUTION, SESSION, DELIVERY)}
 )
-
-
-def table(kind: str) -> str:
-    """Return the lifecycle of `kind` as text, one transition per line."""
-    rows = LIFECYCLES[kind].steps
-    return "\n".join(
-        f"{row.source:<11}{row.trigger:<9}-> {row.target}{'  ! ' + row.event if row.event else ''}" for row in rows
-    )

@@ -90,11 +90,6 @@ SIGNATURES: Final = (
 _BINARY: Final = bytes((*range(0x09), 0x0B, *range(0x0E, 0x1B), *range(0x1C, 0x20)))
 
 
-def kind_of(mime_type: str) -> str | None:
-    """Return image, video, audio, document or sticker, or None for a type that an upload refuses."""
-    return KINDS.get(mime_type)
-
-
 def types_of(content: bytes) -> tuple[str, ...]:
     """Return the types that a content may have by its first bytes, the likeliest first; none if they show none."""
     for signature in SIGNATURES:

@@ -11,7 +11,6 @@ The JSON Schemas of `schemas/`, by name, and the validation of values with error
 from __future__ import annotations
 
 import json
-import re
 import reprlib
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
@@ -23,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from mockserver._data import data_dir
 from mockserver._json import JSON, changed
 from mockserver.contract.limits import PROBLEMS_MAX
-from mockserver.contract.text import closest_match_hint
+from mockserver.contract.text import closest_match_hint, pointer_step
 
 if TYPE_CHECKING:
     from jsonschema_rs import Draft202012Validator
@@ -63,7 +62,8 @@ class SchemaError(NamedTuple):
 _Error = Any  # a jsonschema.ValidationError, whose attributes are all set when the engine yields it
 _Finding = tuple[str, object, str]  # property, what it is, what is valid
 
-_KINDS: Final = {
+# The types of JSON Schema in words.
+KINDS: Final = {
     "string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false",
     "object": "an object", "array": "an array", "null": "null",
 }  # fmt: skip
@@ -84,22 +84,18 @@ _WANTED: Final[Mapping[str, Callable[[Any], str]]] = {
 
 def explained(error: _Error) -> Iterator[SchemaError]:
     """Yield the problems of one error of the explaining engine; of alternatives, those of the nearest ones."""
-    pointer = "".join(_step(key) for key in error.absolute_path)
+    pointer = "".join(pointer_step(key) for key in error.absolute_path)
     keyword = str(error.validator)
     depth = len(error.absolute_path)  # an alternative whose type differs is of another kind than the value
     nearest = [each for each in error.context or () if each.validator != "type" or len(each.absolute_path) != depth]
     if keyword in _BY_KEY:
         for key, value, wanted in _BY_KEY[keyword](error):
-            yield SchemaError(pointer + _step(key), value, wanted, keyword)
+            yield SchemaError(pointer + pointer_step(key), value, wanted, keyword)
     elif nearest:
         for cause in nearest:
             yield from explained(cause)
     else:
         yield SchemaError(pointer, error.instance, _wanted(error), keyword)
-
-
-def _step(key: object) -> str:
-    return "/" + str(key).replace("~", "~0").replace("/", "~1")
 
 
 def _wanted(error: _Error) -> str:
@@ -116,7 +112,7 @@ def _wanted(error: _Error) -> str:
 
 def _kind(schema: Any) -> str:
     kinds = schema.get("type", ()) if isinstance(schema, dict) else ()
-    return " or ".join(_KINDS[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds)) or "a value"
+    return " or ".join(KINDS[kind] for kind in ([kinds] if isinstance(kinds, str) else kinds)) or "a value"
 
 
 def _missing(error: _Error) -> Iterator[_Finding]:
@@ -135,9 +131,9 @@ def _dependent(error: _Error) -> Iterator[_Finding]:
 
 def _unknown(error: _Error) -> Iterator[_Finding]:
     assert isinstance(error.schema, dict)
-    known, patterns = error.schema.get("properties", {}), error.schema.get("patternProperties", {})
+    known = error.schema.get("properties", {})
     for key, value in error.instance.items():
-        if key not in known and not any(re.search(pattern, key) for pattern in patterns):
+        if key not in known:
             yield key, value, f"no property but {', '.join(known) or 'none'}"
 
 
@@ -192,10 +188,8 @@ def is_valid(name: str, value: object) -> bool:
         fits = _compiled(name).is_valid(value)
     except (ValueError, TypeError, OverflowError, RecursionError):
         return not problems(name, value)
-    if fits:
-        for place in _integer_places(name):
-            if _is_decimal_at(value, place):
-                return not problems(name, value)
+    if fits and _has_decimal(value):  # the compiled engine accepts Decimal("60") as an integer
+        return not problems(name, value)
     return fits
 
 
@@ -250,34 +244,7 @@ def _explaining(name: str) -> Any:
     return explaining_engine.validator(load(name))
 
 
-# The places of integers: the compiled engine accepts Decimal("60") as one, so its verdict is checked again.
-
-_ANY_ELEMENT: Final = None
-_Place = tuple[str | None, ...]
-
-
-@cache
-def _integer_places(name: str) -> tuple[_Place, ...]:
-    return tuple(_places(load(name), ()))
-
-
-def _places(schema: Any, place: _Place) -> Iterator[_Place]:
-    if not isinstance(schema, dict):
-        return
-    if "integer" in schema.get("type", ()):
-        yield place
-    for key, below in schema.get("properties", {}).items():
-        yield from _places(below, (*place, key))
-    yield from _places(schema.get("items"), (*place, _ANY_ELEMENT))
-
-
-def _is_decimal_at(value: Any, place: _Place) -> bool:
-    """Return True if a Decimal is at the place, or in any element if the place includes all elements."""
-    for number, key in enumerate(place):
-        if key is _ANY_ELEMENT:
-            rest = place[number + 1 :]
-            return isinstance(value, list | tuple) and any(_is_decimal_at(element, rest) for element in value)
-        if not isinstance(value, dict) or key not in value:
-            return False
-        value = value[key]
-    return isinstance(value, Decimal)
+def _has_decimal(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_decimal, value.values()))
+    return any(map(_has_decimal, value)) if isinstance(value, list | tuple) else isinstance(value, Decimal)

@@ -5,8 +5,7 @@ The cost of the search for the nearest name has a bound, whatever was received a
 
 1. Of few names, one that differs in letter case alone is the nearest, else the most alike by `difflib`, else one that
    begins with the text; for a text of up to three letters one that is one edit away.
-2. Of many (a tenant's chats, say), only a name one edit away is the nearest: the search looks up the edits and never
-   iterates over the names.
+2. Of many (a tenant's chats, say) none is: the search would read them all.
 3. A text that is too long to be a misspelt name has no nearest.
 """
 
@@ -15,12 +14,12 @@ from __future__ import annotations
 import json
 import re
 import string
-from collections.abc import Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
 from difflib import get_close_matches
 from email.utils import parsedate_to_datetime
+from itertools import islice
 from typing import Any
 
 NAME_MAX_CHARS = 100
@@ -38,20 +37,16 @@ def closest_match(received: object, known: Iterable[str], *, likeness: float = L
 
     Args:
         received: The received name; any other value counts as its text.
-        known: The valid names. Of more than `COMPARED_MAX`, only a container with a fast `in` is searched unchanged.
+        known: The valid names; of more than `COMPARED_MAX` none is returned.
         likeness: How alike the two have to be, from 0 to 1.
     """
     name = received if isinstance(received, str) else str(received).strip("[]'")
     if len(name) > NAME_MAX_CHARS:
         return None
-    names: Any = known if hasattr(known, "__len__") else list(known)
+    names = list(islice(known, COMPARED_MAX + 1))
     if len(names) > COMPARED_MAX:
-        names = names if isinstance(names, Mapping | AbstractSet) or hasattr(names, "get") else frozenset(names)
-        return next((edited for edited in _edits(name) if edited in names), None)
-    return _nearest_of_few(name, [text for text in map(str, names) if len(text) <= NAME_MAX_CHARS], likeness)
-
-
-def _nearest_of_few(name: str, short: list[str], likeness: float) -> str | None:
+        return None
+    short = [text for text in map(str, names) if len(text) <= NAME_MAX_CHARS]
     same = next((text for text in short if text.casefold() == name.casefold()), None)
     if same is not None or len(name) <= _SHORT_CHARS:  # of so few letters, half are alike by chance: `on`, `none`
         return same or next((edited for edited in _edits(name) if edited in short), None)
@@ -110,6 +105,16 @@ def camel_case(name: str) -> str:
     return first + "".join(part.capitalize() for part in rest)
 
 
+def pointer_step(key: object) -> str:
+    """Return a key as one step of a JSON Pointer."""
+    return "/" + str(key).replace("~", "~0").replace("/", "~1")
+
+
+def pointer_keys(pointer: str) -> list[str]:
+    """Return the keys of a JSON Pointer."""
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
 def json_value(text: str | bytes, fallback: Any = None) -> Any:
     """Return the JSON value of a text, or `fallback` if it is not JSON, is nested too deeply or is not UTF-8."""
     try:
@@ -119,7 +124,6 @@ def json_value(text: str | bytes, fallback: Any = None) -> Any:
 
 
 _DOUBLES_EXACT_BELOW = 2**53
-_ROUND_TRIP_CHARS = 16  # at most 15 digits and a point: two such numbers are never the same double
 
 
 def number(written: str) -> int | float | Decimal:
@@ -131,9 +135,6 @@ def number(written: str) -> int | float | Decimal:
     rounded = float(written)
     if not rounded.is_integer():  # a fraction, or infinity
         return rounded
-    is_short = len(written) <= _ROUND_TRIP_CHARS and "-" not in written[1:]
-    if is_short and abs(rounded) < _DOUBLES_EXACT_BELOW:
-        return int(rounded)
     try:
         exact = Decimal(written)
     except InvalidOperation:  # an exponent that not even a Decimal has: below every double

@@ -31,8 +31,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE_EPOCH = datetime(1970, 1, 1)  # a naive datetime formats its fields twice as fast
 _BRAZIL = timezone(timedelta(hours=-3))
 _MICROSECOND = timedelta(microseconds=1)
-# The form of nearly every text; one that does not match may still match the next pattern.
-_USUAL = re.compile(r"(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2}(?::\d{2})?)(?:\.(\d+))?([Zz]|[+-]\d{2}:[0-5]\d)?", re.ASCII)
 # Every date-time of ISO 8601-1:2019: calendar, week and ordinal dates, all in the extended or all in the basic format.
 _ISO_8601 = r"""
     (?P<year>\d{4}) (?P<dash>-)?
@@ -40,9 +38,6 @@ _ISO_8601 = r"""
     [Tt] (?P<hour>\d\d) (?: (?(dash):) (?P<minute>\d\d) (?: (?(dash):) (?P<second>\d\d) )? )? (?:[.,](?P<fraction>\d+))?
     (?: (?P<zulu>[Zz]) | (?P<sign>[+\-\u2212]) (?P<zone_hour>\d\d) (?: (?(dash):) (?P<zone_minute>\d\d) )? )?
     """
-# Not of `calendar` or `strftime`, whose names are those of a locale.
-_WEEKDAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 EARLIEST: Instant = (datetime(1, 1, 2, tzinfo=UTC) - _EPOCH) // _MICROSECOND
@@ -88,13 +83,6 @@ def format_exact(instant: Instant) -> str:
     )
 
 
-def format_http_date(instant: Instant) -> str:
-    """Return the instant as an HTTP date, cut to the second (RFC 9110, 5.6.7)."""
-    at = to_datetime(instant)  # not `email.utils`, which takes 4 ms of the server's start
-    day = f"{_WEEKDAYS[at.weekday()]}, {at.day:02} {_MONTHS[at.month - 1]} {at.year:04}"
-    return f"{day} {at.hour:02}:{at.minute:02}:{at.second:02} GMT"
-
-
 SHOWABLE = f"an instant that can be shown, from {format_exact(EARLIEST)} to {format_exact(LATEST)}"
 
 
@@ -105,18 +93,6 @@ def parse(written: str) -> tuple[Instant, bool] | None:
     A text without an offset is parsed as UTC. Basic and extended format do not mix; digits beyond the microsecond are
     cut. The lower case of T and Z and the offset -00:00 are RFC 3339's.
     """
-    usual = _USUAL.fullmatch(written)
-    if usual is not None:
-        day, clock, fraction, offset = usual.groups()
-        zone = "+00:00" if offset in (None, "Z", "z") else offset
-        try:
-            moment = datetime.fromisoformat(f"{day}T{clock}{zone}")
-        except ValueError:  # no such day or time, or one that only the whole grammar has
-            pass
-        else:
-            if not fraction or clock.count(":") == 2:
-                microseconds = int((fraction or "0").ljust(6, "0")[:6])
-                return from_datetime(moment) + microseconds, offset is not None
     parts = re.fullmatch(_ISO_8601, written, re.ASCII | re.VERBOSE)
     if parts is None:
         return None

@@ -41,9 +41,7 @@ def transition(
         ValueError: If the table has no such transition, an error of the mock itself: callers check `can_transition`
             first.
     """
-    step = LIFECYCLES[kind].step(record.status, trigger)
-    if step is None:
-        raise ValueError(f"got '{trigger}' for a {kind} that is {record.status}; expected a transition of the table")
+    step = LIFECYCLES[kind].require_step(record.status, trigger)
     moved = record._replace(status=step.target, state_version=scope.sandbox.next_number("state_version"), **changes)
     moved = _enter(scope, kind, moved, record.status)
     if step.event is not None:

@@ -6,7 +6,6 @@ Those never write, and read the state of a sandbox through a `Run` alone.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -24,9 +23,8 @@ class Run(NamedTuple):
     What has happened in a sandbox, and its records and settings as they are now.
 
     `read_at` is the instant of the sandbox's clock when the view was made, `now` the latest instant that it has used.
-    `has_all_transitions` is False once the journal, which is bounded, has dropped some. `deferred` are the calls that a
-    rule delays although their clients have disconnected, by id. `commands` are those that the journal still has.
-    `knows_effects` is False for a recording, which does not show whether a call without an answer took effect.
+    `deferred` are the calls that a rule delays although their clients have disconnected, by id. `commands` are those that
+    the journal, which is bounded, still has.
 
     Lifetime: the collections are the sandbox's own, so a view costs nothing and is right until the sandbox changes.
     Lock: the caller holds the sandbox's lock while it uses the view, or makes it of a copy.
@@ -39,20 +37,17 @@ class Run(NamedTuple):
     exchanges: Sequence[JournalEntry]
     last_exchange: int
     transitions: Sequence[Transition]
-    has_all_transitions: bool
     tenants: Mapping[str, Tenant]
     deliveries: Mapping[str, Delivery]
     visits: Sequence[PageVisit]
     rules: Mapping[str, Rule]
     deferred: Mapping[str, DeferredCall]
     commands: Sequence[CommandRecord]
-    knows_effects: bool = True
 
     @classmethod
     def of(cls, sandbox: SandboxState) -> Run:
         """Return the view of a sandbox."""
         journal, rule_set = sandbox.journal, sandbox.rule_set
-        transitions: deque[Transition] = journal.transitions
         return cls(
             now=sandbox.now,
             read_at=sandbox.read_clock(),
@@ -60,8 +55,7 @@ class Run(NamedTuple):
             choices=sandbox.choices,
             exchanges=journal.exchanges,
             last_exchange=journal.last_exchange,
-            transitions=transitions,
-            has_all_transitions=len(transitions) < (transitions.maxlen or 0),
+            transitions=journal.transitions,
             tenants=sandbox.tenants,
             deliveries=sandbox.outbox.deliveries,
             visits=sandbox.visits,

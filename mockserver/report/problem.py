@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, NamedTuple
 
-from mockserver.contract.clauses import Sentence
+from mockserver.contract.clauses import Clause
 from mockserver.contract.text import brief
 from mockserver.core.instants import format_milliseconds
 from mockserver.trace.exchange import Cited, Exchange
@@ -68,7 +68,7 @@ class Problem:
     assumption: str = ""
     caused: Sequence[str] = ()
     advice: str = ""
-    sentence: Sentence | None = None
+    sentence: Clause | None = None
     actions: Sequence[Action] = ()
     ids: Sequence[str] = ()
 

@@ -7,15 +7,14 @@ from typing import Any, NamedTuple
 
 from mockserver._json import JSON
 from mockserver.contract.limits import RULES_MAX
+from mockserver.contract.text import counted
 from mockserver.core import scheduler
 from mockserver.core.instants import parse, unusable
-from mockserver.core.phone_numbers import is_country
-from mockserver.core.redaction import to_json_text
 from mockserver.core.state.sandbox import KeyOwner, SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.choices import set_choices
 from mockserver.scenario.documents import examine, refusal
-from mockserver.scenario.problems import ScenarioError, WrongPart
+from mockserver.scenario.problems import Problems, ScenarioError, WrongPart
 from mockserver.scenario.rule_parser import add_rules
 from mockserver.scenario.seed_context import SeedContext
 from mockserver.scenario.seed_data import BUILDERS
@@ -57,7 +56,7 @@ class Applied(NamedTuple):
 
 def create_default_tenant(sandbox: SandboxState) -> Tenant:
     """Create the default tenant of a new sandbox, with its two keys and no records."""
-    return _new_tenant(sandbox, {"id": DEFAULT_TENANT, "name": "Default tenant"})
+    return _new_tenant(sandbox, DEFAULT_TENANT, "Default tenant")
 
 
 def apply(sandbox: SandboxState, document: Mapping[str, Any], *, is_new: bool = False) -> Applied:
@@ -77,7 +76,7 @@ def apply(sandbox: SandboxState, document: Mapping[str, Any], *, is_new: bool = 
         The caller holds the sandbox's.
     """
     values, problems = examine(document)
-    before = None if is_new else sandbox.checkpoint()  # a new one whose document is refused is discarded
+    before = None if is_new else sandbox.clone()  # a new one whose document is refused is discarded
     try:
         if problems:
             raise refusal(problems, document)
@@ -93,8 +92,8 @@ def apply(sandbox: SandboxState, document: Mapping[str, Any], *, is_new: bool = 
     return applied
 
 
-def _applied(sandbox: SandboxState, document: Mapping[str, Any], problems: list[WrongPart], *, is_new: bool) -> Applied:
-    """Apply each part of a document to the sandbox, and append its problems to `problems`."""
+def _applied(sandbox: SandboxState, document: Mapping[str, Any], problems: Problems, *, is_new: bool) -> Applied:
+    """Apply each part of a document to the sandbox, and add its problems to `problems`."""
     # `seed` is for the creation of a sandbox, `calls` for a replay.
     ignored = [key for key in ("seed", "calls") if key in document and (key == "calls" or not is_new)]
     applied = Applied(
@@ -109,13 +108,13 @@ def _applied(sandbox: SandboxState, document: Mapping[str, Any], problems: list[
         wanted = (
             f"at most {RULES_MAX} with the {former} of the sandbox (the mock's own bound); remove those that are spent"
         )
-        problems.append(WrongPart("/script", f"{len(script)} rule{'s' * (len(script) > 1)}", wanted))
+        problems.append(WrongPart("/script", counted(len(script), "rule"), wanted))
     else:
         applied.rules.extend(add_rules(sandbox, script, document.get("scenario"), problems))
     return applied
 
 
-def _set_clock(sandbox: SandboxState, clock: Mapping[str, Any] | None, problems: list[WrongPart]) -> None:
+def _set_clock(sandbox: SandboxState, clock: Mapping[str, Any] | None, problems: Problems) -> None:
     if clock is None:
         return
     if "follow" in clock:
@@ -128,23 +127,23 @@ def _set_clock(sandbox: SandboxState, clock: Mapping[str, Any] | None, problems:
         except ValueError as refused:
             wanted = f"an instant that is not before the sandbox's now: {refused}"
     if wanted:
-        problems.append(WrongPart("/clock/freeze", to_json_text(clock["freeze"]), wanted))
+        problems.add("/clock/freeze", clock["freeze"], wanted)
 
 
-def _add_seed_data(
-    sandbox: SandboxState, given: Mapping[str, Any], problems: list[WrongPart], applied: Applied
-) -> None:
+def _add_seed_data(sandbox: SandboxState, given: Mapping[str, Any], problems: Problems, applied: Applied) -> None:
     """Add the records of every tenant, those of the default tenant first."""
     own = {kind: entries for kind, entries in given.items() if kind != "tenants"}
     others = ((f"/given/tenants/{number}", entry) for number, entry in enumerate(given.get("tenants", ())))
     for path, entry in (("/given", own), *others):
         tenant = sandbox.tenants.get(entry.get("id", DEFAULT_TENANT if path == "/given" else ""))
         if tenant is None:
-            tenant = _new_tenant(sandbox, entry, problems, path)
+            tenant_id = entry.get("id") or sandbox.new_id("tenant_")
+            if sandbox.has_id(tenant_id):
+                problems.add(f"{path}/id", tenant_id, "an id that is not in use in the sandbox")
+            tenant = _new_tenant(sandbox, tenant_id, tenant_id)
             applied.tenants.append(tenant)
             applied.created.setdefault("tenants", []).append(tenant.id)
-        else:
-            _set_tenant(sandbox, tenant, entry, problems, path)
+        _set_tenant(sandbox, tenant, entry, problems, path)
         context = SeedContext(
             sandbox=sandbox, tenant=tenant, problems=problems, created=applied.created, secrets=applied.secrets
         )
@@ -153,57 +152,27 @@ def _add_seed_data(
                 build(context, entry[kind], f"{path}/{kind}")
 
 
-def _new_tenant(
-    sandbox: SandboxState, entry: Mapping[str, Any], problems: list[WrongPart] | None = None, path: str = ""
-) -> Tenant:
-    tenant_id = entry.get("id") or sandbox.new_id("tenant_")
-    keys = {
-        kind: entry.get(f"{kind}Key") or sandbox.seeded_key(kind, f"{kind} key", tenant_id)
-        for kind in ("secret", "public")
-    }
-    tenant = Tenant(tenant_id, entry.get("name", tenant_id), keys["secret"], keys["public"])
-    tenant.developers_enabled = entry.get("developersEnabled", True)
-    tenant.subscription = entry.get("subscription", "active")
-    _set_country(tenant, entry, problems, path)
-    for kind, key in keys.items():
-        if key in sandbox.keys and problems is not None:
-            problems.append(
-                WrongPart(f"{path}/{kind}Key", f"{key[:3]}...", "a key that no tenant of the sandbox has yet")
-            )
-        sandbox.keys[key] = KeyOwner(tenant_id, kind)
-    if sandbox.has_id(tenant_id) and problems is not None:
-        problems.append(WrongPart(f"{path}/id", to_json_text(tenant_id), "an id that is not in use in the sandbox"))
-    sandbox.tenants[tenant_id] = tenant
+def _new_tenant(sandbox: SandboxState, tenant_id: str, name: str) -> Tenant:
+    """Create a tenant whose keys follow from the seed."""
+    secret, public = (sandbox.seeded_key(kind, f"{kind} key", tenant_id) for kind in ("secret", "public"))
+    tenant = sandbox.tenants[tenant_id] = Tenant(tenant_id, name, secret, public)
+    sandbox.keys |= {secret: KeyOwner(tenant_id, "secret"), public: KeyOwner(tenant_id, "public")}
     return tenant
 
 
-def _set_country(tenant: Tenant, entry: Mapping[str, Any], problems: list[WrongPart] | None, path: str) -> None:
-    country = entry.get("country", tenant.country)
-    if problems is not None and not is_country(country):
-        problems.append(
-            WrongPart(f"{path}/country", to_json_text(country), "the code of a country (ISO 3166-1), such as BR")
-        )
-    else:
-        tenant.country = country
-
-
-def _set_tenant(
-    sandbox: SandboxState, tenant: Tenant, entry: Mapping[str, Any], problems: list[WrongPart], path: str
-) -> None:
-    """Set the fields of an existing tenant; a new key replaces the old one, which becomes invalid."""
+def _set_tenant(sandbox: SandboxState, tenant: Tenant, entry: Mapping[str, Any], problems: Problems, path: str) -> None:
+    """Set the fields of a tenant; a new key replaces the old one, which becomes invalid."""
     tenant.name = entry.get("name", tenant.name)
     tenant.developers_enabled = entry.get("developersEnabled", tenant.developers_enabled)
     tenant.subscription = entry.get("subscription", tenant.subscription)
-    _set_country(tenant, entry, problems, path)
     for kind, attribute in (("secret", "secret_key"), ("public", "public_key")):
-        key = entry.get(f"{kind}Key")
-        if key is None or key == getattr(tenant, attribute):
+        key, former = entry.get(f"{kind}Key"), getattr(tenant, attribute)
+        if key is None or key == former:
             continue
         if key in sandbox.keys:
-            problems.append(
-                WrongPart(f"{path}/{kind}Key", f"{key[:3]}...", "a key that no tenant of the sandbox has yet")
-            )
+            wanted = "a key that no tenant of the sandbox has yet"
+            problems.append(WrongPart(f"{path}/{kind}Key", f"{key[:3]}...", wanted))
             continue
-        del sandbox.keys[getattr(tenant, attribute)]
+        del sandbox.keys[former]
         sandbox.keys[key] = KeyOwner(tenant.id, kind)
         setattr(tenant, attribute, key)

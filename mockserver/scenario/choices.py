@@ -8,16 +8,16 @@ from pathlib import Path
 from mockserver.contract import choices
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.limits import PROBLEMS_MAX
-from mockserver.contract.text import closest_match
+from mockserver.contract.text import closest_match, pointer_step
 from mockserver.core.operations import choices as in_force
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.scenario.documents import read_file
-from mockserver.scenario.problems import ScenarioError, WrongPart, step
+from mockserver.scenario.problems import Problems, ScenarioError, WrongPart
 
 
 def set_choices(
-    sandbox: SandboxState, wanted: Mapping[str, object], problems: list[WrongPart], path: str = "/choices"
+    sandbox: SandboxState, wanted: Mapping[str, object], problems: Problems, path: str = "/choices"
 ) -> None:
     """
     Set choices of the sandbox; a key missing in a number-valued one keeps its number.
@@ -46,7 +46,7 @@ def choice_problem(choice_id: str, value: object, *, hints: bool = True, path: s
         hints: Search for the nearest id, which takes longer.
         path: The place of the choices in what contains them.
     """
-    path += step(choice_id)
+    path += pointer_step(choice_id)
     if choice_id not in choices.CHOICES and choice_id not in choices.FIXED:
         near = closest_match(choice_id, choices.CHOICES) if hints else None
         return WrongPart(path, to_json_text(choice_id), "the id of a choice", near)

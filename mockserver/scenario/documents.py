@@ -21,9 +21,9 @@ from typing import Any
 
 from mockserver._json import JSON
 from mockserver.contract.limits import DOCUMENT_DEPTH_MAX as DEPTH_MAX
-from mockserver.contract.text import closest_match
+from mockserver.contract.text import closest_match, pointer_keys, pointer_step
 from mockserver.scenario.explaining import explained
-from mockserver.scenario.problems import ScenarioError, WrongPart, step, steps
+from mockserver.scenario.problems import Problems, ScenarioError, WrongPart
 from mockserver.version import VERSION
 
 __all__ = ["DEPTH_MAX", "Document", "ScenarioError", "WrongPart", "examine", "in_order", "to_plain", "validate"]
@@ -56,7 +56,7 @@ class Document(dict[str, Any]):
             merged["choices"] = choices
         if clock:
             merged["clock"] = clock
-        merged.added = (*self.added, *(f"/choices{step(id)}" for id in own), *(["/clock"] if clock else []))
+        merged.added = (*self.added, *(f"/choices{pointer_step(id)}" for id in own), *(["/clock"] if clock else []))
         return merged
 
 
@@ -116,8 +116,8 @@ def to_plain(value: Any) -> Any:
     Raises:
         ScenarioError: For a value that JSON cannot represent, and for one that is nested too deeply.
     """
-    problems: list[WrongPart] = []
-    plain = _plain(value, None, 0, problems)
+    problems = Problems()
+    plain = _plain(value, "", 0, problems)
     if problems:
         raise ScenarioError(problems)
     return plain
@@ -136,26 +136,26 @@ def validate(document: Any) -> JSON:
     return values
 
 
-def examine(document: Any) -> tuple[JSON, list[WrongPart]]:
+def examine(document: Any) -> tuple[JSON, Problems]:
     """
     Return the document's values with the types of JSON, and the problems that the schema finds, unordered.
 
     Raises:
         ScenarioError: For a document that is nested too deeply.
     """
-    problems: list[WrongPart] = []
+    problems = Problems()
     try:
-        values = _plain(document, None, 0, problems)
+        values = _plain(document, "", 0, problems)
     except ScenarioError as too_deep:
         raise refusal(too_deep.problems, document) from None
     if isinstance(document, Document) and document.is_valid:
         return values, problems
     found = explained("scenario", values)
     if not isinstance(values, dict):
-        return {}, problems or found
+        return {}, problems or Problems(found)
     for problem in found:
         if problem.path == "/version":  # the others follow from it: another version has other members
-            return values, [problem._replace(wanted=f"{problem.wanted}, which mockserver {VERSION} reads")]
+            return values, Problems([problem._replace(wanted=f"{problem.wanted}, which mockserver {VERSION} reads")])
     unreadable = {problem.path for problem in problems}
     problems += [problem for problem in found if problem.path not in unreadable]
     return values, problems
@@ -189,7 +189,7 @@ def in_order(problems: Iterable[WrongPart], document: Any) -> list[WrongPart]:
 
     def place(problem: WrongPart) -> tuple[int, ...]:
         value, numbers = document, []
-        for key in steps(problem.path):
+        for key in pointer_keys(problem.path):
             if isinstance(value, Mapping):
                 if id(value) not in tables:
                     tables[id(value)] = {str(own): (at, inner) for at, (own, inner) in enumerate(value.items())}
@@ -205,58 +205,39 @@ def in_order(problems: Iterable[WrongPart], document: Any) -> list[WrongPart]:
     return sorted(dict.fromkeys(problems), key=place)
 
 
-_Place = tuple[Any, str | int] | None  # the place of the parent, and the key below it
-
-
-def _plain(value: Any, place: _Place, depth: int, problems: list[WrongPart]) -> Any:
+def _plain(value: Any, path: str, depth: int, problems: Problems) -> Any:
     """Return the value with the types of JSON, with null for what JSON cannot represent, which is added to `problems`."""
     if isinstance(value, str):
         is_text = value.isascii() or not re.search(_SURROGATE, value)
-        return value if is_text else _refused(place, "half of a surrogate pair", problems)
+        return value if is_text else _refused(path, "half of a surrogate pair", problems)
     if value is None or isinstance(value, bool):
         return value
+    if isinstance(value, Mapping | list | tuple) and depth >= DEPTH_MAX:
+        top = "/".join(path.split("/")[:3])
+        received = f"a value nested deeper than {DEPTH_MAX} levels"
+        raise ScenarioError([WrongPart(top, received, "fewer levels (the mock's own bound)")])
     if isinstance(value, Mapping):
-        _bound(place, depth)
-        return {str(key): _plain(inner, (place, str(key)), depth + 1, problems) for key, inner in value.items()}
+        return {str(key): _plain(inner, path + pointer_step(key), depth + 1, problems) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        _bound(place, depth)
-        return [_plain(inner, (place, number), depth + 1, problems) for number, inner in enumerate(value)]
-    return _plain_scalar(value, place, problems)
+        return [_plain(inner, f"{path}/{number}", depth + 1, problems) for number, inner in enumerate(value)]
+    return _plain_scalar(value, path, problems)
 
 
-def _plain_scalar(value: Any, place: _Place, problems: list[WrongPart]) -> Any:
+def _plain_scalar(value: Any, path: str, problems: Problems) -> Any:
     if isinstance(value, int):
-        return value if value.bit_length() <= _INTEGER_MAX_BITS else _refused(place, "too long a number", problems)
+        return value if value.bit_length() <= _INTEGER_MAX_BITS else _refused(path, "too long a number", problems)
     if isinstance(value, float | Decimal):
-        top = _keys(place)[0]
-        is_of_run = top == "calls" or isinstance(top, int)  # recorded calls stay unchanged
-        return value if math.isfinite(value) or is_of_run else _refused(place, f"{value}", problems)
+        is_of_run = path.startswith("/calls/") or path[1:2].isdigit()  # recorded calls stay unchanged
+        return value if math.isfinite(value) or is_of_run else _refused(path, f"{value}", problems)
     if isinstance(value, datetime):
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
     if isinstance(value, date):
         return value.isoformat()
-    return _refused(place, f"a value of type {type(value).__name__}", problems)
+    return _refused(path, f"a value of type {type(value).__name__}", problems)
 
 
-def _bound(place: _Place, depth: int) -> None:
-    if depth >= DEPTH_MAX:
-        path = "".join(step(key) for key in _keys(place)[:2])
-        raise ScenarioError(
-            [WrongPart(path, f"a value nested deeper than {DEPTH_MAX} levels", "fewer levels (the mock's own bound)")]
-        )
-
-
-def _refused(place: _Place, found: str, problems: list[WrongPart]) -> None:
-    path = "".join(step(key) for key in _keys(place)) if place else ""
+def _refused(path: str, found: str, problems: Problems) -> None:
     problems.append(WrongPart(path, found, "a value that JSON can represent"))
-
-
-def _keys(place: _Place) -> list[str | int]:
-    keys: list[str | int] = []
-    while place is not None:
-        place, key = place
-        keys.append(key)
-    return keys[::-1] or [""]
 
 
 _BY_LINES = ("script", "calls")  # lists with one entry per line

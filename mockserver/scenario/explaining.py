@@ -9,14 +9,12 @@ from typing import Any
 
 from mockserver.contract import schemas
 from mockserver.contract.errors import ERRORS
-from mockserver.contract.text import brief, closest_match
+from mockserver.contract.text import brief, closest_match, pointer_keys, pointer_step
 from mockserver.core.redaction import to_json_text
-from mockserver.scenario.problems import WrongPart, step, steps
+from mockserver.scenario.problems import WrongPart
 
 _LISTED_MAX = 15  # of a longer list of names a message has the nearest ones
 _SHOWN_CHARS = 80
-_KINDS = {"string": "a string", "integer": "an integer", "number": "a number", "boolean": "true or false"}
-_KINDS |= {"object": "an object", "array": "an array", "null": "null"}
 
 Schema = Mapping[str, Any]
 
@@ -47,7 +45,7 @@ def _explained(schema: Schema, error: schemas.SchemaError) -> WrongPart:
         return WrongPart(path, _short(error.found), _one_of(values, error.found), _close(error.found, values))
     if keyword == "required":
         alternatives = _alternatives(parent)
-        if alternatives and steps(path)[-1] in alternatives:
+        if alternatives and pointer_keys(path)[-1] in alternatives:
             return WrongPart(path[: path.rfind("/")], "neither", f"exactly one of {' and '.join(alternatives)}")
         return WrongPart(path, "nothing", f"{_kinds(own)}: it is required")
     if keyword == "dependentRequired":
@@ -56,7 +54,7 @@ def _explained(schema: Schema, error: schemas.SchemaError) -> WrongPart:
         return WrongPart(path, "both", f"exactly one of {' and '.join(_alternatives(own))}")
     if keyword == "false":
         return WrongPart(
-            path, f"the key {to_json_text(steps(path)[-1])}", f"no such key next to {_excluding(parent, path)}"
+            path, f"the key {to_json_text(pointer_keys(path)[-1])}", f"no such key next to {_excluding(parent, path)}"
         )
     if keyword == "type":
         return WrongPart(path, _short(error.found), _kinds(own) + _example(own))
@@ -67,28 +65,22 @@ def _explained(schema: Schema, error: schemas.SchemaError) -> WrongPart:
 
 
 def _unknown_key(schema: Schema, parent: Sequence[Schema], error: schemas.SchemaError) -> WrongPart:
-    *before, key = steps(error.pointer)
+    *before, key = pointer_keys(error.pointer)
     known = list(dict.fromkeys(_names(parent)))
     below = {inner: f"{name}.{inner}" for name in reversed(known) for inner in reversed(_below(schema, parent, name))}
     got = f"the key {to_json_text(key)}"
     named = [number for number, each in enumerate(before) if not each.isdigit()]  # without the numbers of entries
     around = named[-1] if named else None
     if around is not None and key not in known:
-        above = _names(_parts(schema, "".join(map(step, before[:around]))))
+        above = _names(_parts(schema, "".join(map(pointer_step, before[:around]))))
         if key in above:
             return WrongPart(error.pointer, got, f"{key} one level up, next to {before[around]}", key)
-    outer, _, inner = key.partition(".")
-    if outer in known and inner:
-        return WrongPart(
-            error.pointer,
-            got,
-            f"the key {inner} inside `{outer}`: {{{json.dumps(outer)}: {{{json.dumps(inner)}: ...}}}}",
-        )
     owner = "the document" if around is None else f"`{before[around]}`"
+    valid = f"a key of {owner}: {_one_of(known, key, quoted=False)}"
     near = key if key in below else closest_match(key, [*known, *below])
     if near in below and near not in known:
         near = below[near]
-    return WrongPart(error.pointer, got, f"a key of {owner}: {_one_of(known, key, quoted=False)}", near)
+    return WrongPart(error.pointer, got, valid, near)
 
 
 def _below(schema: Schema, parent: Sequence[Schema], name: str) -> list[str]:
@@ -104,7 +96,7 @@ def _names(parts: Sequence[Schema]) -> list[str]:
 def _parts(schema: Schema, pointer: str) -> list[Schema]:
     """Return the parts of the schema for this place: one, or one per alternative."""
     parts = _resolved(schema, schema)
-    for key in steps(pointer):
+    for key in pointer_keys(pointer):
         inner = [part.get("properties", {}).get(key) or part.get("additionalProperties") for part in parts]
         inner += [part.get("items") for part in parts if key.isdigit()]
         parts = [below for part in inner if isinstance(part, Mapping) for below in _resolved(schema, part)]
@@ -134,7 +126,7 @@ def _alternatives(parts: Sequence[Schema]) -> list[str]:
 def _excluding(parent: Sequence[Schema], path: str) -> str:
     """Return the keys of an object that exclude the key at the path, as text."""
     rules = [(key, rule) for part in parent for key, rule in part.get("dependentSchemas", {}).items()]
-    return " or ".join(key for key, rule in rules if rule.get("properties", {}).get(steps(path)[-1]) is False)
+    return " or ".join(key for key, rule in rules if rule.get("properties", {}).get(pointer_keys(path)[-1]) is False)
 
 
 def _values(part: Schema) -> list[Any]:
@@ -146,7 +138,7 @@ def _kinds(parts: Sequence[Schema]) -> str:
     kinds: list[str] = []
     for part in parts:
         types = part.get("type", ())
-        kinds += [_KINDS[kind] for kind in ([types] if isinstance(types, str) else types)]
+        kinds += [schemas.KINDS[kind] for kind in ([types] if isinstance(types, str) else types)]
         values = _values(part)
         kinds += [_one_of(values, "")] if values and not types else []
     return " or ".join(dict.fromkeys(kinds)) or "a value"

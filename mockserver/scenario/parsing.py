@@ -25,18 +25,12 @@ from ruamel.yaml.nodes import MappingNode, SequenceNode
 from mockserver._json import JSON
 from mockserver.contract.limits import DOCUMENT_DEPTH_MAX as DEPTH_MAX
 from mockserver.contract.limits import YAML_MAX_CHARS
-from mockserver.contract.text import number
-from mockserver.scenario.problems import ScenarioError, WrongPart, steps
+from mockserver.contract.text import number, pointer_keys
+from mockserver.scenario.problems import ScenarioError, WrongPart
 
 ALIASED_VALUES_MAX = 100_000
 _JSON_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _DUPLICATE = re.compile(r"^(duplicate key \S+) with value .*", re.DOTALL)
-_TOKENS = {
-    "'<stream end>'": "the end of the text",
-    "<block end>": "the end of the block",
-    "('<scalar>',)": "a text",
-    "'<document start>'": "the end of the document",
-}
 
 
 class _Refused(MarkedYAMLError):
@@ -143,12 +137,6 @@ def _syntax(message: str) -> str:
     """Return the YAML parser's error, reworded to fit after "got"."""
     if message.startswith("found "):
         return _DUPLICATE.sub(r"\1 in one object", message.removeprefix("found "))
-    separator = ", but got " if ", but got " in message else ", but found "
-    expected, has_both, got = message.partition(separator)
-    if has_both:
-        message = f"{got} instead of {expected.removeprefix('expected ')}"
-    for token, words in _TOKENS.items():
-        message = message.replace(token, words)
     return f"text that the YAML parser refuses ({message})"
 
 
@@ -192,7 +180,7 @@ def places(text: str) -> Callable[[str], str | None]:
 
     def place(pointer: str) -> str | None:
         node, mark = root, root.start_mark if root is not None else None
-        for key in steps(pointer):
+        for key in pointer_keys(pointer):
             if isinstance(node, MappingNode):
                 below = next(((own.start_mark, value) for own, value in node.value if own.value == key), None)
             elif isinstance(node, SequenceNode) and key.isdecimal() and int(key) < len(node.value):

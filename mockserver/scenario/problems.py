@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from mockserver.contract.text import brief, did_you_mean, printable
-from mockserver.core.redaction import Redactor
+from mockserver.contract.limits import PROBLEMS_MAX
+from mockserver.contract.text import brief, closest_match, did_you_mean, printable
+from mockserver.core.redaction import Redactor, to_json_text
 
 _SHOWN_MAX = 100
 _PATH_CHARS = 120  # of one problem as text and in an answer
@@ -59,6 +60,23 @@ class WrongPart(NamedTuple):
         )
 
 
+class Problems(list[WrongPart]):
+    """The problems of a document so far."""
+
+    def add(self, path: str, found: object, wanted: str, known: Any = ()) -> None:
+        """
+        Add a problem of a value.
+
+        Args:
+            path: its JSON Pointer.
+            found: the value.
+            wanted: what is valid there.
+            known: the valid names, of which the nearest becomes the hint; it is searched for in the first problems only.
+        """
+        hint = closest_match(found, known) if len(self) < PROBLEMS_MAX else None
+        self.append(WrongPart(path, to_json_text(found), wanted, hint))
+
+
 class ScenarioError(ValueError):
     """
     A refused document: nothing of it was applied. The first line of its text is the first problem.
@@ -78,13 +96,3 @@ class ScenarioError(ValueError):
             lines.append(f"and {len(self.problems) - _SHOWN_MAX} more")
         first = "" if name == _UNNAMED else f"{name}: "
         super().__init__(first + "\n  ".join([*lines, f"nothing of {name} was applied"]))
-
-
-def step(key: object) -> str:
-    """Return a key as one step of a JSON pointer."""
-    return "/" + str(key).replace("~", "~0").replace("/", "~1")
-
-
-def steps(pointer: str) -> list[str]:
-    """Return the keys of a JSON pointer."""
-    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]

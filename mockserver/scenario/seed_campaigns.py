@@ -45,9 +45,9 @@ def seed_campaigns(context: SeedContext, entries: Sequence[Entry], path: str) ->
         campaign_id = context.assign_id("campaigns", "campaign_", entry, at)
         template_id = entry.get("templateId", next(iter(context.tenant.templates), None))
         if template_id not in context.tenant.templates:
-            context.add_problem(f"{at}/templateId", template_id, "a template of the tenant", context.tenant.templates)
+            context.problems.add(f"{at}/templateId", template_id, "a template of the tenant", context.tenant.templates)
         for problem in schemas.check("filters", entry.get("filters", [])):
-            context.add_problem(f"{at}/filters{problem.pointer}", problem.found, problem.wanted)
+            context.problems.add(f"{at}/filters{problem.pointer}", problem.found, problem.wanted)
         _check_order(context, entry, at)
         if len(context.problems) == count_before:
             campaign = Campaign(
@@ -75,12 +75,12 @@ def _check_order(context: SeedContext, entry: Entry, path: str) -> None:
     for key in unfit:
         if key in entry:
             need = " without startedAt" if status == "canceled" else ""
-            context.add_problem(f"{path}/{key}", entry[key], f"no {key}: the campaign is {status}{need}")
+            context.problems.add(f"{path}/{key}", entry[key], f"no {key}: the campaign is {status}{need}")
     given = [key for key in ("createdAt", "startedAt", "completedAt") if key in entry]
     instants = [context.instant(entry, key, path, 0) for key in given]
     for key, instant in zip(given, instants, strict=True):
         if instant > context.sandbox.now:
-            context.add_problem(
+            context.problems.add(
                 f"{path}/{key}",
                 entry[key],
                 f"an instant that is not after now, {format_milliseconds(context.sandbox.now)}",
@@ -88,7 +88,9 @@ def _check_order(context: SeedContext, entry: Entry, path: str) -> None:
     for place, (earlier, later) in enumerate(pairwise(instants)):
         if later < earlier:
             key, before = given[place + 1], given[place]
-            context.add_problem(f"{path}/{key}", entry[key], f"an instant that is not before {before}, {entry[before]}")
+            context.problems.add(
+                f"{path}/{key}", entry[key], f"an instant that is not before {before}, {entry[before]}"
+            )
 
 
 def _add(context: SeedContext, entry: Entry, campaign: Campaign, path: str) -> None:
@@ -101,7 +103,7 @@ def _add(context: SeedContext, entry: Entry, campaign: Campaign, path: str) -> N
     except ApiError as refusal:
         wanted = f"a campaign that is not refused with {refusal.code}: {refusal.reason}"
         at = refusal.location if refusal.location.startswith("/") else ""  # a pointer into the body, or no place of it
-        context.add_problem(f"{path}{at}", entry.get("name", campaign.id), wanted)
+        context.problems.add(f"{path}{at}", entry.get("name", campaign.id), wanted)
         return
     if execution is None:
         created_at = context.instant(entry, "createdAt", path, campaign.created_at)
@@ -110,11 +112,8 @@ def _add(context: SeedContext, entry: Entry, campaign: Campaign, path: str) -> N
     past = _past(context, entry, campaign, execution.schedule, path)
     if past is None:
         return
-    given = entry.get("executionId")
-    if given is not None and (context.sandbox.has_id(given) or any(given in ids for ids in context.created.values())):
-        context.add_problem(f"{path}/executionId", given, "an id that is not in use in the sandbox")
-    execution_id = str(given or execution.id)
-    context.created.setdefault("executions", []).append(execution_id)
+    entry = {"executionId": execution.id, **entry}
+    execution_id = context.assign_id("executions", "execution_", entry, path, key="executionId")
     created_at = context.instant(entry, "createdAt", path, past.started_at)
     _store(
         context,
@@ -146,7 +145,7 @@ def _past(context: SeedContext, entry: Entry, campaign: Campaign, planned: SendS
     )
     if status != _COMPLETED:
         if last <= ended_at:
-            context.add_problem(f"{path}/status", status, f"completed, since it had nothing left to send: {how}")
+            context.problems.add(f"{path}/status", status, f"completed, since it had nothing left to send: {how}")
             return None
         return (
             _Past(started_at, None, plan)
@@ -155,9 +154,9 @@ def _past(context: SeedContext, entry: Entry, campaign: Campaign, planned: SendS
         )
     shown = (as_shown(last), as_shown(max(last - 1, started_at)))  # an end a fraction before a millisecond is cut
     if last > now:
-        context.add_problem(f"{path}/status", status, f"processing, since its sends are not over: {how}")
+        context.problems.add(f"{path}/status", status, f"processing, since its sends are not over: {how}")
     elif "completedAt" in entry and ended_at not in shown:
-        context.add_problem(f"{path}/completedAt", entry["completedAt"], f"the instant of the last send: {how}")
+        context.problems.add(f"{path}/completedAt", entry["completedAt"], f"the instant of the last send: {how}")
     else:
         return _Past(started_at, last, plan)
     return None

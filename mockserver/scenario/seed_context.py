@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
-from mockserver.contract.text import closest_match
 from mockserver.core.instants import Instant, as_shown, parse, unusable
-from mockserver.core.redaction import to_json_text
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
-from mockserver.scenario.problems import WrongPart
+from mockserver.scenario.problems import Problems
 
 Entry = Mapping[str, Any]
-
-# What the API document calls otherwise than seed data do.
-_API_WORDS: Final = {
-    "commonVariables": "variables",
-    "participants-count": "participantsCount",
-    "dm-participant.contact": "contact",
-    "dm-participant.birthDate": "birthDate",
-}
-_HINTED_MAX = 100  # problems with a nearest name, each of which has to be searched for
 
 
 class SeedContext:
@@ -42,7 +31,7 @@ class SeedContext:
         self,
         sandbox: SandboxState,
         tenant: Tenant,
-        problems: list[WrongPart],
+        problems: Problems,
         created: dict[str, list[str]],
         secrets: dict[str, str],
     ) -> None:
@@ -53,32 +42,20 @@ class SeedContext:
         self.secrets = secrets
         self._given_ids: dict[str, set[str]] = {}  # by kind, for a fast search
 
-    def add_problem(self, path: str, found: object, wanted: str, known: Any = ()) -> None:
-        """Add a problem; `known` are the valid names, of which the nearest becomes the hint."""
-        hint = closest_match(found, known) if len(self.problems) < _HINTED_MAX else None
-        self.problems.append(WrongPart(path, to_json_text(found), wanted, hint))
-
     def shared_seq(self, entries: Sequence[Entry]) -> int:
         """Return one number in the order of creation for a whole list: of equal instants, listings keep its order."""
         return min((self.sandbox.next_seq() for _ in entries), default=0)
 
-    def in_own_words(self, entry: Entry, path: str) -> Entry:
-        """Return an entry with the API's words replaced by those of seed data; both words of one thing are a problem."""
-        given = [word for word in _API_WORDS if word in entry]
-        for word in (word for word in given if _API_WORDS[word] in entry):
-            self.add_problem(f"{path}/{word}", entry[word], f"{_API_WORDS[word]} once: {word} is another name of it")
-        return {_API_WORDS.get(key, key): value for key, value in entry.items()} if given else entry
-
-    def assign_id(self, kind: str, prefix: str, entry: Entry, path: str) -> str:
+    def assign_id(self, kind: str, prefix: str, entry: Entry, path: str, key: str = "id") -> str:
         """Return the entry's own id, or a new one; an own id in use is a problem."""
-        record_id = entry.get("id")
+        record_id = entry.get(key)
         if record_id is None:
             record_id = self.sandbox.new_id(prefix)
         else:
             if kind not in self._given_ids:
                 self._given_ids[kind] = set(self.created.get(kind, ()))
             if self.sandbox.has_id(record_id) or record_id in self._given_ids[kind]:
-                self.add_problem(f"{path}/id", record_id, "an id that is not in use in the sandbox")
+                self.problems.add(f"{path}/{key}", record_id, "an id that is not in use in the sandbox")
             self._given_ids[kind].add(record_id)
         self.created.setdefault(kind, []).append(record_id)
         return str(record_id)
@@ -90,7 +67,7 @@ class SeedContext:
             return default
         parsed, wanted = parse(written), unusable(written)
         if parsed is None or wanted:
-            self.add_problem(f"{path}/{key}", written, wanted)
+            self.problems.add(f"{path}/{key}", written, wanted)
             return default
         return as_shown(parsed[0])
 
@@ -99,5 +76,5 @@ class SeedContext:
         step_id: str | None = entry.get("funnelStepId")
         if step_id is not None and self.tenant.funnel_of_step(step_id) is None:
             steps = [step for funnel in self.tenant.funnels.values() for step, _ in funnel.steps]
-            self.add_problem(f"{path}/funnelStepId", step_id, "a step of one of the tenant's funnels", steps)
+            self.problems.add(f"{path}/funnelStepId", step_id, "a step of one of the tenant's funnels", steps)
         return step_id

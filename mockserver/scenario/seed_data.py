@@ -9,7 +9,6 @@ Seed data: the entries of `given` become records of a tenant, one function per k
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import lcm
 from types import MappingProxyType
 from typing import Any
 
@@ -17,7 +16,8 @@ from mockserver.contract.filters import PLATFORMS
 from mockserver.contract.text import as_written
 from mockserver.core.instants import Instant, as_shown, parse_date
 from mockserver.core.operations.connections import seeded_provider_id
-from mockserver.core.phone_numbers import expected, normalize_phone
+from mockserver.core.operations.templates import declared_variables
+from mockserver.core.phone_numbers import EXPECTED, normalize_phone
 from mockserver.core.redaction import to_json_text
 from mockserver.core.state.records import (
     Chat,
@@ -46,7 +46,7 @@ def chats(context: SeedContext, entries: Sequence[Entry] | Entry, path: str) -> 
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
         chat_id = context.assign_id("chats", "chat_", entry, at)
-        attributes = _attributes(_chat_fields(context, context.in_own_words(entry, at), at))
+        attributes = _attributes(_chat_fields(context, entry, at))
         context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, attributes))
 
 
@@ -57,38 +57,28 @@ def _chat_pattern(context: SeedContext, pattern: Entry, path: str) -> None:
     Chats with the same values share their attributes.
     """
     shared, vary = pattern.get("each", {}), pattern.get("vary", {})
-    count = pattern["count"]
     stem = context.sandbox.new_id("chat_")[:13] if "id" not in shared and "id" not in vary else None
     place = "vary" if "id" in vary else "each"  # of an id that is given
     chat_ids = context.created.setdefault("chats", [])
-    alternating = _alternating_attributes(context, pattern, path)
-    for number in range(count):
+    alike: dict[tuple[int, ...], ChatAttributes] = {}  # by the places of the values in `vary`
+    for number in range(pattern["count"]):
+        varied = {key: values[number % len(values)] for key, values in vary.items()}
         if stem is not None:
             chat_id = f"{stem}{number:07d}"
             chat_ids.append(chat_id)
         else:
-            varied = {key: values[number % len(values)] for key, values in vary.items()}
             chat_id = context.assign_id("chats", "chat_", {**shared, **varied}, f"{path}/{place}")
-        context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, alternating[number % len(alternating)]))
-
-
-def _alternating_attributes(context: SeedContext, pattern: Entry, path: str) -> list[ChatAttributes]:
-    """Return the attributes of the chats of a pattern, until they repeat."""
-    shared, vary = (context.in_own_words(pattern.get(key, {}), f"{path}/{key}") for key in ("each", "vary"))
-    alternating = {key: values for key, values in vary.items() if key != "id"}
-    period = lcm(*map(len, alternating.values()))
-    attributes = []
-    for number in range(min(pattern["count"], period)):
-        varied = {key: values[number % len(values)] for key, values in alternating.items()}
-        attributes.append(_attributes(_chat_fields(context, {**shared, **varied}, path)))
-    return attributes
+        places = tuple(number % len(values) for key, values in vary.items() if key != "id")
+        if places not in alike:
+            alike[places] = _attributes(_chat_fields(context, {**shared, **varied}, path))
+        context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, alike[places]))
 
 
 def _chat_fields(context: SeedContext, entry: Entry, path: str) -> dict[str, Any]:
     """Return the attributes of a chat."""
     entrypoint_id = entry.get("entrypointId")
     if entrypoint_id is not None and entrypoint_id not in context.tenant.entrypoints:
-        context.add_problem(
+        context.problems.add(
             f"{path}/entrypointId", entrypoint_id, "an entrypoint of the tenant", context.tenant.entrypoints
         )
     is_group = entry.get("isGroupChat", False)
@@ -125,7 +115,7 @@ def _birth_date(context: SeedContext, entry: Entry, path: str) -> Instant | None
         return None
     midnight = parse_date(written, brazil=context.sandbox.choices["birthdate-zone"] == "brazil")
     if midnight is None and "T" not in written.upper():
-        context.add_problem(f"{path}/birthDate", written, "a day that exists, such as 1990-05-17")
+        context.problems.add(f"{path}/birthDate", written, "a day that exists, such as 1990-05-17")
         return None
     return as_shown(context.instant(entry, "birthDate", path, 0)) if midnight is None else midnight
 
@@ -149,7 +139,7 @@ def funnels(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
             elif step_id in [other for other, _ in steps] or any(
                 tenant.funnel_of_step(step_id) for tenant in context.sandbox.tenants.values()
             ):
-                context.add_problem(f"{at}/steps/{place}/id", step_id, "a step id that no funnel has yet")
+                context.problems.add(f"{at}/steps/{place}/id", step_id, "a step id that no funnel has yet")
             context.created.setdefault("funnelSteps", []).append(step_id)
             steps.append((step_id, step.get("name", step_id)))
         context.tenant.funnels[funnel_id] = Funnel(funnel_id, entry.get("name", funnel_id), tuple(steps))
@@ -159,10 +149,10 @@ def entrypoints(context: SeedContext, entries: Sequence[Entry], path: str) -> No
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
         phone = entry.get("displayPhone")
-        if phone is not None and normalize_phone(phone, context.tenant.country) is None:
-            context.add_problem(f"{at}/displayPhone", phone, expected(context.tenant.country))
+        if phone is not None and normalize_phone(phone) is None:
+            context.problems.add(f"{at}/displayPhone", phone, EXPECTED)
         if entry.get("isCoexistence") and entry.get("platform", PLATFORMS[0]) != PLATFORMS[0]:
-            context.add_problem(
+            context.problems.add(
                 f"{at}/isCoexistence", True, f"false: only {PLATFORMS[0]} shares a number with the phone's app"
             )
         step_id = context.require_funnel_step(entry, at)
@@ -188,8 +178,6 @@ def templates(context: SeedContext, entries: Sequence[Entry], path: str) -> None
     seq = context.shared_seq(entries)
     for number, entry in enumerate(entries):
         at = f"{path}/{number}"
-        variables_at = f"{at}/{'commonVariables' if 'commonVariables' in entry else 'variables'}"
-        entry = context.in_own_words(entry, at)
         template_id = context.assign_id("templates", "template_", entry, at)
         created_at = context.instant(entry, "createdAt", at, context.sandbox.now)
         name = entry.get("name", template_id)
@@ -200,7 +188,7 @@ def templates(context: SeedContext, entries: Sequence[Entry], path: str) -> None
             description=entry.get("description"),
             provider_status=_provider_status(context, entry, at),
             items=_items(context, entry.get("items", [{"type": "text", "text": name}]), at),
-            variables=_variables(context, entry.get("variables", ()), variables_at),
+            variables=_variables(context, entry.get("variables", ()), f"{at}/variables"),
             created_at=created_at,
             updated_at=context.instant(entry, "updatedAt", at, created_at),
         )
@@ -213,7 +201,7 @@ def _provider_status(context: SeedContext, entry: Entry, path: str) -> str | Non
     if status is None:
         return "APPROVED" if official else None
     if official is not None and official != (status == "APPROVED"):
-        context.add_problem(
+        context.problems.add(
             f"{path}/isOfficial",
             official,
             f"{to_json_text(status == 'APPROVED')}, since the status is {status}: only APPROVED is official",
@@ -227,7 +215,7 @@ def _items(context: SeedContext, entries: Sequence[Entry], path: str) -> tuple[T
     for order, entry in enumerate(entries):
         kind, media_id = entry.get("type", "text"), entry.get("mediaId")
         if kind == "text" and media_id is not None:
-            context.add_problem(f"{path}/items/{order}/mediaId", media_id, "null, since a text item has no media")
+            context.problems.add(f"{path}/items/{order}/mediaId", media_id, "null, since a text item has no media")
         if kind != "text" and media_id is None:
             media_id = context.sandbox.new_id("media_")
         item_id = context.sandbox.new_id("template_item_")
@@ -247,11 +235,8 @@ def _variables(context: SeedContext, entries: Sequence[Entry], path: str) -> tup
     keys = [entry["key"] for entry in entries]
     for number, key in enumerate(keys):
         if key in keys[:number]:
-            context.add_problem(f"{path}/{number}/key", key, "a key that the template does not have yet")
-    return tuple(
-        Variable(entry["key"], entry.get("label", entry["key"]), entry.get("required", False), entry.get("source"))
-        for entry in entries
-    )
+            context.problems.add(f"{path}/{number}/key", key, "a key that the template does not have yet")
+    return declared_variables(entries)
 
 
 def messages(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
@@ -265,10 +250,10 @@ def messages(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
         at = f"{path}/{number}"
         chat = context.tenant.chats.get(entry["chatId"])
         if chat is None:
-            context.add_problem(f"{at}/chatId", entry["chatId"], "a chat of the tenant", context.tenant.chats)
+            context.problems.add(f"{at}/chatId", entry["chatId"], "a chat of the tenant", context.tenant.chats)
             continue
         if entry.get("id") in used_ids:
-            context.add_problem(f"{at}/id", entry["id"], "an id that no message has yet")
+            context.problems.add(f"{at}/id", entry["id"], "an id that no message has yet")
         message_id = context.assign_id("messages", "message_", entry, at)
         fields: dict[str, Any] = {"type": "text", "status": "delivered"}
         fields |= {key: value for key, value in entry.items() if key not in ("chatId", "id", "createdAt")}
@@ -302,7 +287,7 @@ def _refuse_unknown_replies(context: SeedContext, entries: Sequence[Entry], path
     known = {message.id for rows in context.tenant.messages.values() for message in rows}
     for number, entry in enumerate(entries):
         if entry.get("replyToId") is not None and entry["replyToId"] not in known:
-            context.add_problem(f"{path}/{number}/replyToId", entry["replyToId"], "a message of the tenant", known)
+            context.problems.add(f"{path}/{number}/replyToId", entry["replyToId"], "a message of the tenant", known)
 
 
 def forms(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
@@ -317,7 +302,7 @@ def webhooks(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
         webhook_id = context.assign_id("webhooks", "webhook_", entry, f"{path}/{number}")
         expected_url = url_policy.rejection_reason(entry["url"], context.sandbox.outbox.allowed_hosts)
         if expected_url is not None:
-            context.add_problem(f"{path}/{number}/url", entry["url"], expected_url)
+            context.problems.add(f"{path}/{number}/url", entry["url"], expected_url)
             continue
         expected_secret = deliveries.secret_rejection(context.sandbox, entry["secret"]) if "secret" in entry else None
         if expected_secret is not None:

@@ -187,16 +187,16 @@ class ExchangeWithRules:
         with self._sandbox.lock:
             self.before()
             match = self._match
-            if not match.before:
+            if not match.wire.delay_before:
                 self.operate()
-        if match.before:
+        if match.wire.delay_before:
             if self._client.stored_body() is not None:
                 self._call = self._call._replace(body=b"")
-            waited = yield from self._wait(match.before)
+            waited = yield from self._wait(match.wire.delay_before)
             if not self._operate_after_wait(waited):
                 return self.response
-        if match.after:
-            waited = yield from self._wait(match.after)
+        if match.wire.delay_after:
+            waited = yield from self._wait(match.wire.delay_after)
             if not self._reaches_client(waited):
                 return self.response
         self.after()
@@ -222,7 +222,7 @@ class ExchangeWithRules:
         injection.take_snapshot(sandbox)
         match = self._match = injection.match_rules(sandbox, self._call)
         self._epoch, self._arrived = sandbox.epoch, sandbox.position()
-        if match.before or match.after or match.wire.chunks:
+        if match.wire.delay_before or match.wire.delay_after or match.wire.chunks:
             self._call = self._call._replace(number=sandbox.next_number("call that waits"))
             arguments = {"call": cut(self._call), "waits": self._client.timeout()}
             sandbox.journal.add_command("call", arguments, *self._arrived)
@@ -244,7 +244,7 @@ class ExchangeWithRules:
         self.number = sandbox.journal.last_exchange  # before effects at which another call may arrive
         if result is not None:
             injection.run_after_effects(sandbox, call, match, result)
-        if match.before or match.after or match.wire.chunks:
+        if match.wire.delay_before or match.wire.delay_after or match.wire.chunks:
             # Nothing reads it again, and this object lives until the garbage collector runs: its client refers back to it.
             self._call = call._replace(body=b"")
 
@@ -256,7 +256,7 @@ class ExchangeWithRules:
         """
         match, client, response = self._match, self._client, self.response
         is_slow = _is_slow(self._call, response)
-        if match.before or match.after or is_slow:
+        if match.wire.delay_before or match.wire.delay_after or is_slow:
             client.if_lost(lambda: self._mark_end(is_lost=True))
         if is_slow and isinstance(response, HttpResponse) and response.transmission is not None:
             self.response = response._replace(
@@ -265,7 +265,7 @@ class ExchangeWithRules:
                     ended=lambda is_whole: self._mark_end(is_lost=not is_whole),
                 )
             )
-        elif match.before or match.after:
+        elif match.wire.delay_before or match.wire.delay_after:
             self._mark_end(is_lost=False)
 
     def _operate_after_wait(self, waited: Waited) -> bool:
@@ -321,7 +321,7 @@ class ExchangeWithRules:
         fault = match.owner.fault() if match.owner is not None else None
         entry = journal_entry(sandbox, call, result, status, headers, body, fault)
         if fault is not None:
-            is_held = status is not None and bool(match.after or _is_slow(call, response))
+            is_held = status is not None and bool(match.wire.delay_after or _is_slow(call, response))
             entry = entry._replace(is_reused=self._client.is_reused(), is_held=is_held)
         sandbox.journal.add_exchange(entry)
         _count(sandbox, entry)
@@ -374,7 +374,7 @@ def _internal_error(
     """Log the failure that is being handled, and return INTERNAL_ERROR as the call's result."""
     log_failure(f"unexpected failure in {call.method} {call.path}", redactor(sandbox))
     reason = f"the mock failed: {type(failure).__name__}: {failure}"
-    result = CallResult(ApiError("INTERNAL_ERROR", clause="base.internal", reason=reason), None, None)
+    result = CallResult(ApiError("INTERNAL_ERROR", reason=reason), None, None)
     return result, build_response(sandbox, call, result.outcome, options._replace(strict=False))
 
 

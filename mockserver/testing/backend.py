@@ -319,7 +319,7 @@ class LocalBackend:
     def checkpoint(self) -> Callable[[], None]:
         hosted = self.hosted
         with hosted.sandbox.lock:
-            stored = hosted.sandbox.checkpoint()
+            stored = hosted.sandbox.clone()
         return lambda: hosted.restore(stored)
 
     def reset(self) -> None:

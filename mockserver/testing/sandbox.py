@@ -267,7 +267,7 @@ class Sandbox:
 
         Returns:
             A dict with `clock`, `seed`, `choices`, `rules`, `deliveries`, `storedEvents` and `tenants`. A tenant has `tenantId`,
-            `name`, `country`, `developersEnabled`, `subscription`, `chatCount`, its keys masked (`secretKey`, `publicKey`),
+            `name`, `developersEnabled`, `subscription`, `chatCount`, its keys masked (`secretKey`, `publicKey`),
             and a list of each kind of its records: `funnels`, `entrypoints`, `templates`, `chats`, `messages`, `forms`,
             `webhooks`, `campaigns`, `executions`, `sessions`, `walks` (of the hosted page) and `media`.
         """

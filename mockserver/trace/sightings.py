@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from mockserver.contract.endpoints import ENDPOINTS
-from mockserver.contract.lifecycles import CAMPAIGN, EVENTS
+from mockserver.contract.lifecycles import CAMPAIGN, CONNECTED, EVENTS
 from mockserver.contract.schemas import ABSENT
 from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
 from mockserver.trace.trace import Trace
@@ -108,7 +108,7 @@ def sent(exchange: Exchange) -> Mapping[str, Any] | None:
     if exchange.request_body is None:
         return None
     if not exchange.request_body.strip():
-        return {} if ENDPOINTS[exchange.operation or ""].optional_body else None  # its recorder has left it out
+        return None if ENDPOINTS[exchange.operation or ""].needs_body else {}  # its recorder has left it out
     return exchange.request_json if isinstance(exchange.request_json, dict) else None
 
 
@@ -221,6 +221,6 @@ def _event(delivery: DeliveryAttempt) -> Iterable[Sighting]:
     data = envelope.get("data") if isinstance(envelope, dict) else None
     if kind is None or not isinstance(data, dict) or not isinstance(data.get("sessionId"), str):
         return ()
-    status = "completed" if kind.data == "entrypoint" else data.get("status")
+    status = "completed" if kind.name == CONNECTED else data.get("status")
     statuses = (status,) if isinstance(status, str) else ()
     return [Sighting(cited=delivery, how="event", kind="session", id=data["sessionId"], shown=data, statuses=statuses)]

@@ -12,6 +12,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from email.utils import format_datetime
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, NamedTuple, TypeVar
@@ -20,7 +21,7 @@ from mockserver._json import JSON, changed
 from mockserver.contract.endpoints import SUCCESS_STATUS, Endpoint
 from mockserver.contract.errors import ERRORS, SESSION_MESSAGES
 from mockserver.core import ids
-from mockserver.core.instants import SECOND, Instant, format_http_date, format_milliseconds, to_datetime
+from mockserver.core.instants import SECOND, Instant, format_milliseconds, to_datetime
 from mockserver.core.state.calls import ApiError
 from mockserver.core.state.records import Campaign, Template
 
@@ -64,7 +65,7 @@ def http_date(instant: Instant) -> str:
 
 @lru_cache(maxsize=16)
 def _http_date(second: int) -> str:
-    return format_http_date(second * SECOND)
+    return format_datetime(to_datetime(second * SECOND), usegmt=True)
 
 
 def success_status(choices: Choices, endpoint: Endpoint) -> int:
@@ -75,8 +76,7 @@ def success_status(choices: Choices, endpoint: Endpoint) -> int:
 def error_body(choices: Choices, refusal: ApiError, endpoint: Endpoint | None) -> tuple[int, dict[str, Any]]:
     """Return status and body of an error: status of the catalogue or the campaign guide, code, Portuguese message."""
     row = ERRORS[refusal.code]
-    is_of_guide = endpoint is not None and endpoint.path.startswith("/v1/campaigns")
-    own_status = row.guide_status if is_of_guide and choices["dual-status"] == "guide" else row.status
+    own_status = row.status_of(endpoint.path, choices) if endpoint is not None else row.status
     status = refusal.details.get("http_status", own_status)
     assert isinstance(status, int)
     message = {"canonical": row.message, "reworded": row.reworded, "empty": ""}[str(choices["message-text"])]

@@ -102,9 +102,7 @@ def _bounded(parts: Iterator[_Part], files_max: int) -> Iterator[_Part]:
                 f"got more than {files_max + UPLOAD_OTHER_PARTS_MAX} parts; expected at most {files_max} files "
                 f"({own_bound('media-max-files')}) and {UPLOAD_OTHER_PARTS_MAX} other parts ({OWN_BOUND})"
             )
-            raise ApiError(
-                "MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", location="files", reason=reason, max=files_max
-            )
+            raise ApiError("MEDIA_UPLOAD_TOO_MANY_FILES", location="files", reason=reason, max=files_max)
         yield part
 
 
@@ -173,7 +171,7 @@ def _parts(body: bytes, boundary: bytes) -> Iterator[_Part]:
         head_end = body.find(2 * end_of_line, start - len(end_of_line), head_limit)
         if head_end < 0 and end - start > PART_HEAD_MAX_BYTES:
             reason = f"got a part whose headers are longer than {PART_HEAD_MAX_BYTES} bytes ({OWN_BOUND})"
-            raise ApiError("MEDIA_UPLOAD_EMPTY", clause="media.empty", location="files", reason=reason)
+            raise ApiError("MEDIA_UPLOAD_EMPTY", location="files", reason=reason)
         if head_end < 0:
             raise ValueError("a part without a head")
         yield _Part(body[start:head_end], _copied(body, head_end + 2 * len(end_of_line), end))

@@ -27,37 +27,22 @@ class RouteMatch(NamedTuple, Generic[Target]):
     allow: tuple[str, ...]
 
 
-class _Node(Generic[Target]):
-    """A segment in the tree of paths: its literal branches, the branch of a parameter, and the routes that end here."""
+class _Route(NamedTuple, Generic[Target]):
+    """A row of the table: the segments of its template, and what it leads to."""
 
-    __slots__ = ("literal", "parameter", "routes")
+    method: str
+    segments: Sequence[str]
+    target: Target
 
-    def __init__(self) -> None:
-        self.literal: dict[str, _Node[Target]] = {}
-        self.parameter: _Node[Target] | None = None
-        self.routes: dict[str, tuple[Target, tuple[tuple[int, str], ...]]] = {}  # with the places of the parameters
-
-    def add(self, parts: Sequence[str]) -> _Node[Target]:
-        if not parts:
-            return self
-        if parts[0].startswith("{"):
-            self.parameter = self.parameter or _Node()
-            return self.parameter.add(parts[1:])
-        return self.literal.setdefault(parts[0], _Node()).add(parts[1:])
-
-    def match(self, parts: Sequence[str]) -> list[_Node[Target]]:
-        """Return the nodes of a path, those below a literal branch before those below a parameter."""
-        nodes = [self]
-        for part in parts:
-            below = []
-            for node in nodes:
-                branch = node.literal.get(part)
-                if branch is not None:
-                    below.append(branch)
-                if part and node.parameter is not None:
-                    below.append(node.parameter)
-            nodes = below
-        return nodes
+    def params(self, parts: Sequence[str]) -> dict[str, str] | None:
+        """Return the parameters that the segments of a path have for the template; None if the path is another one."""
+        params = {}
+        for segment, part in zip(self.segments, parts, strict=True):
+            if segment.startswith("{") and part:
+                params[segment[1:-1]] = unquote(part)
+            elif segment != part:
+                return None
+        return params
 
 
 class Router(Generic[Target]):
@@ -69,37 +54,32 @@ class Router(Generic[Target]):
 
     def __init__(self, routes: Iterable[tuple[str, str, Target]], *, has_head: bool) -> None:
         """
-        Build the tree of paths.
+        Order the templates: of two that a path fits, the one with the first literal segment is its own.
 
         Args:
             routes: method, template and row.
             has_head: HEAD matches the rows of GET.
         """
-        self._root: _Node[Target] = _Node()
-        self._exact: dict[tuple[str, str], RouteMatch[Target]] = {}  # of templates without a parameter
         self._has_head = has_head
+        self._routes: dict[int, list[_Route[Target]]] = {}  # by the number of segments
         for method, template, target in routes:
-            parts = template.split("/")
-            places = tuple((place, part[1:-1]) for place, part in enumerate(parts) if part.startswith("{"))
-            self._root.add(parts).routes[method] = (target, places)
-            if not places:
-                self._exact[method, template] = RouteMatch(target, {}, ())
+            segments = template.split("/")
+            self._routes.setdefault(len(segments), []).append(_Route(method, segments, target))
+        for rows in self._routes.values():
+            rows.sort(key=lambda row: [segment.startswith("{") for segment in row.segments])
 
     def match(self, method: str, path: str) -> RouteMatch[Target]:
         """Return the row of this method and raw path, or the methods that the path has."""
         route_method = "GET" if method == "HEAD" and self._has_head else method
-        exact = self._exact.get((route_method, path))
-        if exact is not None:
-            return exact
         parts = path.split("/")
         allow: list[str] = []
-        for node in self._root.match(parts):
-            route = node.routes.get(route_method)
-            if route is not None:
-                target, places = route
-                return RouteMatch(target, {name: unquote(parts[place]) for place, name in places}, ())
-            for name in node.routes:
-                allow += ("GET", "HEAD") if name == "GET" and self._has_head else (name,)
+        for row in self._routes.get(len(parts), ()):
+            params = row.params(parts)
+            if params is None:
+                continue
+            if row.method == route_method:
+                return RouteMatch(row.target, params, ())
+            allow += ("GET", "HEAD") if row.method == "GET" and self._has_head else (row.method,)
         return RouteMatch(None, {}, tuple(dict.fromkeys(allow)))
 
 

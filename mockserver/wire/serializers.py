@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mockserver._json import JSON
-from mockserver.contract.lifecycles import EVENTS, EXECUTION
+from mockserver.contract.lifecycles import CONNECTED, CONNECTION_FAILED, EXECUTION
 from mockserver.core.instants import Instant
 from mockserver.core.operations import sending
 from mockserver.core.operations.campaigns import CampaignDetail
@@ -314,11 +314,10 @@ def _with_status(view: SerializationContext, record: Event) -> JSON:
     return data
 
 
-_EVENT_DATA: Mapping[str, Callable[[SerializationContext, Event], JSON]] = MappingProxyType(
-    {"entrypoint": _with_entrypoint, "status": _with_status}
-)
 # The data of an event, by its kind.
-EVENT_DATA = MappingProxyType({kind.name: _EVENT_DATA[kind.data] for kind in EVENTS.values()})
+EVENT_DATA: Mapping[str, Callable[[SerializationContext, Event], JSON]] = MappingProxyType(
+    {CONNECTED: _with_entrypoint, CONNECTION_FAILED: _with_status}
+)
 
 
 def _unchanged(view: SerializationContext, body: Any) -> Any:

@@ -2,57 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from itertools import count
 from typing import Any
 
 import pytest
 
-from mockserver.contract.text import NAME_MAX_CHARS, closest_match
-
-MANY = 100_000
-LOOKUPS_MAX = 150 * NAME_MAX_CHARS
+from mockserver.contract.text import COMPARED_MAX, closest_match
 
 
-class CountedNames:
-    """Many names that can be looked up; each look-up is counted, and reading them one by one fails the test."""
+def test_of_many_names_none_is_the_closest_and_most_are_not_read() -> None:
+    names = (f"chat_{number}" for number in count())
 
-    def __init__(self, *names: str) -> None:
-        self.names = names
-        self.lookups = 0
-
-    def get(self, name: str) -> None: ...
-
-    def __len__(self) -> int:
-        return MANY
-
-    def __contains__(self, name: object) -> bool:
-        self.lookups += 1
-        return name in self.names
-
-    def __iter__(self) -> Iterator[str]:
-        pytest.fail("the search read the names one by one")
+    assert closest_match("chat_0", names) is None
+    assert int(next(names).removeprefix("chat_")) <= COMPARED_MAX + 1
 
 
-@pytest.mark.parametrize("typo", ["chat_an", "chat_anna", "chat_nAa", "chat-ana", "chat_aan", "CHAT_ANA", " chat_ana "])
-def test_of_many_names_one_at_edit_distance_one_is_matched_by_lookup(typo: str) -> None:
-    known = CountedNames("chat_ana", "chat_bia")
-    near = closest_match(typo, known)
-
-    assert ("chat_ana" if typo != "chat_nAa" else None) == near
-    assert known.lookups <= LOOKUPS_MAX
-
-
-def test_a_name_without_a_neighbour_among_many_costs_a_bounded_number_of_lookups() -> None:
-    known = CountedNames()
-
-    assert closest_match("x" * NAME_MAX_CHARS, known) is None
-    assert 0 < known.lookups <= LOOKUPS_MAX
-
-
-@pytest.mark.parametrize("known", [CountedNames("x"), ["x" * 10_000]], ids=["many", "few"])
-def test_a_text_too_long_for_a_name_is_searched_for_nowhere(known: list[str] | CountedNames) -> None:
-    assert closest_match("x" * 1_000_000, known) is None
-    assert getattr(known, "lookups", 0) == 0
+def test_a_text_too_long_for_a_name_has_no_closest() -> None:
+    assert closest_match("x" * 1_000_000, ["x" * 10_000]) is None
 
 
 def test_a_name_in_another_case_is_the_closest() -> None:

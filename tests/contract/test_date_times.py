@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
-from email.utils import format_datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockserver.core.instants import format_http_date, from_datetime, parse, to_datetime
+from mockserver.core.instants import from_datetime, parse, to_datetime
 from tests.harness.rows import each_row
 
 NOON = from_datetime(datetime(2026, 3, 1, 12, tzinfo=UTC))  # a Sunday, in week 9, the 60th day
@@ -147,8 +146,3 @@ def test_a_text_that_resembles_a_date_time_never_raises(text: str) -> None:
     read = parse(text)
 
     assert read is None or to_datetime(read[0]).year in range(int(text[:4]) - 1, int(text[:4]) + 2)
-
-
-@given(st.datetimes(timezones=st.just(UTC)))
-def test_an_http_date_is_that_of_the_standard_library(moment: datetime) -> None:
-    assert format_datetime(moment, usegmt=True) == format_http_date(from_datetime(moment))

@@ -7,7 +7,8 @@ That each code really is answered is shown where the API is called, so nothing h
 from string import Formatter
 
 from mockserver.contract.clauses import read
-from mockserver.contract.errors import BY_CHOICE, ERRORS, INJECTED_ONLY, SESSION_MESSAGES
+from mockserver.contract.errors import ERRORS, SESSION_MESSAGES
+from tests.harness.codes import BY_CHOICE, INJECTED_ONLY
 
 CATALOGUE = """
 API_KEY_MISSING                     401

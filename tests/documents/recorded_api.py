@@ -1,7 +1,7 @@
 """
 Examples for the public document: real answers of the API in a sandbox of its own.
 
-1. Seed and clock are fixed, so that the same choices give the same examples, byte for byte.
+1. Seed and clock are fixed, so that each run gives the same examples, byte for byte.
 2. The sandbox exists only for the run. No other has its seed, so that its keys and links open nothing.
 3. Refusals are injected by rules: an example is what the operation's own refusal would be made of.
 """
@@ -14,7 +14,6 @@ from types import MappingProxyType
 from typing import Any, Final
 from unittest import mock
 
-from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, HEAD_ERROR, Endpoint, Operation
 from mockserver.core.faults import injected_errors
 from mockserver.core.operations import connections
@@ -60,25 +59,20 @@ _NOTE: Final = (
     f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="files"; filename="orcamento.txt"\r\n'
     f"Content-Type: text/plain\r\n\r\nOrçamento aprovado\r\n--{_BOUNDARY}--\r\n"
 )
-# Numbers that would refuse a call of the run: the samples are those of a client within its limits.
-UNLIMITED: Final[Mapping[str, object]] = MappingProxyType(
-    {name: DEFAULTS[name] for name in ("rate-limit-numbers", "size-limit-values", "media-max-files", "media-max-size")}
-)
 
 
-def record(choices: Mapping[str, object], base_url: str) -> JSON:
+def record(base_url: str) -> JSON:
     """
-    Return examples of every operation, refusal and event as these choices have them.
+    Return examples of every operation, refusal and event.
 
     Args:
-        choices: every choice with its option.
         base_url: the address that the urls of the answers begin with.
 
     Returns:
         `requests` and `answers` by operation and name, `refusals` by operation and code (place, reason, and the values
         of the message), `parameters` and the `choices` that it read by operation, and `events` by name and status.
     """
-    run = _Run(choices, base_url)
+    run = _Run(base_url)
     _play_campaigns(run)
     _play_content(run)
     _play_sessions(run)
@@ -86,7 +80,7 @@ def record(choices: Mapping[str, object], base_url: str) -> JSON:
     return {
         "requests": run.requests,
         "answers": run.answers,
-        "refusals": _refusals(choices, base_url),
+        "refusals": _refusals(base_url),
         "parameters": run.parameters,
         "events": _events(run.hosted),
         "choices": {
@@ -98,9 +92,9 @@ def record(choices: Mapping[str, object], base_url: str) -> JSON:
 class _Run:
     """One run of the API in a sandbox with the demo. Lifetime: of one document."""
 
-    def __init__(self, choices: Mapping[str, object], base_url: str, script: Sequence[JSON] = ()) -> None:
+    def __init__(self, base_url: str, script: Sequence[JSON] = ()) -> None:
         scenario = {**library.document("demo"), "script": list(script)}
-        config = SandboxConfig(scenario, SEED, {**choices, **UNLIMITED}, {"freeze": NOW})
+        config = SandboxConfig(scenario, SEED, {}, {"freeze": NOW})
         self.hosted = SandboxHost().create(config)
         self.base_url = base_url
         self.requests: dict[str, JSON] = {}
@@ -225,14 +219,14 @@ def _events(hosted: HostedSandbox) -> dict[str, JSON]:
     return bodies
 
 
-def _refusals(choices: Mapping[str, object], base_url: str) -> dict[str, JSON]:
+def _refusals(base_url: str) -> dict[str, JSON]:
     """Return what each refusal of each operation has: the n-th call of an operation gets its n-th code from a rule."""
     script = [
         {"on": endpoint.id, "nth": number, "do": {"error": code}}
         for endpoint in ENDPOINTS.values()
         for number, code in enumerate(_codes(endpoint), start=1)
     ]
-    run = _Run(choices, base_url, script)
+    run = _Run(base_url, script)
     injected: dict[str, JSON] = {}
     for endpoint in ENDPOINTS.values():
         for code in _codes(endpoint):

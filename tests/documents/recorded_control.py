@@ -1,7 +1,7 @@
 """
 Examples for the document of the control plane: real answers of each command, and of each refusal of its own.
 
-1. Seed and clock are fixed, so that the same choices give the same examples, byte for byte.
+1. Seed and clock are fixed, so that each run gives the same examples, byte for byte.
 2. The server exists only for the run; keys are masked, and long lists are cut.
 3. Refusals that all commands share, such as that of a wrong token, have no example.
 """
@@ -29,7 +29,7 @@ from mockserver.server.hosting.limits import Limiter, ServerLimits
 from mockserver.server.hosting.runtime import HostRuntime
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
-from tests.documents.recorded_api import NOW, SEED, UNLIMITED
+from tests.documents.recorded_api import NOW, SEED
 
 JSON = dict[str, Any]
 
@@ -46,18 +46,17 @@ _ENDPOINT: Final = "http://127.0.0.1:8080/webhooks"
 _SECRET: Final = "dGhlIHNpZ25pbmcgc2VjcmV0IG9mIHJlcXVlc3Rz"
 
 
-def record(choices: Mapping[str, object], base_url: str) -> JSON:
+def record(base_url: str) -> JSON:
     """
-    Return examples of every command, as these choices have the records of the API.
+    Return examples of every command.
 
     Args:
-        choices: every choice with its option.
         base_url: the address that the urls of the answers begin with.
 
     Returns:
         `requests` and `answers` by command and name, `refusals` by command and code.
     """
-    run = _Run(choices, base_url)
+    run = _Run(base_url)
     _play_behaviour(run)
     _play_campaigns(run)
     _play_sessions(run)
@@ -102,13 +101,11 @@ class NamedFiles:
 class _Run:
     """One run of the control plane on a host of its own."""
 
-    def __init__(self, choices: Mapping[str, object], base_url: str) -> None:
+    def __init__(self, base_url: str) -> None:
         self._base_url = base_url
         self.host = SandboxHost()
         self.host.frozen_at = (parse(NOW) or (0,))[0]
-        self.hosted = self.host.create(
-            SandboxConfig({"given": _GIVEN}, SEED, {**choices, **UNLIMITED}, {"freeze": NOW}), id=DEFAULT_ID
-        )
+        self.hosted = self.host.create(SandboxConfig({"given": _GIVEN}, SEED, {}, {"freeze": NOW}), id=DEFAULT_ID)
         self.hosted.sandbox.runtime = _StoppedRuntime()
         self.hosted.sandbox.process_now = lambda: self.host.frozen_at or 0  # a webhook's signature has it
         self.requests: dict[str, JSON] = {}

@@ -87,7 +87,7 @@ def test_an_operation_has_the_parameters_body_and_keys_of_its_row() -> None:
             *(("query", each, False) for each in row.query),
         } == parameters
         assert {"none": [], "json": ["application/json"], "multipart": ["multipart/form-data"]}[row.body] == types
-        assert row.optional_body != operation.raw.get("requestBody", {}).get("required", False)
+        assert row.needs_body == operation.raw.get("requestBody", {}).get("required", False)
         assert {"secret": {"secretKey"}, "any": {"secretKey", "publicKey"}}[row.keys] == schemes
 
 

@@ -12,15 +12,13 @@ import pytest
 
 from mockserver import MockServer
 from mockserver._data import data_dir
-from mockserver.contract.choices import CHOICES, DEFAULTS
-from mockserver.contract.choices.profiles import PROFILES
+from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.contract.openapi import skeleton
 from mockserver.contract.openapi.parts import schema_files
 from mockserver.server.control.openapi import control
 from mockserver.server.control.routes import ROUTES
-from tests.documents.reading import chosen
-from tests.documents.skeletons import NAMES, Name, changes, recorded, written
+from tests.documents.skeletons import NAMES, Name, recorded, written
 
 WRITE = "python -m tests.documents.skeletons"
 # An estimate of memory, which differs between releases of Python.
@@ -32,20 +30,8 @@ def comparable(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("profile", PROFILES)
-def test_the_examples_under_a_profile_are_those_of_a_run(name: Name, profile: str) -> None:
-    choices = chosen(PROFILES[profile])
-    shown = skeleton.examples(skeleton.read(name), choices)
-
-    assert comparable(recorded(name, choices)) == comparable(shown), WRITE
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("name", NAMES)
-def test_the_changes_by_option_are_those_of_a_run(name: Name) -> None:
-    whole = skeleton.read(name)
-
-    assert comparable(changes(name, recorded(name, DEFAULTS))) == comparable(whole["changes"]), WRITE
+def test_the_examples_are_those_of_a_run(name: Name) -> None:
+    assert comparable(recorded(name)) == comparable(skeleton.read(name)["examples"]), WRITE
 
 
 def test_a_skeleton_has_each_operation_of_the_table_and_no_other() -> None:

@@ -55,8 +55,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "router-empty-id",
-        "if part and node.parameter is not None:",
-        "if node.parameter is not None:",
+        'if segment.startswith("{") and part:',
+        'if segment.startswith("{"):',
         "an empty path segment is taken for an id",
         ("tests/operations/test_base.py",),
     ),
@@ -70,15 +70,15 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "filter-combinator",
-        'return _COMBINED[group["combinator"]](tests)',
-        "return all_of(tests)",
+        'return _combined(group["combinator"], tests)',
+        'return _combined("and", tests)',
         "a group of `or` selects what `and` selects",
         (f"{_OPERATIONS}test_audience.py",),
     ),
     Mutant(
         "filter-between-upper",
-        'Operator("between",               "pair", _is_between),',
-        'Operator("between",               "pair", _is_between_without_upper),',
+        'Operator("between",               "pair", lambda value, bounds: bounds[0] <= value <= bounds[1]),',
+        'Operator("between",               "pair", lambda value, bounds: bounds[0] <= value < bounds[1]),',
         "the upper bound of `between` is outside of the range",
         (f"{_OPERATIONS}test_filters.py",),
     ),
@@ -242,8 +242,8 @@ MUTANTS: tuple[Mutant, ...] = (
     # Faults, rules, scenarios
     Mutant(
         "wire-held-pieces",
-        "is_held = status is not None and bool(match.after or _is_slow(call, response))",
-        "is_held = status is not None and bool(match.after)",
+        "is_held = status is not None and bool(match.wire.delay_after or _is_slow(call, response))",
+        "is_held = status is not None and bool(match.wire.delay_after)",
         "an answer sent in pieces is recorded as received before its last piece",
         ("tests/conduct/test_late_answers.py",),
     ),

@@ -4,10 +4,11 @@ import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
-from mockserver.contract.errors import ERRORS, INJECTED_ONLY
+from mockserver.contract.errors import ERRORS
 from mockserver.core.operations.dispatch import READERS
 from mockserver.testing.transports.in_process import Response
 from tests.clients.operations import SESSIONS
+from tests.harness.codes import INJECTED_ONLY
 from tests.harness.options import in_force, option_case
 from tests.operations.refusals import REFUSALS, Refusal
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS, refused, session

@@ -55,7 +55,7 @@ HOSTILE = {
     ),
     "python.yaml": (
         '"""A client."""\n',
-        "got text that the YAML parser refuses (a text instead of the end of the document)",
+        "got text that the YAML parser refuses (expected '<document start>', but found ('<scalar>',))",
     ),
     "list.yaml": ("- 1", "/: got a list; expected an object"),
     "word.yaml": ("demo", "/: got a single value; expected an object"),
@@ -116,12 +116,12 @@ def test_a_body_of_any_depth_is_in_the_document_of_its_run(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: [1", f"line 1, column 6: got {NO_YAML} (the end of the text instead of ',' or ']'); expected YAML 1.2"),
+        ("a: [1", f"line 1, column 6: got {NO_YAML} (expected ',' or ']', but got '<stream end>'); expected YAML 1.2"),
         (
             "a: {b: 1",
-            f"line 1, column 9: got {NO_YAML} (the end of the text instead of ',' or '}}'); expected YAML 1.2",
+            f"line 1, column 9: got {NO_YAML} (expected ',' or '}}', but got '<stream end>'); expected YAML 1.2",
         ),
-        ("a: 1\n- b\n", f"line 2, column 1: got {NO_YAML} ('-' instead of the end of the block); expected YAML 1.2"),
+        ("a: 1\n- b\n", f"line 2, column 1: got {NO_YAML} (expected <block end>, but found '-'); expected YAML 1.2"),
         ("a: b: c\n", f"line 1, column 5: got {NO_YAML} (mapping values are not allowed here); expected YAML 1.2"),
     ],
 )

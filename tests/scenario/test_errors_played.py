@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from mockserver import MockServer, Sandbox
 from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, Operation
-from mockserver.contract.errors import ERRORS, INJECTED_ONLY
+from mockserver.contract.errors import ERRORS
 from tests.clients.operations import SESSIONS
+from tests.harness.codes import INJECTED_ONLY
 from tests.operations.media_files import PDF, PNG, TEXT, File, upload
 from tests.operations.world import refused
 from tests.scenario.scenario_runs import played

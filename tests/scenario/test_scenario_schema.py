@@ -18,12 +18,12 @@ DOCUMENTED = {
     "funnel": "id name steps",
     "funnelStep": "id name",
     "entrypoint": "id name platform displayName displayPhone funnelStepId isCoexistence",
-    "template": "id name description isOfficial providerTemplateStatus items variables commonVariables createdAt updatedAt",
+    "template": "id name description isOfficial providerTemplateStatus items variables createdAt updatedAt",
     "templateItem": "type text mediaId",
     "templateVariable": "key label required source",
     "chat": "id name platform status monetization entrypointId funnelStepId trackingLinkId isGroupChat isAnswered"
-    " needsHumanAttention attentionReason tagIds assignedUserId participantsCount participants-count contact birthDate custom"
-    " dm-participant.contact dm-participant.birthDate lastMessageAt lastUpdateAt",
+    " needsHumanAttention attentionReason tagIds assignedUserId participantsCount contact birthDate custom"
+    " lastMessageAt lastUpdateAt",
     "message": "chatId id type status sender isOfficialTemplate templateCharged createdAt text transcription forward"
     " replyToId photoapp media location templateComponents ad",
     "campaign": "id name description platform templateId cadence filters status createdAt startedAt completedAt"
@@ -31,7 +31,7 @@ DOCUMENTED = {
     "form": "id active iframeEmbedAllowedOrigins",
     "webhook": "url secret events",
     "given": "tenants funnels entrypoints templates chats messages campaigns forms webhooks",
-    "tenant": "id name secretKey publicKey developersEnabled subscription country"
+    "tenant": "id name secretKey publicKey developersEnabled subscription"
     " funnels entrypoints templates chats messages campaigns forms webhooks",
 }
 

@@ -87,16 +87,17 @@ def test_a_seed_is_a_whole_number_that_every_language_represents_exactly(
         mockserver_server.sandbox(seed=seed)
 
 
-def test_an_unknown_chat_among_very_many_is_refused_with_the_closest_match(mockserver: Sandbox) -> None:
-    chats = {"count": 100_000, "each": {}}
-    ids = mockserver.apply({"given": {"chats": chats}})["created"]["chats"]
-    messages = [{"chatId": f"{chat_id[:-1]}x", "text": "Oi"} for chat_id in ids[:150]]
+@pytest.mark.parametrize(("chats", "hinted"), [(200, 100), (100_000, 0)])
+def test_of_unknown_chats_the_first_have_the_closest_match_unless_the_chats_are_very_many(
+    mockserver: Sandbox, chats: int, hinted: int
+) -> None:
+    ids = mockserver.apply({"given": {"chats": {"count": chats, "each": {}}}})["created"]["chats"]
+    messages = [{"chatId": f"{chat_id}x", "text": "Oi"} for chat_id in ids[:150]]
     with pytest.raises(ScenarioError) as refusal:
         mockserver.apply({"given": {"messages": messages}})
 
     hints = [problem.nearest for problem in refusal.value.problems]
-    assert [chat_id[:-1] for chat_id in ids[:100]] == [str(hint)[:-1] for hint in hints[:100]]
-    assert [None] * 50 == hints[100:]  # each costs a search
+    assert [*ids[:hinted], *[None] * (150 - hinted)] == hints  # each costs a search
 
 
 def test_an_id_that_two_entries_of_one_document_have_is_refused(mockserver: Sandbox) -> None:

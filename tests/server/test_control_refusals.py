@@ -96,7 +96,7 @@ class TestKeys:
                 "call": world.journal.exchanges[0].call,
                 "webhook": Webhook("webhook_a", "http://127.0.0.1:9/hook", SIGNING, ()),
                 "wire": wire,
-                "checkpoint": world.checkpoint(),
+                "checkpoint": world.clone(),
             }
 
             leaks = [

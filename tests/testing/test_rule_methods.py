@@ -30,8 +30,8 @@ KEYWORDS = {"from": "from_", "while": "while_"}
 # Effects whose argument is one value, or any object: the names of their parameters.
 WHOLE = {
     "error": {"code", "retry_after"},
-    "delay": {"by", "median", "p99", "max"},
-    "delay-after": {"by", "median", "p99", "max"},
+    "delay": {"by"},
+    "delay-after": {"by"},
     "drop": {"when"},
     "reset": {"when"},
     "truncate": {"body_bytes"},
@@ -96,13 +96,6 @@ def test_apply_takes_a_document_or_its_parts(mockserver: Sandbox, arguments: tup
 
     with pytest.raises(ValueError, match="expected a document"):
         mockserver.apply(*([positional] if parts else []), **parts)
-
-
-def test_a_delay_is_one_duration_or_random(mockserver: Sandbox) -> None:
-    rule = mockserver.on("*")
-    with pytest.raises(ValueError, match="expected one length, or median, p99 and max"):
-        rule.delay("5s", median="2s")
-    rule.delay("5s")
 
 
 def test_a_rule_without_an_effect_shows_that_it_is_not_in_force(mockserver: Sandbox) -> None:

@@ -54,7 +54,6 @@ class Fixed(NamedTuple):
     One open question with a single answer for every sandbox.
 
     A row of kind `effect` has other answers in seed data and in the effects of a scenario, a `fixed` one has none.
-    `note` is a further remark for the reader, or empty.
     """
 
     id: str
@@ -62,7 +61,6 @@ class Fixed(NamedTuple):
     decision: str
     why: str
     kind: FixedKind = "fixed"
-    note: str = ""
 
 
 # A rate that is switched on without its numbers: invented, since the document shows none.

@@ -81,7 +81,7 @@ FIXED: Final[tuple[Fixed, ...]] = (
     Fixed("same-number-again", FAMILY, "phone_in_use, also for an active number of the same tenant",
           "A number is linked once."),
     Fixed("phone-numbers", FAMILY,
-          "as dialled in the tenant's country, Brazil unless seed data names another, or with + and a country code",
+          "as dialled in Brazil, or with + and a country code",
           "The service is Brazilian, and its users type numbers as they dial them."),
     Fixed("completion-check-order", FAMILY, "deadline, number, funnel", "The user enters the number before a funnel is looked for."),
     Fixed("two-sessions-one-number", FAMILY, "the first succeeds, the second is phone_in_use", "A number is linked once."),

@@ -65,13 +65,6 @@ _USER_AGENT: Final = {
 }
 _PER_MINUTE: Final = {"title": "Messages per minute", "type": "integer", "minimum": 1}
 _CHATS: Final = {"title": "Chats", "type": "array", "minItems": 1, "items": reference("id")}
-_NOTE: Final = {
-    "title": "Reason",
-    "description": "A comment for readers of the script.",
-    "type": "string",
-    "minLength": 1,
-    "maxLength": 200,
-}
 _SETTINGS: Final = {
     "tenant": _TENANT,
     "subscription": {"title": "Subscription", "enum": list(get_args(Subscription))},
@@ -136,8 +129,8 @@ ROWS: Final = (
     _row("resume-sends",     "the next send is due now, the rest evenly after it at the campaign's own rate", {"id": _ID}),
     _row("slow-sends",       "the sends have this rate, at most the campaign's own, until resume-sends", {"id": _ID, "perMinute": _PER_MINUTE}, "perMinute"),
     _row("fail-sends",       "remaining sends fail: by default all, or a share, each nth position of the execution, or those to some chats",
-         {"id": _ID, "ratio": _RATIO, "every": _EVERY, "chats": _CHATS, "reason": _NOTE},
-         alternatives=("ratio", "every", "chats"), examples=({"ratio": 0.5}, {"every": 3, "reason": "window"})),
+         {"id": _ID, "ratio": _RATIO, "every": _EVERY, "chats": _CHATS},
+         alternatives=("ratio", "every", "chats"), examples=({"ratio": 0.5}, {"every": 3})),
     _row("set-tenant",       "change a tenant's settings",                       _SETTINGS),
     _row("revoke-key",       "a tenant's key is invalid from the next call on",  {"tenant": _TENANT, "kind": _KIND}),
     _row("rotate-key",       "a new key replaces a tenant's key",                {"tenant": _TENANT, "kind": _KIND, "key": _KEY}),
@@ -261,7 +254,6 @@ class StateMethods(EffectMethods[Put]):
         ratio: float | None = None,
         every: int | None = None,
         chats: Sequence[str] | None = None,
-        reason: str | None = None,
     ) -> Put:
         """
         Let future sends of a campaign fail: a share, every nth, or those to some chats; by default all.
@@ -271,9 +263,8 @@ class StateMethods(EffectMethods[Put]):
             ratio: The share that fails, from 0 to 1, as the sandbox's seed determines.
             every: 2 for each second position of the execution.
             chats: The ids of the chats.
-            reason: A note for readers of the rule.
         """
-        return self._do_one("fail-sends", id=id, ratio=ratio, every=every, chats=_as_list(chats), reason=reason)
+        return self._do_one("fail-sends", id=id, ratio=ratio, every=every, chats=_as_list(chats))
 
     def set_tenant(
         self,

@@ -34,7 +34,6 @@ __tracebackhide__ = True  # pytest shows the line of the test that calls a metho
 When = Literal["before", "after"]
 
 _WHEN: Mapping[str, Any] = MappingProxyType(reference("when"))
-_WAIT: Mapping[str, Any] = MappingProxyType(reference("latency"))
 _RETRY_AFTER: Mapping[str, Any] = MappingProxyType(
     {"title": "Retry-After in seconds", "type": "integer", "minimum": 0, "maximum": 366 * 24 * 3600}
 )
@@ -219,10 +218,10 @@ ROWS: Final = (
         name="delay",
         meaning="wait before the operation; in process the wait moves the clock",
         phases=("wait",),
-        argument="duration, or {median, p99, max}",
-        schema=_WAIT,
+        argument="duration",
+        schema=DURATION,
         fields=lambda argument, read_wait: {"delay_before": read_wait(argument, "")},
-        examples=("5s", {"median": "80ms", "p99": "2s", "max": "10s"}),
+        examples=("5s",),
         keeps_waiting=True,
         draws=(Draw("delay", "the operation runs late", Seconds(at_most=60)),),
     ),
@@ -230,8 +229,8 @@ ROWS: Final = (
         name="delay-after",
         meaning="send the answer late, after the operation took effect",
         phases=("wait after",),
-        argument="duration, or {median, p99, max}",
-        schema=_WAIT,
+        argument="duration",
+        schema=DURATION,
         fields=lambda argument, read_wait: {"delay_after": read_wait(argument, "")},
         examples=("40s",),
         keeps_waiting=True,
@@ -336,49 +335,23 @@ class WireMethods(EffectMethods[Put]):
         is_plain = (status, server) == (502, _PROXY)
         return self.do({"bad-gateway": when if is_plain else {"when": when, "status": status, "server": server}})
 
-    def delay(
-        self,
-        by: Length | None = None,
-        *,
-        median: Length | None = None,
-        p99: Length | None = None,
-        max: Length | None = None,
-    ) -> Put:
+    def delay(self, by: Length) -> Put:
         """
         Wait before the operation; in process the wait moves the clock.
 
         Args:
-            by: The wait: `"5s"`, seconds, or a timedelta; without it, a length is drawn by the other arguments.
-            median: The wait of half of the calls.
-            p99: The wait that one call in a hundred exceeds; by default `median`.
-            max: The longest wait; by default none.
-
-        Raises:
-            ValueError: Both `by` and another argument are given.
+            by: The wait: `"5s"`, seconds, or a timedelta.
         """
-        return self.do({"delay": _wait(by, median=median, p99=p99, max=max)})
+        return self.do({"delay": length(by)})
 
-    def delay_after(
-        self,
-        by: Length | None = None,
-        *,
-        median: Length | None = None,
-        p99: Length | None = None,
-        max: Length | None = None,
-    ) -> Put:
+    def delay_after(self, by: Length) -> Put:
         """
         Send the answer late, after the operation took effect.
 
         Args:
-            by: The wait: `"5s"`, seconds, or a timedelta; without it, a length is drawn by the other arguments.
-            median: The wait of half of the calls.
-            p99: The wait that one call in a hundred exceeds; by default `median`.
-            max: The longest wait; by default none.
-
-        Raises:
-            ValueError: Both `by` and another argument are given.
+            by: The wait: `"5s"`, seconds, or a timedelta.
         """
-        return self.do({"delay-after": _wait(by, median=median, p99=p99, max=max)})
+        return self.do({"delay-after": length(by)})
 
     def dribble(self, chunks: int, over: Length) -> Put:
         """
@@ -393,10 +366,3 @@ class WireMethods(EffectMethods[Put]):
     def stale(self) -> Put:
         """Answer a read as before the last change."""
         return self.do({"stale": True})
-
-
-def _wait(by: Length | None, **drawn: Length | None) -> str | float | JSON:
-    lengths = {key: length(value) for key, value in drawn.items() if value is not None}
-    if by is not None and lengths:
-        raise ValueError(f"got by={by!r} and {', '.join(lengths)}; expected one length, or median, p99 and max")
-    return lengths if by is None else length(by)

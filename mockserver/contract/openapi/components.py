@@ -20,7 +20,6 @@ from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.choices.document import with_nulls
 from mockserver.contract.endpoints import ENDPOINTS
-from mockserver.contract.errors import ERRORS
 from mockserver.contract.filters import COMBINATORS, FIELDS, OPERATORS, PART_OPERATORS, FilterField, Operand
 from mockserver.contract.lifecycles import EVENTS
 from mockserver.contract.limits import FILTER_ENTRIES_MAX, JSON_VALUES_MAX
@@ -137,12 +136,6 @@ def _narrowed(base: JSON, then: JSON) -> JSON:
         return {"type": "string", **then}
     kinds = [alternative for alternative in base.get("anyOf", ()) if alternative != {"type": "null"}]
     return kinds[0] if kinds else {**base, **then}
-
-
-def status_of(code: str, path: str, choices: Choices) -> int:
-    """Return the status of an error code at a path: the catalogue's, or the campaign guide's by `dual-status`."""
-    row = ERRORS[code]
-    return row.guide_status if path.startswith("/v1/campaigns") and choices["dual-status"] == "guide" else row.status
 
 
 def _filter_components(written: Mapping[str, JSON], choices: Choices) -> dict[str, JSON]:

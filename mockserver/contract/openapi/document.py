@@ -15,7 +15,7 @@ from mockserver._json import JSON
 from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, HEAD_ERROR, SUCCESS_STATUS, Endpoint
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.lifecycles import EVENTS
-from mockserver.contract.openapi.components import Choices, Components, error_component, status_of
+from mockserver.contract.openapi.components import Choices, Components, error_component
 from mockserver.contract.openapi.parts import (
     OPENAPI,
     closure,
@@ -67,7 +67,7 @@ def codes_by_status(endpoint: Endpoint, choices: Choices) -> dict[int, list[str]
     codes: dict[int, list[str]] = {}
     by_status = choices["head-bounds"] == "http-status"
     for code in dict.fromkeys((*COMMON_ERRORS, *endpoint.errors, *(() if by_status else (HEAD_ERROR,)))):
-        codes.setdefault(status_of(code, endpoint.path, choices), []).append(code)
+        codes.setdefault(ERRORS[code].status_of(endpoint.path, choices), []).append(code)
     if by_status:
         codes |= {414: [HEAD_ERROR], 431: [HEAD_ERROR]}
     return dict(sorted(codes.items()))
@@ -78,7 +78,7 @@ def _operation(endpoint: Endpoint, choices: Choices, skeleton: JSON, components:
     body = own.get("requestBody")
     if endpoint.request_schema is not None:
         body = content(ref(component_name(endpoint.request_schema)), examples["requests"].get(endpoint.id))
-    required: JSON = {} if endpoint.optional_body else {"required": True}
+    required: JSON = {"required": True} if endpoint.needs_body else {}
     parameters = _parameters(endpoint, own, examples["parameters"].get(endpoint.id, {}))
     read = dict(sorted(examples["choices"].get(endpoint.id, {}).items()))
     return {

@@ -3,21 +3,19 @@ The skeletons of the documents, the files of `schemas/openapi`: what no table ha
 
 1. A skeleton is read when its document is asked for. Its `schemas` are what no schema file has, and what changes in those of files.
 2. In its texts `${name}` is a value that the document's caller has, such as `${baseUrl}`.
-3. Its examples are those of the default choices. `changes` has what an option changes in them, under `CHOICE=OPTION`, and
-   below that what options change together: those of the name, joined by `&`, or those of the profile of that name.
+3. Its examples are those of the default choices, whatever choices the document describes.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from mockserver._data import data_dir
 from mockserver._json import JSON
-from mockserver.contract.choices import DEFAULTS
-from mockserver.contract.choices.profiles import PROFILES
+from mockserver.contract.text import pointer_keys
 
 _NAME: Final = re.compile(r"\$\{([\w-]+)\}")
 
@@ -40,26 +38,8 @@ def filled(part: Any, values: Mapping[str, Any]) -> Any:
     return values[whole[1]] if whole else _NAME.sub(lambda name: str(values[name[1]]), part)
 
 
-def examples(skeleton: JSON, choices: Mapping[str, object]) -> JSON:
-    """Return the examples of a skeleton, changed in it to those that these choices have; its `changes` are used up."""
-    shown: JSON = skeleton["examples"]
-    for name, change in skeleton.pop("changes").items():
-        if all(choices[choice] == option for choice, option in _condition(name)):
-            apply(shown, change)
-    return shown
-
-
-def _condition(name: str) -> Iterator[tuple[str, object]]:
-    if name in PROFILES:
-        yield from {**DEFAULTS, **PROFILES[name]}.items()
-        return
-    for part in name.split("&"):
-        choice, _, option = part.partition("=")
-        yield choice, option
-
-
 def apply(shown: JSON, change: JSON) -> None:
-    """Change examples or schemas: `remove` has places, `set` new values by place, each a JSON pointer; one that is gone stays so."""
+    """Change schemas: `remove` has places, `set` new values by place, each a JSON pointer; one that is gone stays so."""
     for pointer in change.get("remove", ()):
         parent, key = place(shown, pointer)
         if isinstance(parent, dict):
@@ -74,7 +54,7 @@ def apply(shown: JSON, change: JSON) -> None:
 
 def place(part: Any, pointer: str) -> tuple[Any, str]:
     """Return the object or array that a pointer leads into, None if there is none, and its last step."""
-    *steps, last = (step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:])
+    *steps, last = pointer_keys(pointer)
     for step in steps:
         if isinstance(part, dict):
             part = part.get(step)

@@ -8,143 +8,103 @@ sends, or on a tenant's settings, keys, templates, funnels and entrypoints.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import shake_128
 from types import MappingProxyType
 from typing import Any, Literal
 
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import EFFECTS
-from mockserver.contract.lifecycles import CAMPAIGN, SESSION
 from mockserver.contract.limits import ADVANCES_MAX_DEPTH
-from mockserver.core import phone_numbers
-from mockserver.core.faults.conditions import NoTarget, campaigns_of, running_executions, sessions_of, tenant_of
-from mockserver.core.lifecycle import can_transition
-from mockserver.core.operations import campaigns, connections, hosted_flow, sending
+from mockserver.core.faults.acts import Act, NoTarget
+from mockserver.core.operations import campaigns, connections, hosted_flow, sending, templates
 from mockserver.core.operations import choices as in_force
-from mockserver.core.state.records import Campaign, Execution, SendSchedule, Session, Template, Variable
-from mockserver.core.state.rule_set import Firing, StorageFaults
+from mockserver.core.phone_numbers import normalize_phone
+from mockserver.core.state.records import Execution, SendSchedule, Template
+from mockserver.core.state.rule_set import Firing
 from mockserver.core.state.rules import Rule, Subject
-from mockserver.core.state.sandbox import KeyOwner, SandboxState, Scope
-from mockserver.core.state.tenant import TABLE_OF, Tenant
-
-
-def complete_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    phone = args.get("phone")
-
-    def complete(scope: Scope, session: Session) -> None:
-        number = phone and (
-            phone_numbers.normalize_phone(phone, scope.tenant.country)
-            or phone_numbers.normalize_phone(phone, phone_numbers.BRAZIL)
-        )
-        number = number or connections.unused_phone(sandbox)
-        connections.complete(scope, session, number, args.get("name") or scope.tenant.name)
-
-    _apply_to_sessions(sandbox, rule, subject, args, "complete", complete)
-
-
-def fail_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    def fail(scope: Scope, session: Session) -> None:
-        connections.fail(scope, session, args["reason"])
-
-    _apply_to_sessions(sandbox, rule, subject, args, "fail", fail)
-
-
-def expire_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    _apply_to_sessions(sandbox, rule, subject, args, "expire", connections.expire)
-
-
-def cancel_session(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    _apply_to_sessions(sandbox, rule, subject, args, "fail", connections.cancel)
-
-
-def visit_link(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    """Open the session's url, as a link preview, a scanner or a second visitor does."""
-    for tenant, session in sessions_of(sandbox, subject, args):
-        target = hosted_flow.FlowTarget(tenant, session, tenant.hosted_flows.get(session.id))
-        step, status = "gone", 410
-        if hosted_flow.is_link_valid(sandbox, target):
-            step = hosted_flow.FLOW_STEPS[session.coexistence][0]
-            status = 200 if hosted_flow.open_link(sandbox, target) is None else 303
-        headers = {"user-agent": args["userAgent"]} if "userAgent" in args else {}
-        hosted_flow.record_visit(sandbox, target, "GET", step, headers, status)
-
-
-def _apply_to_sessions(
-    sandbox: SandboxState,
-    rule: Rule,
-    subject: Subject,
-    args: Mapping[str, Any],
-    trigger: str,
-    act: Callable[[Scope, Session], object],
-) -> None:
-    """Apply a transition to each session that the effect acts on and that has it."""
-    chosen = sessions_of(sandbox, subject, args)
-    able = [(tenant, session) for tenant, session in chosen if can_transition("session", session, trigger)]
-    if not able:
-        states = ", ".join(f"{session.id} is {session.status}" for _, session in chosen)
-        raise NoTarget(f"got {states}; expected {' or '.join(SESSION.sources(trigger))}")
-    for tenant, session in able:
-        act(Scope(sandbox, tenant, {"rule": rule.id}), session)
-
+from mockserver.core.state.sandbox import KeyOwner, SandboxState
+from mockserver.core.state.tenant import Tenant
 
 _WORD_BYTES = 4
 _WORD_LIMIT = 2 ** (8 * _WORD_BYTES)
+_ATTRIBUTES = {"secret": "secret_key", "public": "public_key"}
 
 
-def fail_campaign(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    for tenant, campaign in _able_campaigns(sandbox, subject, args, "fail"):
-        campaigns.fail(Scope(sandbox, tenant, {"rule": rule.id}), campaign)
+def complete_session(act: Act) -> None:
+    for scope, session in act.movable("session", "complete"):
+        number = normalize_phone(act.args.get("phone", "")) or connections.unused_phone(act.sandbox)
+        connections.complete(scope, session, number, act.args.get("name") or scope.tenant.name)
 
 
-def cancel_campaign(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    for tenant, campaign in _able_campaigns(sandbox, subject, args, "cancel"):
-        campaigns.cancel(Scope(sandbox, tenant, {"rule": rule.id}), campaign)
+def fail_session(act: Act) -> None:
+    for scope, session in act.movable("session", "fail"):
+        connections.fail(scope, session, act.args["reason"])
 
 
-def _able_campaigns(
-    sandbox: SandboxState, subject: Subject, args: Mapping[str, Any], trigger: str
-) -> Sequence[tuple[Tenant, Campaign]]:
-    """Return the campaigns that the effect acts on and that have this transition."""
-    chosen = campaigns_of(sandbox, subject, args)
-    able = [(tenant, campaign) for tenant, campaign in chosen if can_transition("campaign", campaign, trigger)]
-    if not able:
-        states = ", ".join(f"{campaign.id} is {campaign.status}" for _, campaign in chosen)
-        raise NoTarget(f"got {states}; expected {' or '.join(CAMPAIGN.sources(trigger))}")
-    return able
+def expire_session(act: Act) -> None:
+    for scope, session in act.movable("session", "expire"):
+        connections.expire(scope, session)
 
 
-def stall_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    for tenant, _, execution in running_executions(sandbox, subject, args):
-        sending.stall(sandbox, tenant, execution, sending.next_position(sandbox, execution, subject))
+def cancel_session(act: Act) -> None:
+    for scope, session in act.movable("session", "fail"):
+        connections.cancel(scope, session)
 
 
-def resume_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    for tenant, campaign, execution in running_executions(sandbox, subject, args):
-        first = sending.next_position(sandbox, execution, subject)
-        sending.resume(sandbox, tenant, execution, first, campaigns.send_rate(Scope(sandbox, tenant), campaign))
+def visit_link(act: Act) -> None:
+    """Open the session's url, as a link preview, a scanner or a second visitor does."""
+    headers = {"user-agent": act.args["userAgent"]} if "userAgent" in act.args else {}
+    for tenant, session in act.records("session"):
+        target = hosted_flow.FlowTarget(tenant, session, tenant.hosted_flows.get(session.id))
+        step, status = "gone", 410
+        if hosted_flow.is_link_valid(act.sandbox, target):
+            step = hosted_flow.FLOW_STEPS[session.coexistence][0]
+            status = 200 if hosted_flow.open_link(act.sandbox, target) is None else 303
+        hosted_flow.record_visit(act.sandbox, target, "GET", step, headers, status)
 
 
-def slow_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    for tenant, campaign, execution in running_executions(sandbox, subject, args):
-        first = sending.next_position(sandbox, execution, subject)
-        per_minute = min(args["perMinute"], campaigns.send_rate(Scope(sandbox, tenant), campaign))
-        sending.slow(sandbox, tenant, execution, first, per_minute)
+def fail_campaign(act: Act) -> None:
+    for scope, campaign in act.movable("campaign", "fail"):
+        campaigns.fail(scope, campaign)
 
 
-def fail_sends(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
+def cancel_campaign(act: Act) -> None:
+    for scope, campaign in act.movable("campaign", "cancel"):
+        campaigns.cancel(scope, campaign)
+
+
+def stall_sends(act: Act) -> None:
+    for sends in act.running_sends():
+        sending.stall(act.sandbox, sends.tenant, sends.execution, sends.first)
+
+
+def resume_sends(act: Act) -> None:
+    for sends in act.running_sends():
+        rate = campaigns.send_rate(act.scope(sends.tenant), sends.campaign)
+        sending.resume(act.sandbox, sends.tenant, sends.execution, sends.first, rate)
+
+
+def slow_sends(act: Act) -> None:
+    for sends in act.running_sends():
+        rate = campaigns.send_rate(act.scope(sends.tenant), sends.campaign)
+        sending.slow(act.sandbox, sends.tenant, sends.execution, sends.first, min(act.args["perMinute"], rate))
+
+
+def fail_sends(act: Act) -> None:
     """Fail remaining sends: a seeded share of them, every nth position of the execution, or the sends to given chats."""
-    running = running_executions(sandbox, subject, args)
-    wanted = set(args.get("chats", ()))
-    if wanted and not any(chat.id in wanted for _, _, execution in running for chat in execution.targets):
+    running = act.running_sends()
+    wanted = set(act.args.get("chats", ()))
+    if wanted and not any(chat.id in wanted for sends in running for chat in sends.execution.targets):
         raise NoTarget(f"got the chats {', '.join(sorted(wanted))}; expected one of a running campaign's audience")
-    for tenant, _, execution in running:
-        first = sending.next_position(sandbox, execution, subject)
-        sending.fail_remaining(sandbox, tenant, execution, first, _chosen(sandbox, rule, execution, args))
+    for sends in running:
+        chosen = _chosen(act, sends.execution)
+        sending.fail_remaining(act.sandbox, sends.tenant, sends.execution, sends.first, chosen)
 
 
-def _chosen(sandbox: SandboxState, rule: Rule, execution: Execution, args: Mapping[str, Any]) -> Sequence[int] | None:
-    total = execution.schedule.total
+def _chosen(act: Act, execution: Execution) -> Sequence[int] | None:
+    """Return the positions that fail; None for all."""
+    args, total = act.args, execution.schedule.total
     if "chats" in args:
         wanted = set(args["chats"])
         return [position for position, chat in enumerate(execution.targets) if chat.id in wanted]
@@ -154,55 +114,38 @@ def _chosen(sandbox: SandboxState, rule: Rule, execution: Execution, args: Mappi
         return None
     bound = int(args["ratio"] * _WORD_LIMIT)
     # One long digest: a million draws cost as much as a thousand calls of a hash.
-    drawn = array("I", shake_128(repr((sandbox.seed, rule.seq, execution.id)).encode()).digest(total * _WORD_BYTES))
+    seed = repr((act.sandbox.seed, act.rule.seq, execution.id)).encode()
+    drawn = array("I", shake_128(seed).digest(total * _WORD_BYTES))
     return [position for position, word in enumerate(drawn) if word < bound]
 
 
-def fail_remaining_sends(scope: Scope, *, template_id: str = "", platform: str = "") -> None:
-    """Fail the remaining sends of every running campaign of this template or platform."""
-    for campaign in scope.tenant.campaigns.values():
-        execution = campaigns.active_execution(scope.tenant, campaign)
+def _remaining(
+    act: Act, tenant: Tenant, *, template_id: str = "", platform: str = ""
+) -> Iterator[tuple[Execution, int]]:
+    """Yield the executions of running campaigns of this template or platform, each with its first remaining position."""
+    for campaign in tenant.campaigns.values():
+        execution = campaigns.active_execution(tenant, campaign)
         if execution is not None and (execution.template.id == template_id or execution.platform == platform):
-            sending.fail_remaining(
-                scope.sandbox,
-                scope.tenant,
-                execution,
-                sending.next_position(scope.sandbox, execution, Subject()),
-            )
+            yield execution, sending.next_position(act.sandbox, execution, Subject())
 
 
-def clear_remaining_failures(scope: Scope, template_id: str) -> None:
-    """Clear the failures of the remaining sends of every running campaign of this template, which is approved again."""
-    for campaign in scope.tenant.campaigns.values():
-        execution = campaigns.active_execution(scope.tenant, campaign)
-        if execution is not None and execution.template.id == template_id:
-            sending.clear_remaining_failures(
-                scope.sandbox, scope.tenant, execution, sending.next_position(scope.sandbox, execution, Subject())
-            )
-
-
-_ATTRIBUTES = {"secret": "secret_key", "public": "public_key"}
-
-
-def set_tenant(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    tenant = tenant_of(sandbox, subject, args)
+def set_tenant(act: Act) -> None:
+    tenant, args = act.tenant(), act.args
     tenant.name = args.get("name", tenant.name)
     tenant.developers_enabled = args.get("developersEnabled", tenant.developers_enabled)
     tenant.subscription = args.get("subscription", tenant.subscription)
 
 
-def revoke_key(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    kind = args["kind"]
-    tenant = tenant_of(sandbox, subject, args)
-    if sandbox.keys.pop(getattr(tenant, _ATTRIBUTES[kind]), None) is None:
+def revoke_key(act: Act) -> None:
+    kind, tenant = act.args["kind"], act.tenant()
+    if act.sandbox.keys.pop(getattr(tenant, _ATTRIBUTES[kind]), None) is None:
         raise NoTarget(f"got a revoked {kind} key of tenant {tenant.id!r}; expected a valid one")
 
 
-def rotate_key(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    kind = args["kind"]
-    tenant = tenant_of(sandbox, subject, args)
+def rotate_key(act: Act) -> None:
+    kind, tenant, sandbox = act.args["kind"], act.tenant(), act.sandbox
     count = sandbox.next_number("rotated key")
-    key = args.get("key") or sandbox.seeded_key(kind, "rotated key", tenant.id, count)
+    key = act.args.get("key") or sandbox.seeded_key(kind, "rotated key", tenant.id, count)
     if key in sandbox.keys:
         raise NoTarget(f"got the key {key[:3]}...; expected one that the sandbox does not have yet")
     sandbox.keys.pop(getattr(tenant, _ATTRIBUTES[kind]), None)
@@ -210,90 +153,78 @@ def rotate_key(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mappin
     setattr(tenant, _ATTRIBUTES[kind], key)
 
 
-def set_template(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
+def set_template(act: Act) -> None:
     """Change status, variables or text; while a template is not approved, its remaining sends fail."""
-    tenant, template = _template(sandbox, subject, args)
-    changes: dict[str, Any] = {"updated_at": sandbox.now}
+    args = act.args
+    tenant, template = _template(act)
+    changes: dict[str, Any] = {"updated_at": act.sandbox.now}
     if "status" in args:
         changes["provider_status"] = args["status"]
     if "variables" in args:
-        changes["variables"] = tuple(
-            Variable(entry["key"], entry.get("label", entry["key"]), entry.get("required", False), entry.get("source"))
-            for entry in args["variables"]
-        )
+        changes["variables"] = templates.declared_variables(args["variables"])
     if "text" in args:
         first, *others = template.items
         changes["items"] = (first._replace(text=args["text"]), *others)
     changed = template._replace(**changes)
     tenant.templates[template.id] = changed
-    if template.can_be_sent and not changed.can_be_sent:
-        fail_remaining_sends(Scope(sandbox, tenant), template_id=template.id)
-    elif changed.can_be_sent and not template.can_be_sent:
-        clear_remaining_failures(Scope(sandbox, tenant), template.id)
+    if template.can_be_sent == changed.can_be_sent:
+        return
+    for execution, first_position in _remaining(act, tenant, template_id=template.id):
+        if changed.can_be_sent:
+            sending.clear_remaining_failures(act.sandbox, tenant, execution, first_position)
+        else:
+            sending.fail_remaining(act.sandbox, tenant, execution, first_position)
 
 
-def remove_template(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    tenant, template = _template(sandbox, subject, args)
+def remove_template(act: Act) -> None:
+    tenant, template = _template(act)
     del tenant.templates[template.id]
 
 
-def _template(sandbox: SandboxState, subject: Subject, args: Mapping[str, Any]) -> tuple[Tenant, Template]:
-    template_id = subject.template_id or (subject.campaign.template_id if subject.campaign else None)
-    tenant = tenant_of(sandbox, subject, args)
-    return tenant, _owned(tenant, "template", args.get("id") or template_id)
+def _template(act: Act) -> tuple[Tenant, Template]:
+    campaign = act.subject.campaign
+    return act.owned("template", act.subject.template_id or (campaign.template_id if campaign else None))
 
 
-def _owned(tenant: Tenant, kind: str, record_id: str | None) -> Any:
-    rows, table = tenant.table(kind), TABLE_OF[kind]
-    if record_id is None or record_id not in rows:
-        known = ", ".join(list(rows)[:5]) or "one that exists; there is none"
-        given = "no id" if record_id is None else f"the id {record_id!r}"
-        raise NoTarget(f"got {given}; expected one of the {table} of tenant {tenant.id!r}: {known}")
-    return rows[record_id]
-
-
-def remove_funnel(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
+def remove_funnel(act: Act) -> None:
     """Remove the given funnel, or the one that the call's session was to link."""
-    tenant = tenant_of(sandbox, subject, args)
-    step_id = subject.session.funnel_step_id if subject.session else None
-    linked = tenant.funnel_of_step(step_id) if step_id else None
-    funnel = _owned(tenant, "funnel", args.get("id") or (linked.id if linked else None))
+    session = act.subject.session
+    step_id = session.funnel_step_id if session else None
+    linked = act.tenant().funnel_of_step(step_id) if step_id else None
+    tenant, funnel = act.owned("funnel", linked.id if linked else None)
     del tenant.funnels[funnel.id]
 
 
-def remove_entrypoint(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
+def remove_entrypoint(act: Act) -> None:
     """Remove an entrypoint; with the last one of its platform, sends on that platform fail."""
-    tenant = tenant_of(sandbox, subject, args)
-    entrypoint = _owned(tenant, "entrypoint", args.get("id") or subject.entrypoint_id)
+    tenant, entrypoint = act.owned("entrypoint", act.subject.entrypoint_id)
     del tenant.entrypoints[entrypoint.id]
     tenant.removed_entrypoints += (entrypoint,)
     if tenant.has_lost_channel(entrypoint.platform):
-        fail_remaining_sends(Scope(sandbox, tenant), platform=entrypoint.platform)
+        for execution, first in _remaining(act, tenant, platform=entrypoint.platform):
+            sending.fail_remaining(act.sandbox, tenant, execution, first)
 
 
-Act = Callable[[SandboxState, Rule, Subject, Any], None]
-
-
-def fail_media(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
+def fail_media(act: Act) -> None:
     """Fail the storage of these files: of the triggering upload alone, else from now on."""
-    sandbox.rule_set.storage = StorageFaults(args.get("ratio"), args.get("every"), tuple(args.get("names", ())))
+    act.sandbox.rule_set.storage = act.args
 
 
-def add_seed_data(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    sandbox.runtime.apply_seed_data(sandbox, args)
+def add_seed_data(act: Act) -> None:
+    act.sandbox.runtime.apply_seed_data(act.sandbox, act.args)
 
 
-def rate_limit(sandbox: SandboxState, rule: Rule, subject: Subject, args: Any) -> None:
-    in_force.set_choices(sandbox, {"rate-limit-numbers": args})
+def rate_limit(act: Act) -> None:
+    in_force.set_choices(act.sandbox, {"rate-limit-numbers": act.args})
 
 
-def set_choice(sandbox: SandboxState, rule: Rule, subject: Subject, args: Mapping[str, Any]) -> None:
-    in_force.set_choices(sandbox, args)
+def set_choice(act: Act) -> None:
+    in_force.set_choices(act.sandbox, act.args)
 
 
-def advance(sandbox: SandboxState, rule: Rule, subject: Subject, by: str | float) -> None:
+def advance(act: Act) -> None:
     """Advance the clock; rules that fall due meanwhile may do the same, up to a bound on the depth."""
-    duration = parse_duration(by)
+    sandbox, duration = act.sandbox, parse_duration(act.args)
     assert duration is not None
     if sandbox.advances >= ADVANCES_MAX_DEPTH:
         bound = f"at most {ADVANCES_MAX_DEPTH} (the mock's own bound)"
@@ -307,7 +238,7 @@ def advance(sandbox: SandboxState, rule: Rule, subject: Subject, by: str | float
         sandbox.advances -= 1
 
 
-STATE_EFFECTS: Mapping[str, Act] = MappingProxyType(
+STATE_EFFECTS: Mapping[str, Callable[[Act], None]] = MappingProxyType(
     {
         "complete-session": complete_session,
         "fail-session": fail_session,
@@ -355,7 +286,7 @@ def run(
             continue
         former = _schedules(sandbox)
         try:
-            STATE_EFFECTS[name](sandbox, rule, subject, args)
+            STATE_EFFECTS[name](Act(sandbox, rule, subject, args))
         except ValueError as refusal:
             sandbox.rule_set.no_target[rule.id] = f"{name}: {refusal}"
         else:
@@ -368,11 +299,4 @@ def run(
 
 
 def _schedules(sandbox: SandboxState) -> dict[str, SendSchedule]:
-    return {
-        execution.id: execution.schedule
-        for tenant in sandbox.tenants.values()
-        for execution in tenant.executions.values()
-    }
-
-
-__all__ = ["STATE_EFFECTS", "NoTarget", "run"]
+    return {execution.id: execution.schedule for _, execution in sandbox.records("execution")}

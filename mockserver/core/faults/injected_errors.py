@@ -12,7 +12,6 @@ from typing import Any
 
 from mockserver.contract.choices.model import RATE_WHEN_ON
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.errors import ERRORS
 from mockserver.core.instants import SECOND
 from mockserver.core.state.calls import ApiError, Call
 from mockserver.core.state.rules import Rule
@@ -53,11 +52,10 @@ def refusal(sandbox: SandboxState, call: Call, rule: Rule) -> ApiError:
     """Return the error that the rule injects into this call."""
     assert rule.wire_faults is not None and rule.wire_faults.error is not None
     code, wait_s = rule.wire_faults.error
-    details = dict(_rate(sandbox) if code == "RATE_LIMIT_EXCEEDED" else _EXAMPLES.get(code, {}))
+    details: dict[str, Any] = dict(_rate(sandbox) if code == "RATE_LIMIT_EXCEEDED" else _EXAMPLES.get(code, {}))
     if wait_s is not None:
         details["wait_s"] = wait_s
-    at = _at(code, call)
-    return ApiError(code, clause=ERRORS[code].clause, location=at, reason=f"rule {rule.id} injects {code}", **details)
+    return ApiError(code, location=_at(code, call), reason=f"rule {rule.id} injects {code}", **details)
 
 
 def _rate(sandbox: SandboxState) -> Mapping[str, object]:

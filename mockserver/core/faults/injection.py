@@ -10,31 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import cos, exp, log, pi, sqrt
 from typing import Any, NamedTuple
 
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import is_creation_of
 from mockserver.contract.text import json_value
-from mockserver.core import ids
 from mockserver.core.faults import conditions, effects, injected_errors
-from mockserver.core.instants import Duration, Instant
+from mockserver.core.instants import Instant
 from mockserver.core.operations.dispatch import handle_call
 from mockserver.core.state.calls import Call, CallResult, Success
 from mockserver.core.state.outbox import NO_DELIVERY_FAULTS, Delivery, DeliveryFaults
 from mockserver.core.state.records import Campaign, Execution, Session
 from mockserver.core.state.rule_set import MatchContext, Snapshot
-from mockserver.core.state.rules import DeferredCall, GivenUp, Latency, Rule, Subject, WireFaults
+from mockserver.core.state.rules import DeferredCall, GivenUp, Rule, Subject, WireFaults
 from mockserver.core.state.sandbox import SandboxState, Timer, journal_entry
 
-_Z99 = 2.3263478740408408  # the 99th percentile of the normal distribution
-_GRAIN = 2**53
 _NO_WIRE = WireFaults()
 
 
 class RuleMatch(NamedTuple):
     """
-    The rules that fire at a call, the wire effects with their owner, and the drawn delays around the operation.
+    The rules that fire at a call, and the wire effects with their owner.
 
     `subject` is the call's on arrival, even if a rule then revokes its key.
     """
@@ -42,8 +38,6 @@ class RuleMatch(NamedTuple):
     rules: tuple[Rule, ...]
     owner: Rule | None
     wire: WireFaults
-    before: Duration
-    after: Duration
     subject: Subject
 
 
@@ -51,31 +45,20 @@ def match_rules(sandbox: SandboxState, call: Call) -> RuleMatch:
     """Match every active rule against the call and count it; the caller has run the due timers."""
     assert call.endpoint is not None
     subject = subject_of(sandbox, call)
-    context = MatchContext(
+    fired = tuple(sandbox.rule_set.match_call(call.endpoint.id, call, _reader(call), _context(sandbox, subject)))
+    return _resolve(fired, subject)
+
+
+def _context(sandbox: SandboxState, subject: Subject) -> MatchContext:
+    return MatchContext(
         sandbox.seed, sandbox.now, lambda rule: conditions.condition_holds(sandbox, rule.condition, subject)
     )
-    fired = tuple(sandbox.rule_set.match_call(call.endpoint.id, call, _reader(call), context))
-    return _resolve(sandbox, fired, subject)
 
 
-def _resolve(sandbox: SandboxState, fired: tuple[Rule, ...], subject: Subject) -> RuleMatch:
+def _resolve(fired: tuple[Rule, ...], subject: Subject) -> RuleMatch:
     owner = next((rule for rule in fired if rule.wire_faults is not None), None)
     wire = owner.wire_faults if owner is not None and owner.wire_faults is not None else _NO_WIRE
-    before, after = (_drawn(sandbox, owner, wait) for wait in (wire.delay_before, wire.delay_after))
-    return RuleMatch(rules=fired, owner=owner, wire=wire, before=before, after=after, subject=subject)
-
-
-def _drawn(sandbox: SandboxState, owner: Rule | None, wait: Duration | Latency) -> Duration:
-    if isinstance(wait, int) or owner is None:
-        return wait if isinstance(wait, int) else 0
-    one, two = (
-        (ids.seeded_int(sandbox.seed, f"latency {half}", owner.seq, sandbox.next_number("latency"), below=_GRAIN) + 1)
-        / _GRAIN
-        for half in ("radius", "angle")
-    )
-    deviate = sqrt(-2 * log(one)) * cos(2 * pi * two)
-    spread = log(wait.p99 / wait.median) / _Z99
-    return min(wait.maximum, round(wait.median * exp(spread * deviate)))
+    return RuleMatch(fired, owner, wire, subject)
 
 
 def _reader(call: Call) -> Callable[[], Any]:
@@ -156,7 +139,7 @@ def defer_call(sandbox: SandboxState, call: Call, match: RuleMatch, sent_at: Ins
     given_up = GivenUp(sent_at, sandbox.clock.now, last_exchange)
     rule_ids = tuple(rule.id for rule in match.rules)
     sandbox.rule_set.deferred_calls[deferred_id] = DeferredCall(call, rule_ids, given_up)
-    sandbox.schedule(sent_at + match.before, "call", "arrive", "", deferred_id, 0)
+    sandbox.schedule(sent_at + match.wire.delay_before, "call", "arrive", "", deferred_id, 0)
 
 
 def run_deferred_call(sandbox: SandboxState, timer: Timer) -> None:
@@ -164,7 +147,7 @@ def run_deferred_call(sandbox: SandboxState, timer: Timer) -> None:
     deferred = sandbox.rule_set.deferred_calls.pop(timer.id)
     rules = sandbox.rule_set.rules
     remaining = tuple(rules[rule_id] for rule_id in deferred.rule_ids if rule_id in rules)
-    match = _resolve(sandbox, remaining, subject_of(sandbox, deferred.call))
+    match = _resolve(remaining, subject_of(sandbox, deferred.call))
     result = run_operation(sandbox, deferred.call, match)
     fault = match.owner.fault() if match.owner else None
     entry = journal_entry(sandbox, deferred.call, result, None, fault=fault)
@@ -208,11 +191,8 @@ def delivery_faults_for(sandbox: SandboxState, delivery: Delivery, attempt_no: i
     if not sandbox.rule_set.rules:
         return NO_DELIVERY_FAULTS
     subject = Subject.of_record(delivery.tenant_id, delivery.event.record)
-    context = MatchContext(
-        sandbox.seed, sandbox.now, lambda rule: conditions.condition_holds(sandbox, rule.condition, subject)
-    )
     fields: dict[str, Any] = {}
-    for rule in sandbox.rule_set.match_delivery(delivery.event.kind, attempt_no, context):
+    for rule in sandbox.rule_set.match_delivery(delivery.event.kind, attempt_no, _context(sandbox, subject)):
         fields = {key.replace("-", "_"): value for key, value in (rule.delivery_faults or {}).items()} | fields
         effects.run(sandbox, rule, subject)
     if "delay" in fields:

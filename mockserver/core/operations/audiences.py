@@ -52,47 +52,21 @@ class Audience(NamedTuple):
         """Return the number of chats that satisfy the filters."""
         if not self.tests:
             return len(chats)
-        matches = all_of(self.tests)
-        return sum(size for attributes, size in chats.alike().items() if matches(attributes))
+        is_met = _combined("and", self.tests)
+        return sum(size for attributes, size in chats.alike().items() if is_met(attributes))
 
     def select(self, chats: Chats) -> Sequence[Chat]:
         """Return the chats that satisfy the filters, in the order of their creation."""
         if not self.tests:
             return chats.so_far()
-        matches = all_of(self.tests)
-        selected = frozenset(filter(matches, chats.alike()))
+        selected = frozenset(filter(_combined("and", self.tests), chats.alike()))
         return [chat for chat in chats.rows if chat.attributes in selected]
 
 
-def all_of(tests: Sequence[Test]) -> Test:
-    """Return the test that all of these pass."""
-    if len(tests) == 1:
-        return tests[0]
-
-    def is_met(attributes: ChatAttributes) -> bool:
-        for test in tests:  # noqa: SIM110 - `all` of a generator takes three times as long for each chat
-            if not test(attributes):
-                return False
-        return True
-
-    return is_met
-
-
-def any_of(tests: Sequence[Test]) -> Test:
-    """Return the test that any of these passes."""
-    if len(tests) == 1:
-        return tests[0]
-
-    def is_met(attributes: ChatAttributes) -> bool:
-        for test in tests:  # noqa: SIM110 - as above
-            if test(attributes):
-                return True
-        return False
-
-    return is_met
-
-
-_COMBINED = {"and": all_of, "or": any_of}
+def _combined(combinator: str, tests: Sequence[Test]) -> Test:
+    """Return the test that all of these pass, or any of them."""
+    combine = all if combinator == "and" else any
+    return lambda attributes: combine(test(attributes) for test in tests)
 
 
 def preview(scope: Scope, call: Call, body: Mapping[str, Any]) -> Success:
@@ -131,24 +105,42 @@ def _group(sandbox: SandboxState, group: Mapping[str, Any], at: str) -> Test | N
     if not statements and sandbox.choices["group-no-statements"] == "ignore":
         return None
     tests = [_statement(sandbox, statement, f"{at}/statements/{number}") for number, statement in enumerate(statements)]
-    return _COMBINED[group["combinator"]](tests)
+    return _combined(group["combinator"], tests)
 
 
-def _statement(sandbox: SandboxState, statement: Mapping[str, Any], at: str) -> Test:
-    field = FIELDS.get(statement["field"])
-    if field is None:
-        raise _invalid(
-            statement,
-            f"{at}/field",
-            f"got {masked_excerpt(statement['field'], sandbox.secrets())!r}; expected a filter field{_nearest(statement['field'], FIELDS)}",
-            "filters.fields",
-        )
-    operator = OPERATORS[field.type].get(statement["operator"])
-    if operator is None:
-        received = masked_excerpt(statement["operator"], sandbox.secrets())
-        reason = f"got {received!r}; expected an operator of {field.type} fields{_nearest(statement['operator'], OPERATORS[field.type])}"
-        raise _invalid(statement, f"{at}/operator", reason, "filters.operators")
-    return _test(sandbox, field, operator, _operand(sandbox, field, operator, statement, at))
+class _Statement(NamedTuple):
+    """A statement of the filters, and its JSON Pointer."""
+
+    sandbox: SandboxState
+    statement: Mapping[str, Any]
+    at: str
+
+    def short(self, value: object) -> str:
+        """Return the value for a reason: as JSON, cut, without secrets."""
+        if isinstance(value, float) and math.isinf(value):
+            return "a number beyond the range of doubles"
+        return masked_excerpt(to_json_text(value), self.sandbox.secrets())
+
+    def named(self, key: str, known: Mapping[str, Any], kind: str, clause: str) -> Any:
+        """Return the row of a name in the statement; raises ApiError for an unknown one."""
+        name = self.statement[key]
+        if name not in known:
+            received = masked_excerpt(name, self.sandbox.secrets())
+            raise self.invalid(f"/{key}", f"got {received!r}; expected {kind}{_nearest(name, known)}", clause)
+        return known[name]
+
+    def invalid(self, below: str, reason: str, clause: str = "filters.types") -> ApiError:
+        """Return the refusal of a part of the statement."""
+        location, field = self.at + below, self.statement["field"]
+        return ApiError("CAMPAIGN_INVALID_FILTERS", clause=clause, location=location, reason=reason, field=field)
+
+
+def _statement(sandbox: SandboxState, written: Mapping[str, Any], at: str) -> Test:
+    statement = _Statement(sandbox, written, at)
+    field: FilterField = statement.named("field", FIELDS, "a filter field", "filters.fields")
+    kind = f"an operator of {field.type} fields"
+    operator: Operator = statement.named("operator", OPERATORS[field.type], kind, "filters.operators")
+    return _test(sandbox, field, operator, _operand(statement, field, operator))
 
 
 def _test(sandbox: SandboxState, field: FilterField, operator: Operator, operand: Any) -> Test:
@@ -189,41 +181,31 @@ def _ignores_case(sandbox: SandboxState, field: FilterField) -> bool:
     return is_text and sandbox.choices["case-sensitivity"] == "insensitive"
 
 
-def _operand(
-    sandbox: SandboxState, field: FilterField, operator: Operator, statement: Mapping[str, Any], at: str
-) -> Any:
+def _operand(statement: _Statement, field: FilterField, operator: Operator) -> Any:
     """Return the operand in the form that the operator's meaning takes; raises ApiError for a missing or wrong one."""
+    written = statement.statement
     if operator.operand == "none":
         return None
     if operator.operand == "list":
-        values = statement.get("value")
+        values = written.get("value")
         if not isinstance(values, list) or not values:
-            raise _invalid(
-                statement,
-                f"{at}/value",
-                f"got {_short(sandbox, values) if 'value' in statement else 'nothing'}; expected a non-empty array for '{operator.name}'",
-                "filters.types",
-            )
-        return frozenset(
-            _scalar(sandbox, field, statement, value, f"{at}/value/{number}") for number, value in enumerate(values)
-        )
+            received = statement.short(values) if "value" in written else "nothing"
+            raise statement.invalid("/value", f"got {received}; expected a non-empty array for '{operator.name}'")
+        return frozenset(_scalar(statement, field, value, f"/value/{number}") for number, value in enumerate(values))
     wanted = ("value", "value2") if operator.operand == "pair" else ("value",)
     for key in wanted:
-        if key not in statement:
-            raise _invalid(
-                statement,
-                f"{at}/{key}",
-                f"got no {key}; expected one for '{operator.name}'",
-                "filters.value2" if key == "value2" else "filters.types",
-            )
-    scalars = tuple(_scalar(sandbox, field, statement, statement[key], f"{at}/{key}") for key in wanted)
+        if key not in written:
+            clause = "filters.value2" if key == "value2" else "filters.types"
+            raise statement.invalid(f"/{key}", f"got no {key}; expected one for '{operator.name}'", clause)
+    scalars = tuple(_scalar(statement, field, written[key], f"/{key}") for key in wanted)
     return scalars if operator.operand == "pair" else scalars[0]
 
 
-def _scalar(sandbox: SandboxState, field: FilterField, statement: Mapping[str, Any], value: Any, at: str) -> Any:
+def _scalar(statement: _Statement, field: FilterField, value: Any, below: str) -> Any:
     """Return one operand as chats have it; raises ApiError for a wrong type, and `true` is not a number."""
     if field.type == "date":
-        return _date(sandbox, statement, value, at)
+        return _date(statement, value, below)
+    sandbox = statement.sandbox
     is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     fits = {
         "string": isinstance(value, str),
@@ -232,73 +214,49 @@ def _scalar(sandbox: SandboxState, field: FilterField, statement: Mapping[str, A
         "number": is_number and -_LARGEST <= value <= _LARGEST,
     }[field.type]
     if not fits:
-        raise _invalid(
-            statement,
-            at,
-            f"got {_short(sandbox, value)}; expected {field.value_format} for {field.name}",
-            "filters.types",
-        )
-    takes_part = statement["operator"] in PART_OPERATORS and sandbox.choices["platform-text-operators"] == "text"
+        reason = f"got {statement.short(value)}; expected {field.value_format} for {field.name}"
+        raise statement.invalid(below, reason)
+    operator = statement.statement["operator"]
+    takes_part = operator in PART_OPERATORS and sandbox.choices["platform-text-operators"] == "text"
     if field.allowed and value not in field.allowed and not takes_part:
-        return _unknown_platform(sandbox, field, statement, value, at)
+        return _unknown_platform(statement, field, value, below)
     if isinstance(value, Decimal):
         # Below 2**53 a double, like the number of a chat from seed data; beyond, doubles are no longer every integer.
         return float(value) if abs(value) < 2**53 else value
     return value.casefold() if _ignores_case(sandbox, field) else value
 
 
-def _unknown_platform(
-    sandbox: SandboxState, field: FilterField, statement: Mapping[str, Any], value: str, at: str
-) -> str:
-    option = sandbox.choices["platform-value-unknown"]
+def _unknown_platform(statement: _Statement, field: FilterField, value: str, below: str) -> str:
+    option = statement.sandbox.choices["platform-value-unknown"]
     if option == "match-none":
         return _NO_PLATFORM + value  # so that no part of it is part of a platform either
-    reason = f"got {_short(sandbox, value)}; expected {field.value_format} for {field.name}{_nearest(value, field.allowed or ())}"
+    expected = f"{field.value_format} for {field.name}{_nearest(value, field.allowed or ())}"
+    reason, clause = f"got {statement.short(value)}; expected {expected}", "filters.platform-values"
     if option == "platform-unsupported":
-        raise ApiError("PLATFORM_UNSUPPORTED", clause="filters.platform-values", location=at, reason=reason)
-    raise _invalid(statement, at, reason, "filters.platform-values")
+        raise ApiError("PLATFORM_UNSUPPORTED", clause=clause, location=statement.at + below, reason=reason)
+    raise statement.invalid(below, reason, clause)
 
 
-def _date(sandbox: SandboxState, statement: Mapping[str, Any], value: Any, at: str) -> Instant:
-    lenient = sandbox.choices["date-only-and-naive"]
+def _date(statement: _Statement, value: Any, below: str) -> Instant:
+    choices, lenient = statement.sandbox.choices, statement.sandbox.choices["date-only-and-naive"]
+    expected = "an ISO 8601 date-time with Z or an offset, such as 2026-03-01T09:00:00-03:00"
     read = parse(value) if isinstance(value, str) else None
     if read is not None and read[1]:
-        if sandbox.choices["date-offset"] == "z-only" and value[-1] not in "Zz":
-            raise _invalid(
-                statement,
-                at,
-                f"got {_short(sandbox, value)}; expected UTC with Z (choice date-offset)",
-                "filters.dates",
-            )
-        return as_shown(read[0])
-    if lenient != "reject" and isinstance(value, str):
+        if choices["date-offset"] != "z-only" or value[-1] in "Zz":
+            return as_shown(read[0])
+        expected = "UTC with Z (choice date-offset)"
+    elif lenient != "reject" and isinstance(value, str):
         in_brazil = lenient == "midnight-brazil"
         instant = parse_date(value, brazil=in_brazil)
         if read is not None:
             instant = read[0] + 3 * HOUR if in_brazil else read[0]
         if instant is not None:
             return as_shown(instant)
-    raise _invalid(
-        statement,
-        at,
-        f"got {_short(sandbox, value)}; expected an ISO 8601 date-time with Z or an offset, such as 2026-03-01T09:00:00-03:00",
-        "filters.dates",
-    )
-
-
-def _invalid(statement: Mapping[str, Any], at: str, reason: str, clause: str) -> ApiError:
-    return ApiError("CAMPAIGN_INVALID_FILTERS", clause=clause, location=at, reason=reason, field=statement["field"])
+    raise statement.invalid(below, f"got {statement.short(value)}; expected {expected}", "filters.dates")
 
 
 def _nearest(received: str, known: Iterable[str]) -> str:
     return closest_match_hint(received, known) or f": {', '.join(known)}"
-
-
-def _short(sandbox: SandboxState, value: object) -> str:
-    """Return the value for a reason: as JSON, cut, without secrets."""
-    if isinstance(value, float) and math.isinf(value):
-        return "a number beyond the range of doubles"
-    return masked_excerpt(to_json_text(value), sandbox.secrets())
 
 
 def read(scope: Scope, call: Call) -> Success:

@@ -77,7 +77,6 @@ def common_variables(sandbox: SandboxState, template: Template, body: Mapping[st
     if missing:
         raise ApiError(
             "CAMPAIGN_MISSING_COMMON_VARIABLES",
-            clause="start.missing-variables",
             location="/commonVariables",
             reason=f"got {sorted(given) or 'none'}; expected {', '.join(missing)} too, by template {template.id!r}"
             + misspelt_key("startCampaign.request", body, "/commonVariables"),
@@ -128,7 +127,6 @@ def _refuse_too_large(scope: Scope, campaign: Campaign, target: int, limit: int)
     if target > left:
         raise ApiError(
             "CAMPAIGN_SIZE_LIMIT_EXCEEDED",
-            clause="start.size",
             location="filters",
             reason=f"got an audience of {target} chats; expected at most {limit} for {campaign.platform} in 24 hours, {used} of "
             f"them used ({own_bound('size-limit-values')})",
@@ -237,7 +235,6 @@ def _refuse_mismatch(template: Template, platform: str, *, at: str) -> None:
     if template.is_official and platform == "chatapp_lite":
         raise ApiError(
             "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH",
-            clause="campaigns.template-mismatch",
             location=at,
             reason=f"got chatapp_lite for the official template {template.id!r}; expected chatapp or photoapp",
         )
@@ -247,14 +244,13 @@ def _refuse_taken_name(scope: Scope, name: str) -> None:
     uniqueness = scope.sandbox.choices["name-uniqueness-scope"]
     same = _SAME_NAME[str(uniqueness)]
     wanted = same(name)
-    for campaign in scope.tenant.campaigns.named(name):
+    for campaign in scope.tenant.campaigns.values():
         if same(campaign.name) != wanted:
             continue
         ended = uniqueness == "free-when-ended" and campaign.status in ("canceled", "failed")
         if not ended:
             raise ApiError(
                 "CAMPAIGN_NAME_ALREADY_EXISTS",
-                clause="campaigns.name",
                 location="/name",
                 reason=f"got the name {campaign.name!r} of campaign {campaign.id!r} ({campaign.status}); expected another one",
             )

@@ -17,7 +17,7 @@ from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, as_shown, to_m
 from mockserver.core.lifecycle import can_transition, create, transition
 from mockserver.core.operations import return_urls
 from mockserver.core.operations.validation import validation_error
-from mockserver.core.phone_numbers import bare, normalize_phone
+from mockserver.core.phone_numbers import normalize_phone
 from mockserver.core.state.calls import ApiError, Call, Success
 from mockserver.core.state.records import Entrypoint, Session
 from mockserver.core.state.sandbox import SandboxState, Scope, refuse_foreign, require_record
@@ -27,20 +27,13 @@ from mockserver.core.webhooks import deliveries
 
 def read_entrypoint(scope: Scope, call: Call) -> Success:
     """Return the entrypoint (entrypoints.read); raises ApiError ENTRYPOINT_NOT_FOUND for an unknown id."""
-    return Success(
-        require_record(scope, "entrypoint", call.params["id"], code="ENTRYPOINT_NOT_FOUND", clause="entrypoints.read")
-    )
+    return Success(require_record(scope, "entrypoint", call.params["id"], code="ENTRYPOINT_NOT_FOUND"))
 
 
 def is_phone_in_use(sandbox: SandboxState, phone: str) -> bool:
     """Return True if an entrypoint of any tenant of the sandbox has this number, on any platform."""
-    for tenant, entrypoint in sandbox.records("entrypoint"):
-        shown = entrypoint.display_phone  # valid since it was linked; one with its country code needs no library
-        if shown is not None:
-            linked = bare(shown) if shown.startswith("+") else normalize_phone(shown, tenant.country)
-            if linked == phone:
-                return True
-    return False
+    linked = (entrypoint.display_phone for _, entrypoint in sandbox.records("entrypoint"))
+    return any(normalize_phone(shown) == phone for shown in linked if shown is not None)
 
 
 def unused_phone(sandbox: SandboxState) -> str:

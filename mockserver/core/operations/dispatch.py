@@ -26,7 +26,7 @@ from mockserver.core.state.sandbox import KeyOwner, SandboxState, Scope, require
 
 def read_policy(scope: Scope, call: Call) -> Success:
     """Return the origins that may embed the form, active or not (forms.policy)."""
-    return Success(require_record(scope, "form", call.params["id"], code="FORM_NOT_FOUND", clause="forms.policy"))
+    return Success(require_record(scope, "form", call.params["id"], code="FORM_NOT_FOUND"))
 
 
 Reader = Callable[[Scope, Call], Success]
@@ -75,7 +75,7 @@ def handle_call(sandbox: SandboxState, call: Call) -> CallResult:
         if call.excess is not None:
             raise _head_refusal(sandbox, call.excess)
         if call.body_failure is not None:
-            raise ApiError("INTERNAL_ERROR", clause="base.internal", reason=call.body_failure)
+            raise ApiError("INTERNAL_ERROR", reason=call.body_failure)
         if endpoint.body == "json":
             value = validation.parse_body(sandbox, endpoint, call)
             body = (
@@ -102,7 +102,7 @@ def _require_endpoint(sandbox: SandboxState, call: Call) -> Endpoint:
     else:
         hint = did_you_mean(nearest_path(path))
         reason = f"got {path!r}; expected a path of the document, other than those that it only mentions{hint}"
-    raise ApiError("RESOURCE_NOT_FOUND", clause="base.unknown-path", location="path", reason=reason)
+    raise ApiError("RESOURCE_NOT_FOUND", location="path", reason=reason)
 
 
 def _require_key(sandbox: SandboxState, call: Call) -> KeyOwner:
@@ -112,14 +112,13 @@ def _require_key(sandbox: SandboxState, call: Call) -> KeyOwner:
     if not key:
         raise ApiError(
             "API_KEY_MISSING",
-            clause="auth.header",
             location="X-API-Key",
             reason="got no key; expected one of this sandbox",
         )
     owner = sandbox.keys.get(key)
     if owner is None:
         reason = f"got {_describe_key(sandbox, key)}; expected a key of this sandbox"
-        raise ApiError("API_KEY_INVALID", clause="auth.unknown", location="X-API-Key", reason=reason)
+        raise ApiError("API_KEY_INVALID", location="X-API-Key", reason=reason)
     return owner
 
 
@@ -138,13 +137,13 @@ def _require_permission(scope: Scope, owner: KeyOwner, endpoint: Endpoint) -> No
     tenant = scope.tenant
     if not tenant.developers_enabled:
         reason = f"got a key of tenant {tenant.id!r}, whose developer environment is off; expected it to be on"
-        raise ApiError("DEVELOPERS_DISABLED", clause="auth.developers-disabled", location="X-API-Key", reason=reason)
+        raise ApiError("DEVELOPERS_DISABLED", location="X-API-Key", reason=reason)
     if tenant.subscription != "active" and (endpoint.writes or scope.sandbox.choices["subscription-scope"] == "all"):
         reason = f"got a key of tenant {tenant.id!r}, whose subscription is {tenant.subscription}; expected active"
-        raise ApiError("SUBSCRIPTION_INACTIVE", clause="auth.subscription", location="X-API-Key", reason=reason)
+        raise ApiError("SUBSCRIPTION_INACTIVE", location="X-API-Key", reason=reason)
     if endpoint.keys == "secret" and owner.kind != "secret":
         reason = f"got a {owner.kind} key; expected a secret key (sk_...) for {endpoint.id}"
-        raise ApiError("API_KEY_WRONG_TYPE", clause="auth.secret-only", location="X-API-Key", reason=reason)
+        raise ApiError("API_KEY_WRONG_TYPE", location="X-API-Key", reason=reason)
 
 
 def _head_refusal(sandbox: SandboxState, excess: Excess) -> ApiError:
@@ -177,7 +176,6 @@ def _require_rate_budget(sandbox: SandboxState, call: Call) -> None:
     reason = f"{budget}; the next is free in {wait_s} s"
     raise ApiError(
         "RATE_LIMIT_EXCEEDED",
-        clause="base.rate-limit",
         location="X-API-Key",
         reason=reason,
         wait_s=wait_s,

@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 
 from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.limits import VISIT_TEXT_MAX_CHARS
-from mockserver.core import ids, phone_numbers
+from mockserver.core import ids
 from mockserver.core.instants import Instant
 from mockserver.core.lifecycle import can_transition
 from mockserver.core.operations import connections, return_urls
+from mockserver.core.phone_numbers import normalize_phone
 from mockserver.core.state.records import HostedFlow, PageVisit, Session
 from mockserver.core.state.sandbox import SandboxState, Scope
 from mockserver.core.state.tenant import Tenant
@@ -243,7 +244,7 @@ def _name(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
 def _phone(tenant: Tenant, given: Mapping[str, str]) -> Mapping[str, Any] | str:
     """Return one of the suggested numbers, or another one that the end user has typed, in any format."""
     number = given.get("number", "")
-    phone = phone_numbers.normalize_phone(given.get("phone", "") if number == "other" else number, tenant.country)
+    phone = normalize_phone(given.get("phone", "") if number == "other" else number)
     return {"phone": phone} if phone is not None else "phone"
 
 

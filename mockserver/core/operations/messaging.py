@@ -19,7 +19,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple, TypeAlias
 
 from mockserver.contract.limits import OWN_BOUND, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, UPLOAD_MAX_BYTES, own_bound
-from mockserver.contract.media_types import KINDS, is_text, kind_of, marks_of, types_of
+from mockserver.contract.media_types import KINDS, is_text, marks_of, types_of
 from mockserver.core import ids
 from mockserver.core.instants import Instant
 from mockserver.core.operations import sending
@@ -56,7 +56,7 @@ def list_messages(scope: Scope, call: Call) -> Success:
     limit = _limit(query.get("limit"))
     chat_id = call.params["chatId"]
     cursor = _read_cursor(scope.sandbox, chat_id, query["cursor"]) if "cursor" in query else None
-    chat = require_record(scope, "chat", chat_id, code="CHAT_NOT_FOUND", clause="messages.list", at="path.chatId")
+    chat = require_record(scope, "chat", chat_id, code="CHAT_NOT_FOUND", at="path.chatId")
     return Success(_page(scope.sandbox, chat, all_messages(scope, chat), limit, cursor))
 
 
@@ -216,24 +216,22 @@ def _files(scope: Scope, call: Call) -> list[UploadedFile]:
         instead = upload.instead or "an empty file without a name in the field 'files'"
         received = masked_excerpt(instead, scope.sandbox.secrets(), _INSTEAD_MAX_CHARS)
         reason = f"got {received}; expected multipart/form-data with at least one file in a field named 'files'"
-        raise ApiError("MEDIA_UPLOAD_EMPTY", clause="media.empty", location="files", reason=reason)
+        raise ApiError("MEDIA_UPLOAD_EMPTY", location="files", reason=reason)
     if len(parts) > most:
         reason = f"got {len(parts)} files; expected at most {most} ({own_bound('media-max-files')})"
-        raise ApiError(
-            "MEDIA_UPLOAD_TOO_MANY_FILES", clause="media.too-many", location="files", reason=reason, max=most
-        )
+        raise ApiError("MEDIA_UPLOAD_TOO_MANY_FILES", location="files", reason=reason, max=most)
     return parts
 
 
 def _failed_by_storage(sandbox: SandboxState, parts: Sequence[UploadedFile]) -> Sequence[bool]:
     """Which of the files storage fails, by the fault that a script has set; none without one."""
     fault = sandbox.rule_set.storage
-    if fault is None:
+    if not fault:
         return [False] * len(parts)
-    ratio, every = fault.ratio or 0, fault.every or 0
+    ratio, every, names = fault.get("ratio", 0), fault.get("every", 0), fault.get("names", ())
     places = [sandbox.next_number("stored file") for _ in parts]
     return [
-        part.name in fault.names
+        part.name in names
         or (every > 0 and place % every == 0)
         or ids.seeded_int(sandbox.seed, "storage", place, below=1_000_000) < ratio * 1_000_000
         for part, place in zip(parts, places, strict=True)
@@ -247,7 +245,7 @@ def _stored(scope: Scope, part: UploadedFile) -> UploadResult:
         id=scope.sandbox.new_id("media_"),
         name=part.name,
         mime_type=media_type,
-        kind=kind_of(media_type) or "",
+        kind=KINDS.get(media_type, ""),
         content=part.content,
         uploaded_at=scope.sandbox.now,
     )
@@ -258,7 +256,7 @@ def _stored(scope: Scope, part: UploadedFile) -> UploadResult:
 def upload_error(sandbox: SandboxState, part: UploadedFile) -> ApiError | None:
     """Return why this file is not taken (its declared type, its content or its size), or None if it is taken."""
     media_type = _media_type(_type(sandbox, part))
-    kind = kind_of(media_type)
+    kind = KINDS.get(media_type)
     if kind is None:
         received = f"type {media_type!r}" if part.declared_type else "no Content-Type"
         if media_type and not part.declared_type:
@@ -306,7 +304,7 @@ def _media_type(declared: str) -> str:
 
 
 def _invalid_format(name: str, reason: str) -> ApiError:
-    return ApiError("MEDIA_INVALID_FORMAT", clause="media.format", location=f"files[{name}]", reason=reason, name=name)
+    return ApiError("MEDIA_INVALID_FORMAT", location=f"files[{name}]", reason=reason, name=name)
 
 
 def _too_large(name: str, reason: str, sandbox: SandboxState, limit_bytes: int | None = None) -> ApiError:
@@ -314,7 +312,6 @@ def _too_large(name: str, reason: str, sandbox: SandboxState, limit_bytes: int |
     limit = limit_bytes if limit_bytes is not None else max(sizes.values())
     return ApiError(
         "MEDIA_FILE_TOO_LARGE",
-        clause="media.too-large",
         location=f"files[{name}]",
         reason=reason,
         name=name,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from mockserver.core.instants import to_datetime
 from mockserver.core.state.calls import Call, Success
-from mockserver.core.state.records import Chat, Template
+from mockserver.core.state.records import Chat, Template, Variable
 from mockserver.core.state.sandbox import Scope, require_record, unknown_record
 
 _PLACEHOLDER = re.compile(r"\{\{([1-9][0-9]*)\}\}")
@@ -26,7 +27,6 @@ def read_template(scope: Scope, call: Call) -> Success:
             "template",
             call.params["id"],
             code="MESSAGE_TEMPLATE_NOT_FOUND",
-            clause="templates.unknown",
         )
     )
 
@@ -45,6 +45,14 @@ def for_campaign(scope: Scope, template_id: str, *, at: str) -> Template:
     if template is not None:
         return template
     raise unknown_record(scope, "template", template_id, code=code, clause="campaigns.template", at=at)
+
+
+def declared_variables(entries: Sequence[Mapping[str, Any]]) -> tuple[Variable, ...]:
+    """Return the variables of a template from their entries in seed data or in a rule."""
+    return tuple(
+        Variable(entry["key"], entry.get("label", entry["key"]), entry.get("required", False), entry.get("source"))
+        for entry in entries
+    )
 
 
 def render(template: Template, values: Mapping[str, str], chat: Chat, text: str) -> str:

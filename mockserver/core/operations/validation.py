@@ -67,7 +67,7 @@ def validate_body(sandbox: SandboxState, endpoint: Endpoint, value: Any) -> Any:
         others = {key: inner for key, inner in prepared.items() if key != "filters"}
         _refuse_wrong_structure(sandbox, endpoint, others)
         code, at, reason = "CAMPAIGN_INVALID_FILTERS", refusal.location, refusal.reason
-        error = ApiError(code, clause="filters.invalid", location=at, reason=reason, field="filters")
+        error = ApiError(code, location=at, reason=reason, field="filters")
         return {**others, "filters": error}
     return prepared
 
@@ -101,7 +101,7 @@ def parse_body(sandbox: SandboxState, endpoint: Endpoint, call: Call) -> Any:
             raise validation_error(
                 "", "an empty body with Content-Type: application/json (choice empty-json-body)", "base.input"
             )
-        if not endpoint.optional_body:
+        if endpoint.needs_body:
             raise validation_error("", "got no body; expected a JSON object", endpoint.clause)
         return {}
     if content_type != "application/json":

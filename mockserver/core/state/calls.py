@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Self
 
 from mockserver.contract.endpoints import Endpoint
+from mockserver.contract.errors import ERRORS
 
 
 class UploadedFile(NamedTuple):
@@ -101,13 +102,16 @@ class ApiError(Exception):
     A refusal by the API: a code of the catalogue, with the values for the placeholders of its Portuguese message.
 
     `reason` is for the developer, in English and never in the body: what the call had and what is valid. `clause` is
-    the id of the violated clause, `location` the place: a JSON pointer, a header or a parameter.
+    the id of the violated clause, by default the one that describes the code best; `location` is the place: a JSON
+    pointer, a header or a parameter.
     """
 
-    def __init__(self, code: str, *, clause: str, reason: str, location: str = "", **details: object) -> None:
+    def __init__(
+        self, code: str, *, reason: str, clause: str | None = None, location: str = "", **details: object
+    ) -> None:
         super().__init__(code, reason)
         self.code = code
-        self.clause = clause
+        self.clause = ERRORS[code].clause if clause is None else clause
         self.reason = reason
         self.location = location
         self.details = details

@@ -21,6 +21,7 @@ from mockserver.contract.effects import UNREADABLE, deciding
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.state.calls import Call, Refused
+from mockserver.core.state.copying import with_own_tables
 from mockserver.core.state.rules import AppliedFault, GivenUp
 
 _DEFERRING = frozenset(deciding("wait"))  # effects that hold a call back before its operation
@@ -193,11 +194,6 @@ class Journal:
     Lifetime: the sandbox's.
     """
 
-    __slots__ = (
-        "_chosen", "commands", "dropped_commands", "exchanges", "last_exchange", "last_transition", "limits", "size_bytes",
-        "transitions",
-    )  # fmt: skip
-
     def __init__(self, limits: Limits = DEFAULT_LIMITS) -> None:
         self.limits = limits
         self.exchanges: deque[JournalEntry] = deque()
@@ -292,12 +288,7 @@ class Journal:
         return [exchange for exchange in self.exchanges if exchange.n > n]
 
     def copy(self) -> Journal:
-        copy = Journal(self.limits)
-        copy.exchanges, copy.transitions = self.exchanges.copy(), self.transitions.copy()
-        copy.last_exchange, copy.last_transition = self.last_exchange, self.last_transition
-        copy.commands, copy.dropped_commands = self.commands.copy(), self.dropped_commands
-        copy.size_bytes = self.size_bytes
-        return copy
+        return with_own_tables(self)
 
 
 Shown = TypeVar("Shown")

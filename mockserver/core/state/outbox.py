@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from mockserver.contract.effects.deliveries import BodyFormat, Forgery
 from mockserver.core.instants import Duration, Instant
+from mockserver.core.state.copying import with_own_tables
 from mockserver.core.state.records import Event, Webhook
 
 
@@ -130,17 +131,6 @@ class Outbox:
     Lifetime: the sandbox's.
     """
 
-    __slots__ = (
-        "allowed_hosts",
-        "by_event",
-        "deliveries",
-        "in_flight",
-        "queues",
-        "swapped_out",
-        "unclaimed_events",
-        "unordered",
-    )
-
     def __init__(self, allowed_hosts: frozenset[str] = frozenset({"localhost"})) -> None:
         self.allowed_hosts = allowed_hosts
         self.deliveries: dict[str, Delivery] = {}
@@ -177,9 +167,8 @@ class Outbox:
 
     def copy(self) -> Outbox:
         """Return an outbox with its own tables over the same frozen records, with no attempt in flight."""
-        copy = Outbox(self.allowed_hosts)
-        copy.deliveries, copy.by_event = self.deliveries.copy(), self.by_event.copy()
-        copy.queues = {key: queue.copy() for key, queue in self.queues.items()}
-        copy.unordered = {key: queue.copy() for key, queue in self.unordered.items()}
-        copy.swapped_out, copy.unclaimed_events = self.swapped_out.copy(), self.unclaimed_events.copy()
-        return copy
+        copied = with_own_tables(self)
+        copied.queues = {key: queue.copy() for key, queue in self.queues.items()}
+        copied.unordered = {key: queue.copy() for key, queue in self.unordered.items()}
+        copied.in_flight = {}
+        return copied

@@ -6,24 +6,16 @@ Everything here is state: a checkpoint copies it. The tables are never shared.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from mockserver.contract.limits import FIRINGS_MAX
 from mockserver.core.instants import Instant, format_exact
 from mockserver.core.state.calls import Call
+from mockserver.core.state.copying import with_own_tables
 from mockserver.core.state.matching import ABSENT, matches, value_at
 from mockserver.core.state.rules import DeferredCall, Rule
-
-_MATCHED, _FIRED = 0, 1
-
-
-class StorageFaults(NamedTuple):
-    """Which uploaded files storage fails: a share of them, every nth, or those of some names."""
-
-    ratio: float | None = None
-    every: int | None = None
-    names: tuple[str, ...] = ()
 
 
 class MatchContext(NamedTuple):
@@ -62,44 +54,27 @@ class RuleSet:
     Lifetime: the sandbox's.
     """
 
-    __slots__ = (
-        "_tallies",
-        "deferred_calls",
-        "firings",
-        "keeps_snapshots",
-        "latest_snapshot",
-        "no_target",
-        "previous_snapshot",
-        "reached_progress",
-        "rules",
-        "storage",
-    )  # fmt: skip
-
     def __init__(self) -> None:
         self.rules: dict[str, Rule] = {}
         self.no_target: dict[str, str] = {}  # by rule id: why the last firing had no record to act on
         self.firings: dict[str, tuple[Firing, ...]] = {}  # by rule id: the newest effects on the state
         self.reached_progress: frozenset[tuple[str, str]] = frozenset()  # (rule, execution) whose progress was reached
         self.deferred_calls: dict[str, DeferredCall] = {}
-        self.storage: StorageFaults | None = None
+        self.storage: Mapping[str, Any] = {}  # the argument of `fail-media` in force
         self.keeps_snapshots = False  # a rule shows the state before the last change
         self.latest_snapshot: Snapshot | None = None
         self.previous_snapshot: Snapshot | None = None
-        self._tallies: dict[str, tuple[int, int]] = {}  # by rule id: how often it matched and fired
+        self._matched: Counter[str] = Counter()  # by rule id
+        self._fired: Counter[str] = Counter()
 
     def copy(self) -> RuleSet:
         """Return a rule set with its own tables over the same frozen rules."""
-        copy = RuleSet()
-        for name in self.__slots__:
-            value = getattr(self, name)
-            setattr(copy, name, value.copy() if isinstance(value, dict) else value)
-        return copy
+        return with_own_tables(self)
 
     def add(self, rule: Rule) -> None:
         """Add a rule; its counts begin at zero."""
         self.rules[rule.id] = rule
         self.keeps_snapshots = self.keeps_snapshots or bool(rule.wire_faults and rule.wire_faults.stale)
-        self._tallies[rule.id] = (0, 0)
 
     def remove(self, rule_id: str) -> bool:
         """Remove a rule; return False if there is no such rule."""
@@ -114,20 +89,20 @@ class RuleSet:
         """Remove all rules; deferred calls still run."""
         for rule_id in list(self.rules):
             self.remove(rule_id)
-        self.storage = None
+        self.storage = {}
 
     def matched(self, rule: Rule) -> int:
         """Return the number of calls that the rule has matched since it was applied."""
-        return self._tallies[rule.id][_MATCHED]
+        return self._matched[rule.id]
 
     def fired(self, rule: Rule) -> int:
         """Return how often the rule has fired."""
-        return self._tallies[rule.id][_FIRED]
+        return self._fired[rule.id]
 
     def record_fired(self, rule: Rule) -> None:
         """Record the firing of a rule that waited for an instant or for progress."""
-        matched, fired = self._tallies[rule.id]
-        self._tallies[rule.id] = (matched + 1, fired + 1)
+        self._matched[rule.id] += 1
+        self._fired[rule.id] += 1
 
     def record_effect(self, rule: Rule, firing: Firing) -> None:
         """Record an effect of a rule on the state; of one that fires without end, the newest are kept."""
@@ -156,17 +131,12 @@ class RuleSet:
         """Count a match if the rule's condition holds, and fire the rule if its numbers, bounds and chance select the match."""
         if rule.condition and not context.holds(rule):
             return
-        matched, fired = self._tallies[rule.id]
-        matched += 1
-        self._tallies[rule.id] = (matched, fired)
-        ended = rule.times is not None and fired >= rule.times
-        if (
-            not ended
-            and rule.selects(matched)
-            and rule.is_active_at(context.now)
-            and rule.passes_chance(context.seed, matched)
-        ):
-            self._tallies[rule.id] = (matched, fired + 1)
+        self._matched[rule.id] += 1
+        matched = self._matched[rule.id]
+        ended = rule.times is not None and self._fired[rule.id] >= rule.times
+        selected = not ended and rule.selects(matched) and rule.is_active_at(context.now)
+        if selected and rule.passes_chance(context.seed, matched):
+            self._fired[rule.id] += 1
             into.append(rule)
 
 

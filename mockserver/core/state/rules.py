@@ -29,14 +29,6 @@ class AppliedFault(NamedTuple):
     effects: Mapping[str, Any]
 
 
-class Latency(NamedTuple):
-    """A duration drawn at each firing: lognormal by its median and 99th percentile, with a maximum."""
-
-    median: Duration
-    p99: Duration
-    maximum: Duration
-
-
 class WireFaults(NamedTuple):
     """
     The faults of the wire of one rule, as the rows in `contract/effects/wire.py` set them.
@@ -47,8 +39,8 @@ class WireFaults(NamedTuple):
 
     error: tuple[str, int | None] | None = None  # code, and the seconds of Retry-After
     reply: tuple[int, Mapping[str, str], Any] | None = None
-    delay_before: Duration | Latency = 0
-    delay_after: Duration | Latency = 0
+    delay_before: Duration = 0
+    delay_after: Duration = 0
     termination: Literal["drop", "reset"] | None = None
     skips_operation: bool = False
     truncate_bytes: int | None = None
@@ -82,7 +74,6 @@ class Rule(NamedTuple):
     wire_faults: WireFaults | None = None
     state_effects: tuple[tuple[str, Any], ...] = ()
     delivery_faults: Mapping[str, Any] | None = None
-    must_fire: bool = False
 
     def fault(self) -> AppliedFault:
         """Return the wire effects for the journal."""

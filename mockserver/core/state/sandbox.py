@@ -5,7 +5,7 @@ provides.
 1. Each caller first runs the timers due by now (`scheduler.run_until`), so every response shows the effects of the
    past.
 2. `now` never decreases, except by a restored checkpoint, a reset, or a freeze of a sandbox without history.
-3. State is what `checkpoint` copies. Rate budgets, previews cached by a choice, the epoch and attempts in flight are
+3. State is what `load` copies. Rate budgets, previews cached by a choice, the epoch and attempts in flight are
    not.
 4. The server passes in the lock and the process's clock; the core imports neither threads nor time.
 """
@@ -121,25 +121,6 @@ class Clock(NamedTuple):
     lead: Duration = 0
 
 
-class Checkpoint(NamedTuple):
-    """A sandbox's state at one moment; its parts are copies to which no code writes."""
-
-    clock: Clock
-    tenants: Mapping[str, Tenant]
-    keys: Mapping[str, KeyOwner]
-    choices: Mapping[str, object]
-    timers: tuple[Timer, ...]
-    counters: Mapping[str, int]
-    events: tuple[Event, ...]
-    journal: Journal
-    outbox: Outbox
-    rule_set: RuleSet
-    visits: tuple[PageVisit, ...] = ()
-
-    def __repr__(self) -> str:  # its keys are whole
-        return f"Checkpoint(tenants={list(self.tenants)}, exchanges={self.journal.last_exchange})"
-
-
 class SandboxState:
     """
     The state of one sandbox, isolated from every other.
@@ -237,12 +218,7 @@ class SandboxState:
 
     def has_id(self, record_id: str) -> bool:
         """Return True if a tenant or a record of any kind but an endpoint has this id."""
-        if record_id in self.tenants:
-            return True
-        for tenant in self.tenants.values():  # noqa: SIM110 - as in `Tenant.uses_id`
-            if tenant.uses_id(record_id):
-                return True
-        return False
+        return record_id in self.tenants or any(tenant.uses_id(record_id) for tenant in self.tenants.values())
 
     def find(self, kind: str, record_id: str) -> tuple[Tenant, Any] | None:
         """Return the record of this kind and id with its tenant, whichever that is, or None if there is none."""
@@ -327,32 +303,16 @@ class SandboxState:
                 secrets += [secret for secret in (webhook.secret, webhook.old_secret) if secret]
         return secrets
 
-    def checkpoint(self) -> Checkpoint:
-        """Return a copy of the state, which can be restored any number of times."""
-        return Checkpoint(
-            clock=self.clock,
-            tenants={tenant.id: tenant.copy() for tenant in self.tenants.values()},
-            keys=self.keys.copy(),
-            choices=self.choices,
-            timers=tuple(self.timers),
-            counters=self.counters.copy(),
-            events=tuple(self.events),
-            journal=self.journal.copy(),
-            outbox=self.outbox.copy(),
-            rule_set=self.rule_set.copy(),
-            visits=tuple(self.visits),
-        )
-
     def clone(self) -> SandboxState:
-        """Return an independent sandbox in the same state, to read while this one continues."""
+        """Return an independent sandbox in the same state: to read while this one continues, or to restore it later."""
         copy = SandboxState(seed=self.seed, clock=self.clock, lock=nullcontext(), process_now=self.process_now)
-        copy.load(self.checkpoint())
+        copy.load(self)
         copy.tokens = self.tokens
         return copy
 
-    def restore(self, checkpoint: Checkpoint) -> None:
+    def restore(self, checkpoint: SandboxState) -> None:
         """
-        Restore the state of a checkpoint.
+        Restore the state of an earlier clone.
 
         A frozen clock is restored with the rest; a following clock only gets its lead back, since the process's time
         has passed.
@@ -369,19 +329,13 @@ class SandboxState:
         self.epoch += 1
         self.runtime.end_epoch()
 
-    def load(self, checkpoint: Checkpoint) -> None:
-        """Replace the state with a copy of a checkpoint's; the checkpoint stays unchanged."""
-        self.clock = checkpoint.clock
-        self.tenants = {tenant.id: tenant.copy() for tenant in checkpoint.tenants.values()}
-        self.keys = dict(checkpoint.keys)
-        self.choices = checkpoint.choices
-        self.timers = list(checkpoint.timers)
-        self.counters = dict(checkpoint.counters)
-        self.events = list(checkpoint.events)
-        self.journal = checkpoint.journal.copy()
-        self.outbox = checkpoint.outbox.copy()
-        self.rule_set = checkpoint.rule_set.copy()
-        self.visits = deque(checkpoint.visits, maxlen=JOURNAL_MAX_ENTRIES)
+    def load(self, other: SandboxState) -> None:
+        """Replace the state with a copy of another sandbox's, which stays unchanged."""
+        self.clock, self.choices = other.clock, other.choices
+        self.tenants = {tenant.id: tenant.copy() for tenant in other.tenants.values()}
+        self.keys, self.counters = other.keys.copy(), other.counters.copy()
+        self.timers, self.events, self.visits = other.timers.copy(), other.events.copy(), other.visits.copy()
+        self.journal, self.outbox, self.rule_set = other.journal.copy(), other.outbox.copy(), other.rule_set.copy()
 
     def __repr__(self) -> str:
         return f"Sandbox(seed={self.seed}, tenants={list(self.tenants)})"
@@ -453,13 +407,14 @@ def refuse_foreign(sandbox: SandboxState, record_id: str, at: str) -> None:
     if sandbox.choices["cross-tenant-code"] == "access-denied":
         raise ApiError(
             "RESOURCE_ACCESS_DENIED",
-            clause="auth.denied",
             location=at,
             reason=f"got {record_id!r} of another tenant; expected an id of the key's tenant",
         )
 
 
-def require_record(scope: Scope, kind: str, record_id: str, *, code: str, clause: str, at: str = "path.id") -> Any:
+def require_record(
+    scope: Scope, kind: str, record_id: str, *, code: str, clause: str | None = None, at: str = "path.id"
+) -> Any:
     """
     Return the tenant's record of this kind and id; `at` is the location of the id in the call.
 
@@ -475,7 +430,7 @@ def require_record(scope: Scope, kind: str, record_id: str, *, code: str, clause
     raise unknown_record(scope, kind, record_id, code=code, clause=clause, at=at)
 
 
-def unknown_record(scope: Scope, kind: str, record_id: str, *, code: str, clause: str, at: str) -> ApiError:
+def unknown_record(scope: Scope, kind: str, record_id: str, *, code: str, clause: str | None, at: str) -> ApiError:
     """Return the refusal, with `code`, of an id that the tenant does not have."""
     is_foreign = scope.sandbox.find(kind, record_id) is not None
     received = f"{record_id!r} of another tenant" if is_foreign else repr(record_id)

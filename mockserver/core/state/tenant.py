@@ -10,7 +10,7 @@ from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, overload
 
-from mockserver.core.phone_numbers import BRAZIL
+from mockserver.core.state.copying import with_own_tables
 from mockserver.core.state.records import (
     Campaign,
     Chat,
@@ -45,17 +45,19 @@ class Chats:
         self._shared = False
 
     def add(self, chat: Chat) -> None:
-        if self._shared:
-            self.rows, self._index, self._shared = self.rows.copy(), self._index.copy(), False
+        self._own_rows()
         self._index[chat.id] = chat
         self.rows.append(chat)
 
     def replace(self, chat: Chat) -> None:
         """Replace the chat of this id."""
-        if self._shared:
-            self.rows, self._index, self._shared = self.rows.copy(), self._index.copy(), False
+        self._own_rows()
         position = bisect_left(self.rows, chat.seq, key=attrgetter("seq"))
         self._index[chat.id] = self.rows[position] = chat
+
+    def _own_rows(self) -> None:
+        if self._shared:
+            self.rows, self._index, self._shared = self.rows.copy(), self._index.copy(), False
 
     def get(self, chat_id: str) -> Chat | None:
         return self._index.get(chat_id)
@@ -112,42 +114,11 @@ class _FirstRows(Sequence[Chat]):
         return self._rows[positions] if isinstance(positions, int) else [self._rows[number] for number in positions]
 
 
-class Campaigns(dict[str, Campaign]):
-    """The campaigns of a tenant by id. None leaves the table or changes its name, so that each can be found by it."""
-
-    __slots__ = ("_by_name",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._by_name: dict[str, tuple[str, ...]] = {}
-
-    def __setitem__(self, campaign_id: str, campaign: Campaign) -> None:
-        if campaign_id not in self:
-            name = _folded(campaign.name)
-            self._by_name[name] = (*self._by_name.get(name, ()), campaign_id)
-        super().__setitem__(campaign_id, campaign)
-
-    def named(self, name: str) -> Iterator[Campaign]:
-        """Yield the campaigns of this name, in any case and with any space around it, in order of creation."""
-        return (self[campaign_id] for campaign_id in self._by_name.get(_folded(name), ()))
-
-    def copy(self) -> Campaigns:
-        copy = Campaigns()
-        copy.update(self)
-        copy._by_name = self._by_name.copy()
-        return copy
-
-
-def _folded(name: str) -> str:
-    return name.casefold().strip()
-
-
 class Tenant:
     """
     One organisation: its settings and its tables by id, each in order of creation.
 
-    Only operations and seed data write to it. `subscription` is active, suspended, canceled or none. `country` is the
-    two-letter code of the country for national phone numbers.
+    Only operations and seed data write to it. `subscription` is active, suspended, canceled or none.
 
     Lifetime: the sandbox's.
     """
@@ -159,7 +130,6 @@ class Tenant:
         self.public_key = public_key
         self.developers_enabled = True
         self.subscription = "active"
-        self.country = BRAZIL
         self.funnels: dict[str, Funnel] = {}
         self.entrypoints: dict[str, Entrypoint] = {}
         self.templates: dict[str, Template] = {}
@@ -167,7 +137,7 @@ class Tenant:
         self.messages: dict[str, tuple[Message, ...]] = {}  # by chat id, oldest first
         self.forms: dict[str, Form] = {}
         self.webhooks: dict[str, Webhook] = {}
-        self.campaigns = Campaigns()
+        self.campaigns: dict[str, Campaign] = {}
         self.executions: dict[str, Execution] = {}
         self.sessions: dict[str, Session] = {}
         self.hosted_flows: dict[str, HostedFlow] = {}  # by session id
@@ -180,18 +150,11 @@ class Tenant:
 
     def uses_id(self, record_id: str) -> bool:
         """Return True if a record of any kind but an endpoint has this id."""
-        for table in _tables_with_ids(self):  # noqa: SIM110 - a generator takes three times as long, and each new id asks
-            if record_id in table:
-                return True
-        return False
+        return any(record_id in table for table in _tables_with_ids(self))
 
     def copy(self) -> Tenant:
         """Return a tenant with its own tables over the same frozen records."""
-        copied = Tenant.__new__(Tenant)
-        vars(copied).update(vars(self))
-        for table in TABLES:
-            setattr(copied, table, getattr(self, table).copy())
-        return copied
+        return with_own_tables(self)
 
     def funnel_of_step(self, step_id: str) -> Funnel | None:
         """Return the funnel that has this step, or None."""
@@ -224,19 +187,8 @@ TABLES: tuple[str, ...] = (
     "media",
 )
 
-# The tables of the records that can be searched by id.
+# The tables of the records that can be searched by id: `campaign` -> `campaigns`.
 TABLE_OF: Mapping[str, str] = MappingProxyType(
-    {
-        "chat": "chats",
-        "template": "templates",
-        "campaign": "campaigns",
-        "execution": "executions",
-        "session": "sessions",
-        "entrypoint": "entrypoints",
-        "media": "media",
-        "form": "forms",
-        "funnel": "funnels",
-        "webhook": "webhooks",
-    }
+    {table.removesuffix("s"): table for table in TABLES if table not in ("messages", "hosted_flows")}
 )
 _tables_with_ids = attrgetter(*(table for kind, table in TABLE_OF.items() if kind != "webhook"))

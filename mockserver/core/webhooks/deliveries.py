@@ -93,11 +93,7 @@ def transition_delivery(
     sandbox: SandboxState, delivery: Delivery, trigger: str, cause: Cause, **changes: Any
 ) -> Delivery:
     """Apply the transition of (the delivery's state, `trigger`), with `changes` to its other fields."""
-    step = DELIVERY.step(delivery.status, trigger)
-    if step is None:
-        raise ValueError(
-            f"got '{trigger}' for a delivery that is {delivery.status}; expected a transition of the table"
-        )
+    step = DELIVERY.require_step(delivery.status, trigger)
     moved = delivery._replace(status=step.target, state_version=sandbox.next_number("state_version"), **changes)
     sandbox.outbox.deliveries[moved.id] = moved
     sandbox.journal.add_transition(sandbox.now, "delivery", moved.id, delivery.status, moved.status, cause)

@@ -218,7 +218,6 @@ class TenantSettings(TypedDict):
 class TenantState(TenantSettings):
     """The state of a tenant; the fields and types of its records' classes describe the rows of its tables."""
 
-    country: str
     chatCount: Count
     funnels: list[records.Funnel]
     entrypoints: list[records.Entrypoint]

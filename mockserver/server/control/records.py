@@ -9,9 +9,9 @@ from mockserver._json import JSON
 from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.contract.text import closest_match_hint
-from mockserver.core import phone_numbers
 from mockserver.core.lifecycle import Kind, can_transition
 from mockserver.core.operations import campaigns, connections
+from mockserver.core.phone_numbers import EXPECTED, normalize_phone
 from mockserver.core.state.sandbox import Scope
 from mockserver.core.state.tenant import Tenant
 from mockserver.server.errors import ControlError, unknown_id
@@ -60,10 +60,9 @@ def complete_session(hosted: HostedSandbox, args: Arguments) -> answers.SessionA
     if received is None:
         phone: str | None = connections.unused_phone(hosted.sandbox)
     else:
-        phone = phone_numbers.normalize_phone(received, tenant.country)
+        phone = normalize_phone(received)
     if phone is None:
-        reason = f"phone: got {received!r}; expected {phone_numbers.expected(tenant.country)}"
-        raise ControlError("MOCK_BAD_PHONE", reason)
+        raise ControlError("MOCK_BAD_PHONE", f"phone: got {received!r}; expected {EXPECTED}")
     connections.complete(scope, session, phone, args.get("name") or tenant.name)
     return _session(hosted, tenant, session.id)
 

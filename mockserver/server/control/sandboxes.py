@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.text import closest_match
+from mockserver.contract.text import closest_match, pointer_keys
 from mockserver.core import scheduler
 from mockserver.core.instants import SECOND, Instant, format_exact, parse
 from mockserver.core.redaction import Redactor
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.choices import merge_choices, set_choices
 from mockserver.scenario.documents import Document
-from mockserver.scenario.problems import ScenarioError, WrongPart, steps
+from mockserver.scenario.problems import Problems, ScenarioError, WrongPart
 from mockserver.server.control import views
 from mockserver.server.control.arguments import whole_numbers
 from mockserver.server.control.commands import AddressedHost
@@ -111,7 +111,7 @@ def read_choices(hosted: HostedSandbox, args: Arguments) -> answers.ChoiceList:
 
 def choose(hosted: HostedSandbox, args: Arguments) -> answers.ChoiceList:
     """Set choices by id, all of them or none."""
-    problems: list[WrongPart] = []
+    problems = Problems()
     set_choices(hosted.sandbox, args, problems, "")
     if problems:
         raise ControlError("MOCK_BAD_CHOICE", "no choice was set; " + "; ".join(map(str, problems)), problems)
@@ -154,7 +154,7 @@ def reset(hosted: HostedSandbox, args: Arguments) -> None:
 
 def create_checkpoint(hosted: HostedSandbox, args: Arguments) -> answers.CreatedCheckpoint:
     """Store the state as it is now, to be restored any number of times."""
-    return {"checkpointId": hosted.checkpoints.add(hosted.sandbox.checkpoint())}
+    return {"checkpointId": hosted.checkpoints.add(hosted.sandbox.clone())}
 
 
 def restore_checkpoint(hosted: HostedSandbox, args: Arguments) -> None:
@@ -202,10 +202,10 @@ def _in_body(refusal: ScenarioError, args: Mapping[str, Any]) -> ScenarioError:
     """Return the refusal with the places of a body: a document in it is at `/scenario`, apart from what the body adds."""
     if not isinstance(args.get("scenario"), Mapping) or not isinstance(refusal.document, Document):
         return refusal
-    own = [steps(place) for place in refusal.document.added]
+    own = [pointer_keys(place) for place in refusal.document.added]
     return ScenarioError(
         problem
-        if any(steps(problem.path)[: len(place)] == place for place in own)
+        if any(pointer_keys(problem.path)[: len(place)] == place for place in own)
         else problem._replace(path=f"/scenario{problem.path}")
         for problem in refusal.problems
     )

@@ -200,7 +200,7 @@ def rules(sandbox: SandboxState) -> list[JSON]:
 def _tenant_state(sandbox: SandboxState, owner: Tenant, chats: int) -> Any:
     """Return a `TenantState`, with a key for each table."""
     hide = redactor(sandbox)
-    view: JSON = {**tenant(sandbox, owner), "country": owner.country, "chatCount": len(owner.chats)}
+    view: JSON = {**tenant(sandbox, owner), "chatCount": len(owner.chats)}
     for table in TABLES:
         rows = getattr(owner, table)
         if table == "executions":

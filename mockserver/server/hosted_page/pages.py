@@ -50,6 +50,7 @@ _REFUSALS: Mapping[int, tuple[str, str]] = {
     500: ("Ocorreu um erro inesperado", "Tente novamente em instantes."),
 }
 _PROBLEMS = {
+    "phone": f"O telefone informado não é válido. Digite o número com DDD, como {phone_numbers.EXAMPLE}, ou com o código do país.",
     "name": f"Digite um nome de 1 a {hosted_flow.NAME_MAX_CHARS} caracteres para a nova conta.",
     "account": "Escolha uma das contas.",
 }
@@ -123,7 +124,7 @@ def flow_page(
     variables = {
         "action": flow_path(page_request, target.flow, page),
         "problem": field,
-        "problem_text": _problem(field, target.tenant.country),
+        "problem_text": _PROBLEMS.get(field),
         "given": {**_BLANK, **refused},
     }
     status = 410 if page == "expired" else 200
@@ -136,14 +137,6 @@ def ended_link_page(sandbox: SandboxState, page_request: PageRequest, target: Fl
     """Return the end of a session that ended before its flow began."""
     status = target.session.status
     return _page_view(sandbox, page_request, target, 410, "expired" if status == "pending" else status, {})
-
-
-def _problem(field: str, country: str) -> str | None:
-    """Return the page's message about a wrong field."""
-    if field == "phone":
-        example = phone_numbers.example(country)
-        return f"O telefone informado não é válido. Digite o número com DDD, como {example}, ou com o código do país."
-    return _PROBLEMS.get(field)
 
 
 def _page_view(
@@ -163,7 +156,7 @@ def _page_view(
         "problem_text": None,
         "secret": form_token(sandbox, page_request.key),
         "tenant": tenant.name,
-        "example_phone": phone_numbers.example(tenant.country) if page == "number" else "",
+        "example_phone": phone_numbers.EXAMPLE,
         "flow": flow,
         "numbers": hosted_flow.suggested_numbers(sandbox, session) if page == "number" else (),
         "pairing": hosted_flow.pairing_code(sandbox, session) if page == "app" else "",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from mockserver.core.state.sandbox import Checkpoint
+from mockserver.core.state.sandbox import SandboxState
 
 _STORED_MAX: Final = 1_000
 
 
-class Checkpoints(dict[str, Checkpoint]):
+class Checkpoints(dict[str, SandboxState]):
     """
     Checkpoints by id, the oldest first. Ids count from 1, so that the same run has the same ids.
 
@@ -21,7 +21,7 @@ class Checkpoints(dict[str, Checkpoint]):
         super().__init__()
         self._count = 0
 
-    def add(self, checkpoint: Checkpoint) -> str:
+    def add(self, checkpoint: SandboxState) -> str:
         """Store a checkpoint and return its id; beyond the bound the oldest one is dropped."""
         self._count += 1
         checkpoint_id = f"checkpoint_{self._count}"

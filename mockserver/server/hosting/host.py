@@ -27,7 +27,7 @@ from mockserver.core.redaction import TOKEN_PREFIX, Redactor
 from mockserver.core.scheduler import run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
 from mockserver.core.state.outbox import Attempt, PlannedAttempt
-from mockserver.core.state.sandbox import Checkpoint, Clock, Position, SandboxState
+from mockserver.core.state.sandbox import Clock, Position, SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.core.webhooks.url_policy import THIS_MACHINE, host_name
 from mockserver.scenario.apply import DEFAULT_TENANT
@@ -83,7 +83,7 @@ class HostedSandbox:
         self.sandbox = sandbox
         self.host = host
         self.created_at = sandbox.now
-        self.initial_checkpoint = sandbox.checkpoint()
+        self.initial_checkpoint = sandbox.clone()
         self.config = config
         self.listeners: list[Callable[[], None]] = []  # called after each call and each command, by its thread
         self.checkpoints = Checkpoints()
@@ -290,7 +290,7 @@ class HostedSandbox:
         """Restore the initial state: the same keys, the same next ids; requests in flight belong to an older epoch."""
         self.restore(self.initial_checkpoint)
 
-    def restore(self, checkpoint: Checkpoint) -> None:
+    def restore(self, checkpoint: SandboxState) -> None:
         """Restore a checkpoint; requests in flight are canceled."""
         with self.sandbox.lock:
             if self.host.coverage is not None:

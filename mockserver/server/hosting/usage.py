@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from mockserver.core.instants import Duration
 from mockserver.core.state.records import Message
-from mockserver.core.state.sandbox import Checkpoint, SandboxState
+from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import TABLES, Tenant
 
 SANDBOX_BYTES: Final = 16_000  # of an empty one, its initial checkpoint included
@@ -70,7 +70,7 @@ class Usage:
         # Counted records and their bytes in this epoch: by tenant and table, of messages by chat too.
         self._own: dict[tuple[str, ...], tuple[int, int]] = {}
 
-    def refresh(self, sandbox: SandboxState, checkpoints: Mapping[str, Checkpoint], now: Duration) -> None:
+    def refresh(self, sandbox: SandboxState, checkpoints: Mapping[str, SandboxState], now: Duration) -> None:
         """Date the calls since the last time, and estimate the memory if there are any; wait for no lock."""
         if not self.is_called and not sandbox.runtime.has_waits():
             return
@@ -84,7 +84,7 @@ class Usage:
         finally:
             lock.release()
 
-    def _estimate(self, sandbox: SandboxState, checkpoints: Collection[Checkpoint]) -> int:
+    def _estimate(self, sandbox: SandboxState, checkpoints: Collection[SandboxState]) -> int:
         """
         Return what is counted, times its size, and what clients choose.
 
@@ -128,7 +128,7 @@ class Usage:
         return size_bytes
 
 
-def _records(state: SandboxState | Checkpoint) -> int:
+def _records(state: SandboxState) -> int:
     """Return the number of records except exchanges and chats: of chats a checkpoint shares the table."""
     tables = [getattr(tenant, name) for tenant in state.tenants.values() for name in TABLES if name != "chats"]
     return len(state.journal.transitions) + len(state.events) + sum(map(len, tables))
