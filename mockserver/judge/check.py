@@ -21,18 +21,13 @@ class Proof(NamedTuple):
     exchanges: Sequence[int] = ()
 
 
-class Met(NamedTuple):
-    """The situation of a check arose: a careless client breaks it there."""
-
-
 class NotAssessable(NamedTuple):
     """Why a judge has no verdict."""
 
     why: str
 
 
-MET = Met()
-Verdict = Proof | Met | NotAssessable
+Verdict = Proof | NotAssessable
 Judge = Callable[[Trace], Iterable[Verdict]]
 
 

@@ -63,7 +63,6 @@ def _trace(
             transitions=run.transitions,
             advanced=[record.exchanges for record in run.commands if record.command == "advance"],
             under_way={each.event.record.id for each in run.deliveries.values() if not each.has_ended},
-            held_delays=list(_held_delays(run)),
         ),
         slept=slept,
         read_records=partial(_records, run),
@@ -155,13 +154,6 @@ def delay_of(fault: AppliedFault | None) -> Duration:
     if fault is None:
         return 0
     return max(parse_duration(fault.effects.get(effect)) or 0 for effect in _DELAYS)
-
-
-def _held_delays(run: Run) -> Iterator[Duration]:
-    """Yield the delays of the calls that a rule delays now although their clients have disconnected."""
-    for deferred in run.deferred.values():
-        rules = (run.rules[rule_id] for rule_id in deferred.rule_ids if rule_id in run.rules)
-        yield from (delay_of(rule.fault()) for rule in rules)
 
 
 def _deliveries(run: Run) -> list[DeliveryAttempt]:

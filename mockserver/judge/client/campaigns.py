@@ -12,7 +12,7 @@ from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.lifecycles import FINAL
 from mockserver.core import ledger
 from mockserver.core.instants import HOUR, MINUTE, SECOND
-from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict, unless_known
+from mockserver.judge.check import Check, NotAssessable, Proof, Verdict, unless_known
 from mockserver.judge.client.evidence import (
     RETRIED,
     between,
@@ -50,9 +50,6 @@ _STARTED_AGAIN: Final = (
 
 def duplicate_start(trace: Trace) -> Iterator[Verdict]:
     """The client cannot know whether a lost start took effect, and so may not start again without a read."""
-    if all(start.was_received for start in trace.of("startCampaign")):
-        return
-    yield MET
     for campaign_id, first, again in _repeated_starts(trace):
         if first.was_received or transport_repeats(trace).get(again.number):
             continue
@@ -99,7 +96,6 @@ def blind_post_retry(trace: Trace) -> Iterator[Verdict]:
     for first in trace.of("createCampaign", "startCampaign"):
         if not first.has_failed:
             continue
-        yield MET
         again = trace.next_repetition(first)
         if again is None or again.arrived_late or again.at - first.at > _RETRIED_WITHIN:
             continue
@@ -174,8 +170,6 @@ def _clones(trace: Trace, cause: str) -> Iterator[Verdict]:
 
     A campaign that was canceled or has failed never starts again, so that its user can only create another one.
     """
-    if any(not call.was_received or call.code in ledger.DONE_ALREADY for call in trace.of(cause)):
-        yield MET
     for clone in trace.once(_found_clones):
         executions = trace.once(_executions)
         copy, original = executions.get(clone.id), executions.get(clone.original_id)
@@ -253,7 +247,6 @@ def only_200_is_ok(trace: Trace) -> Iterator[Verdict]:
     for first in trace.of("startCampaign"):
         if not first.succeeded or first.status == 200:
             continue
-        yield MET
         again = trace.next_repetition(first)
         if again is None or not again.was_received or again.at - first.at > _RETRIED_WITHIN:
             continue
@@ -269,7 +262,6 @@ def json_on_204(trace: Trace) -> Iterator[Verdict]:
         success = next((cancel for cancel in cancels if cancel.succeeded), None)
         if success is None:
             continue
-        yield MET
         again = _canceled_again(trace, success, cancels)
         if again is not None and not is_invited(trace, success, again):
             message = f"campaign {campaign_id} was canceled again after {success.status}, the success of a cancel"
@@ -288,11 +280,6 @@ def _canceled_again(trace: Trace, success: Exchange, cancels: Sequence[Exchange]
 
 
 def restart_canceled(trace: Trace) -> Iterator[Verdict]:
-    reads = (read for read in trace.of("readCampaign") if read.succeeded and read.field("status") in _NO_SUCCESS)
-    if any(cancel.succeeded for cancel in trace.of("cancelCampaign")) or any(reads):
-        yield MET
-    elif not trace.of("listCampaigns", "readExecution"):
-        return  # nothing has shown an end
     for campaign_id, starts in trace.grouped_by("id", "startCampaign"):
         ends: dict[object, Exchange] = {}  # the first of each client
         for end in _ends_received(trace, campaign_id):
@@ -319,8 +306,6 @@ def _ends_received(trace: Trace, campaign_id: str) -> Iterator[Exchange]:
 
 def wrong_variable_keys(trace: Trace) -> Iterator[Verdict]:
     """What a template had before it was changed, only a read of it shows."""
-    if trace.of("startCampaign"):
-        yield MET
     for campaign_id, starts in trace.grouped_by("id", "startCampaign"):
         record = trace.once(_executions).get(campaign_id) or trace.records.campaigns.get(campaign_id)
         template = record.template if record is not None else None
@@ -351,8 +336,6 @@ def _listed(trace: Trace, template_id: str, start: Exchange) -> Iterator[set[str
 
 def cancel_and_forget(trace: Trace) -> Iterator[Verdict]:
     """A client may report an outage after three tries, of the cancel itself or of the read before its repetition."""
-    if any(cancel.has_to_be_retried for cancel in trace.of("cancelCampaign")):
-        yield MET
     for campaign_id, cancels in trace.grouped_by("id", "cancelCampaign"):
         last, campaign = cancels[-1], trace.records.campaigns.get(campaign_id)
         if not last.has_to_be_retried or campaign is None or campaign.status != "completed":

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from mockserver.core.instants import MILLISECOND
-from mockserver.judge.check import Check, Finding, Judge, Met, NotAssessable, NotAssessed, Proof
+from mockserver.judge.check import Check, Finding, Judge, NotAssessable, NotAssessed, Proof
 from mockserver.judge.client.rules import RULES
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.facts import why_lacking
@@ -61,21 +61,6 @@ def finding(rule: str, message: str, exchanges: Iterable[int] = ()) -> Finding:
     return _finding(RULES[rule], Proof(message, tuple(exchanges)))
 
 
-def chances(trace: Trace, of: AbstractSet[str]) -> set[str]:
-    """
-    Return the rules among these that the client had a chance to break, whether it did or not.
-
-    The chance is the situation in which a careless client breaks the rule: what the service did and what the client asked
-    for, never how the client reacted. A careful client at the same task meets the same situations.
-    """
-    rules = (RULES[id] for id in of if RULES[id].needs <= trace.knows)
-    return {rule.id for rule in rules if rule.judge is not None and _is_met(trace, rule, rule.judge)}
-
-
-def _is_met(trace: Trace, rule: Check, judge: Judge) -> bool:
-    return _obstacle(trace, rule) is None and any(isinstance(verdict, Met | Proof) for verdict in judge(trace))
-
-
 def _obstacle(trace: Trace, rule: Check) -> str | None:
     """Return why a trace cannot show a rule, or None."""
     if rule.judge is None:
@@ -102,7 +87,7 @@ def _verdict(trace: Trace, judge: Judge) -> tuple[list[Proof], str | None]:
     for verdict in judge(trace):
         if isinstance(verdict, NotAssessable):
             reasons.append(verdict.why)
-        elif isinstance(verdict, Proof):
+        else:
             proofs.append(verdict)
     in_order = [proof for proof in proofs if _has_order(trace, proof.exchanges)]
     if in_order:

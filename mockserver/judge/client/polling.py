@@ -13,7 +13,7 @@ from mockserver.contract.durations import duration_text
 from mockserver.contract.endpoints import READING, Kind
 from mockserver.contract.lifecycles import FINAL
 from mockserver.core.instants import MINUTE, SECOND, Duration, Instant
-from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict
+from mockserver.judge.check import Check, NotAssessable, Proof, Verdict
 from mockserver.judge.client.evidence import (
     HOPELESS,
     OF_ALL_CALLS,
@@ -38,7 +38,6 @@ _AFTER_FAILED: Final[Mapping[str, int]] = MappingProxyType({"execution": 3, "cam
 _LEAST: Final[Mapping[str, Duration]] = MappingProxyType(
     {"execution": 10 * SECOND, "session": 2 * SECOND, "campaign": 10 * SECOND}
 )
-_POLLS_MIN: Final = 3  # that have a pace
 _SAME_LOOP: Final = 5 * MINUTE  # a later read is not part of the loop
 _DRAINED_WITHIN: Final = MINUTE  # of a cancel: sends that were queued before it may still take place
 _GIVEN_UP_AFTER: Final = 2 * MINUTE
@@ -117,7 +116,6 @@ def poll_after_final(trace: Trace) -> Iterator[Verdict]:
     for polls, final in trace.once(_with_final_reads):
         if final is None:
             continue
-        yield MET
         if len(final.later) < _MANY[polls.kind]:
             continue
         if polls.kind == "session":
@@ -137,7 +135,6 @@ def poll_final_set_incomplete(trace: Trace) -> Iterator[Verdict]:
     for polls, final in trace.once(_with_final_reads):
         if final is None or final.status not in ("failed", "canceled"):
             continue
-        yield MET
         if polls.kind in _AFTER_FAILED and _waits_for_completed(polls, final):
             message = f"{polls.id} was {final.status}, and the polling continued: {len(final.later)} more reads"
             yield Proof(message, numbers((final.exchange, *final.later[:2])))
@@ -145,11 +142,6 @@ def poll_final_set_incomplete(trace: Trace) -> Iterator[Verdict]:
 
 def poll_too_fast(trace: Trace) -> Iterator[Verdict]:
     """The call after a read that was refused or not answered is its retry, which other rules judge, and no poll."""
-    several = [polls for polls in poll_sequences(trace, ALL_POLLED) if len(polls.reads) >= _POLLS_MIN]
-    if not several:
-        return
-    if any(sum(read.succeeded for read in polls.reads) >= _POLLS_MIN for polls in several):
-        yield MET
     unmeasured: set[str] = set()
     for loop in _poll_loops(trace):
         waits = [_gap_as_sent(trace, *pair) for pair in pairwise(loop.reads) if pair[0].succeeded]
@@ -187,8 +179,6 @@ def _poll_loops(trace: Trace) -> Iterator[PollSequence]:
 
 def poll_dies_on_error(trace: Trace) -> Iterator[Verdict]:
     for polls in poll_sequences(trace):
-        if _has_failed_while_pending(polls):
-            yield MET
         reads = sorted(polls.reads, key=lambda read: read.place_as_sent)
         last, successes = reads[-1], [read for read in reads if read.succeeded]
         if not 0 < failures_at_end(reads) < RETRIED or not successes or successes[-1].field("status") in FINAL:
@@ -209,16 +199,6 @@ def poll_dies_on_error(trace: Trace) -> Iterator[Verdict]:
             yield NotAssessable(f"the last poll of {polls.id} failed, and the run ended there")
 
 
-def _has_failed_while_pending(polls: PollSequence) -> bool:
-    is_pending = False
-    for read in polls.reads:
-        if is_pending and read.has_to_be_retried:
-            return True
-        if read.succeeded:
-            is_pending = read.field("status") not in FINAL
-    return False
-
-
 def _is_over_by(trace: Trace, session_id: str, at: Instant) -> bool:
     """Return True if the deadline of a session is over then: a client no longer polls it."""
     session = trace.records.sessions.get(session_id)
@@ -226,8 +206,6 @@ def _is_over_by(trace: Trace, session_id: str, at: Instant) -> bool:
 
 
 def progress_is_done(trace: Trace) -> Iterator[Verdict]:
-    if any(read.succeeded and _looks_done(read) for read in trace.reads_of("execution")):
-        yield MET
     for polls in poll_sequences(trace, ("execution",)):
         last = polls.reads[-1]
         if not _looks_done(last) or trace.now - last.at < MINUTE:
@@ -254,7 +232,6 @@ def retry_hopeless(trace: Trace) -> Iterator[Verdict]:
     for first in trace.calls:
         if first.status not in HOPELESS or not first.was_received:
             continue
-        yield MET
         if first.number in reported:
             continue
         again = [call for call in trace.repetitions(first) if not is_invited(trace, first, call)]
@@ -289,8 +266,6 @@ def _is_anyones(refused: Exchange) -> bool:
 
 def no_timeout(trace: Trace) -> Iterator[Verdict]:
     stalled = [call for call in trace.calls if call.delay >= STALLED]
-    if stalled or any(delay >= STALLED for delay in trace.sandbox.held_delays):
-        yield MET
     for call in stalled:
         if call.status is not None:
             message = f"the client waited {call.delay // SECOND} s for the response to {call.operation}"

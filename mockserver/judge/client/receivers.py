@@ -13,7 +13,7 @@ from typing import Final
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.text import whole_number
 from mockserver.core.instants import MINUTE, SECOND, Duration
-from mockserver.judge.check import MET, Check, Judge, NotAssessable, Proof, Verdict
+from mockserver.judge.check import Check, Judge, NotAssessable, Proof, Verdict
 from mockserver.trace.exchange import DeliveryAttempt
 from mockserver.trace.facts import Fact
 from mockserver.trace.trace import Trace
@@ -63,9 +63,7 @@ def _judge_of_forged(faults: Sequence[str], kind: str, *, accepted: bool) -> Jud
 
     def judge(trace: Trace) -> Iterator[Verdict]:
         attempts = [attempt for attempt in trace.deliveries if attempt.fault in faults and attempt.status is not None]
-        if attempts:
-            yield MET
-        else:
+        if not attempts:
             yield NotAssessable(f"no such delivery was sent: {' or '.join(faults)}")
         for endpoint in dict.fromkeys(attempt.endpoint for attempt in attempts):
             answered = [each for each in attempts if each.endpoint == endpoint and each.accepted == accepted]
@@ -106,7 +104,6 @@ def _judge_of_genuine(judge_endpoint: JudgeOfEndpoint) -> Judge:
     def judge(trace: Trace) -> Iterator[Verdict]:
         answered = [attempt for attempt in trace.deliveries if attempt.is_genuine and attempt.status is not None]
         for endpoint in dict.fromkeys(attempt.endpoint for attempt in answered):
-            yield MET
             own = [attempt for attempt in answered if attempt.endpoint == endpoint and _is_known(trace, attempt)]
             if own:
                 yield from judge_endpoint(trace, own)

@@ -19,7 +19,7 @@ from mockserver.contract.filters import FIELDS, statements
 from mockserver.contract.limits import CADENCE_MAX_PER_MINUTE
 from mockserver.contract.text import closest_match, whole_number
 from mockserver.core.instants import MINUTE, parse
-from mockserver.judge.check import MET, Check, Proof, Verdict, unless_known
+from mockserver.judge.check import Check, Proof, Verdict, unless_known
 from mockserver.judge.client.evidence import OF_ALL_CALLS, WITH_FILTERS, between
 from mockserver.trace.exchange import TOO_MANY, Exchange
 from mockserver.trace.records import SeenCampaign, SeenExecution
@@ -44,8 +44,6 @@ _RESTARTED: Final = (
 
 
 def lost_filters(trace: Trace) -> Iterator[Verdict]:
-    if trace.of(*WITH_FILTERS):
-        yield MET
     starts = dict(trace.grouped_by("id", "startCampaign"))
     for campaign in trace.records.campaigns.values():
         create = trace.creating(campaign.id)
@@ -104,8 +102,6 @@ def _may_be_filters(key: str, value: Any) -> bool:
 
 
 def platform_used_as_audience(trace: Trace) -> Iterator[Verdict]:
-    if any(start.applied for start in trace.of("startCampaign")):
-        yield MET
     for campaign, execution, start in _started(trace):
         fields = {statement.get("field") for statement in statements(campaign.filters)}
         if not fields.isdisjoint(_ON_CHANNEL):
@@ -128,10 +124,7 @@ def _started(trace: Trace) -> Iterator[tuple[SeenCampaign, SeenExecution, Exchan
 
 
 def cadence_units(trace: Trace) -> Iterator[Verdict]:
-    creates = trace.of("createCampaign")
-    if creates:
-        yield MET
-    yield from _no_whole_cadences(creates)
+    yield from _no_whole_cadences(trace.of("createCampaign"))
     yield from _odd_cadences(trace)
     yield from unless_known("settings", trace)
 
@@ -169,8 +162,6 @@ def naive_dates(trace: Trace) -> Iterator[Verdict]:
     naive = []
     for call in trace.of(*WITH_FILTERS):
         dates = [statement for statement in statements(call.sent.get("filters")) if _has_date(statement)]
-        if dates:
-            yield MET
         if any(map(_is_naive, dates)):
             naive.append(call)
     if naive:
@@ -199,8 +190,6 @@ def _lacks_offset(text: str) -> bool:
 
 
 def secret_in_browser(trace: Trace) -> Iterator[Verdict]:
-    if any(call.method == "OPTIONS" or _has_secret(call) for call in trace.exchanges):
-        yield MET
     signs = [(call, _browser_sign(call)) for call in trace.exchanges]
     calls = [(call, sign) for call, sign in signs if sign]
     if calls:
@@ -236,8 +225,6 @@ def _browser_sign(call: Exchange) -> str:
 
 def key_in_wrong_place(trace: Trace) -> Iterator[Verdict]:
     """In a body, whose texts are the user's, only a key of this run is one: a campaign may be named sk_newsletter."""
-    if trace.exchanges:
-        yield MET
     misplaced: dict[str, list[Exchange]] = {}
     for call in filter(_may_misplace_key, trace.exchanges):
         for place in places_of_keys(call, _SECRET.search):
@@ -309,8 +296,6 @@ def _is_last(page: Exchange) -> bool:
 
 def page_early_stop(trace: Trace) -> Iterator[Verdict]:
     """A client can only mistake a page for the last if it is shorter than requested, or than the one before."""
-    if any(map(next_cursor, trace.of("listMessages"))):
-        yield MET
     for chat_id, pages in trace.grouped_by("chatId", "listMessages"):
         last = pages[-1]
         cursor = next_cursor(last)
@@ -327,8 +312,6 @@ def page_early_stop(trace: Trace) -> Iterator[Verdict]:
 
 def page_endless(trace: Trace) -> Iterator[Verdict]:
     for chat_id, pages in trace.grouped_by("chatId", "listMessages"):
-        if any(page.succeeded for page in pages):
-            yield MET
         yield from _blank_cursors(chat_id, pages)
         yield from _same_cursors(chat_id, pages)
         yield from _restarted_lists(chat_id, pages)

@@ -16,7 +16,7 @@ from typing import Final
 
 from mockserver.contract.durations import duration_text
 from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, Duration, Instant
-from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict
+from mockserver.judge.check import Check, NotAssessable, Proof, Verdict
 from mockserver.judge.client.evidence import (
     RETRIED,
     elapsed,
@@ -42,7 +42,6 @@ def ignore_retry_after(trace: Trace) -> Iterator[Verdict]:
     limited = list(filter(_is_limited, trace.calls))
     if not limited:
         return
-    yield MET
     is_unmeasured = is_over = False
     equal = _equal_to(limited, trace)
     excused = _excused(trace, equal)

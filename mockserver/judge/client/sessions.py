@@ -11,7 +11,7 @@ from typing import Final
 
 from mockserver.core.instants import MINUTE, SECOND
 from mockserver.core.state.records import PageVisit
-from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict
+from mockserver.judge.check import Check, NotAssessable, Proof, Verdict
 from mockserver.judge.client.evidence import (
     HOPELESS,
     RETRIED,
@@ -48,7 +48,6 @@ def reuse_dead_session(trace: Trace) -> Iterator[Verdict]:
         final = final_read(trace, loop)
         if final is None or final.status == "completed":
             continue
-        yield MET
         if _is_loop(trace, final):
             message = f"{loop.id} was {final.status}, and was read {len(final.later)} more times"
             yield Proof(message, numbers((final.exchange, *final.later[:2])))
@@ -72,7 +71,6 @@ def poll_past_deadline(trace: Trace) -> Iterator[Verdict]:
     for session, created in sessions(trace):
         if session.expires_at is None or trace.now <= session.expires_at:
             continue
-        yield MET
         late = [read for read in reads(trace, session.id) if read.at > session.expires_at + 2 * MINUTE]
         for first, second in pairwise(late):
             if first.client == second.client and second.at - first.at <= 5 * MINUTE:
@@ -82,8 +80,6 @@ def poll_past_deadline(trace: Trace) -> Iterator[Verdict]:
 
 
 def stop_too_soon(trace: Trace) -> Iterator[Verdict]:
-    if any(session.status == "completed" for session, _ in sessions(trace)):
-        yield MET
     for session, created in _unnoticed(trace):
         own = reads(trace, session.id)
         if own:
@@ -92,8 +88,6 @@ def stop_too_soon(trace: Trace) -> Iterator[Verdict]:
 
 
 def waits_for_return(trace: Trace) -> Iterator[Verdict]:
-    if any(session.return_url is not None for session, _ in sessions(trace)):
-        yield MET
     for session, created in _unnoticed(trace):
         if session.return_url is not None and not reads(trace, session.id):
             message = f"{session.id} completed, and only a visit to its returnUrl could have shown it"
@@ -146,7 +140,6 @@ def webhook_only(trace: Trace) -> Iterator[Verdict]:
     for session, created in sessions(trace):
         if session.expires_at is None or trace.now < session.expires_at:
             continue
-        yield MET
         if session.status == "pending" or session.return_url is not None or not created.was_received:
             continue
         if not _has_read(trace, session) and not _may_be_reported(trace, session):
@@ -161,8 +154,6 @@ def _has_read(trace: Trace, session: SeenSession) -> bool:
 
 
 def id_not_stored_first(trace: Trace) -> Iterator[Verdict]:
-    if any(attempt.fault is None for attempt in trace.deliveries):
-        yield MET
     for session, created in sessions(trace):
         attempts = plain_attempts(trace, session.id)
         has_id = created.was_received and not ended_with(trace, created, session.id)
@@ -201,10 +192,7 @@ def _is_scanner(visit: PageVisit) -> bool:
 
 def iframe(trace: Trace) -> Iterator[Verdict]:
     for session, created in sessions(trace):
-        visits = _visits(trace, session.id)
-        if visits:
-            yield MET
-        framed = [visit for visit in visits if visit.sec_fetch_dest in _FRAMES]
+        framed = [visit for visit in _visits(trace, session.id) if visit.sec_fetch_dest in _FRAMES]
         if framed:
             yield Proof(f"the page of {session.id} was opened in a frame (visit {framed[0].n})", (created.number,))
 
@@ -218,7 +206,6 @@ def popup_blocked(trace: Trace) -> Iterator[Verdict]:
     if all(map(_is_scanner, trace.visits)):
         yield NotAssessable("no user visited a hosted page")
         return
-    yield MET
     opened = {visit.session_id for visit in trace.visits if not _is_scanner(visit)}
     for session, created in sessions(trace):
         if session.status != "expired" or not created.was_received or _visits(trace, session.id):

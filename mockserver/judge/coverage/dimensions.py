@@ -1,8 +1,8 @@
 """
-The nine dimensions of coverage, and the items of each, from the tables of the contract.
+The eight dimensions of coverage, and the items of each, from the tables of the contract.
 
 1. An item is a text: `startCampaign CAMPAIGN_NOT_DRAFT`, `session pending expire`, `dual-status=guide`.
-2. No item is written here: each is made of rows of `contract/`, and of the rules of conduct that a run can show.
+2. No item is written here: each is made of rows of `contract/`.
 3. The clauses are not gathered: a clause is covered if an item of another dimension is whose row names it.
 """
 
@@ -21,11 +21,8 @@ from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, OPERATIONS, 
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.filters import FIELDS, OPERATORS
 from mockserver.contract.lifecycles import DELIVERY, EVENTS, LIFECYCLES
-from mockserver.judge.client.rules import RULES
 
-Dimension = Literal[
-    "operations", "answers", "steps", "deliveries", "filters", "faults", "choices", "conduct", "clauses"
-]
+Dimension = Literal["operations", "answers", "steps", "deliveries", "filters", "faults", "choices", "clauses"]
 DIMENSIONS: Final[tuple[Dimension, ...]] = get_args(Dimension)
 OF_OPERATIONS: Final[tuple[Dimension, ...]] = ("operations", "answers", "faults")  # whose items begin with an operation
 MEANINGS: Final[Mapping[Dimension, str]] = MappingProxyType(
@@ -37,7 +34,6 @@ MEANINGS: Final[Mapping[Dimension, str]] = MappingProxyType(
         "filters": "operators of each filter field that were accepted",
         "faults": "faults of the wire at each operation",
         "choices": "options in force when a choice was read",
-        "conduct": "rules of conduct that had a chance to fail",
         "clauses": "clauses that something covered names",
     }
 )
@@ -83,7 +79,6 @@ def universe() -> Mapping[Dimension, Mapping[str, tuple[str, ...]]]:
         "filters": dict.fromkeys(_filters(), ()),
         "faults": dict.fromkeys(_faults(), ()),
         "choices": dict(_options()),
-        "conduct": {row.id: (row.clause,) for row in RULES.values() if row.judge is not None},
     }
     named = chain.from_iterable(clauses for rows in items.values() for clauses in rows.values())
     return MappingProxyType(items | {"clauses": dict.fromkeys(named, ())})

@@ -21,7 +21,6 @@ from mockserver.contract.filters import statements
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.core.state.journal import Transition
 from mockserver.judge.client.evidence import WITH_FILTERS
-from mockserver.judge.client.judge import chances
 from mockserver.judge.coverage.coverage import Coverage
 from mockserver.judge.coverage.dimensions import DEADLINE, ENDS, answer_item, fault_item, step_item
 from mockserver.trace.exchange import Exchange
@@ -62,7 +61,6 @@ def gather(trace: Trace, into: Coverage, choices_read: ChoicesRead, *, counts_fa
         into.add("steps", *_items(transition))
         if transition.target in ENDS:
             into.add("deliveries", f"{event} {transition.target}")
-    into.add("conduct", *chances(trace, {*into.missing("conduct")}))
     if trace.calls:
         into.add("choices", *_choices(trace, choices_read))
 
