@@ -1,13 +1,13 @@
 """
 The report of a recording: what was read, and what it shows of the service, of the client and of the choices.
 
-No text in it is private: the judges read the recording with stand-ins (`masking`), and cite exchanges by their number.
+It cites exchanges by their numbers, and shows no private text of them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Final, Literal, get_args
@@ -19,18 +19,17 @@ from mockserver.judge.choices.learning import LearnedChoice, learn
 from mockserver.judge.client.judge import ConductResult, judge
 from mockserver.judge.service.judge import judge_service
 from mockserver.report import service
+from mockserver.report.excerpts import without_phones
 from mockserver.report.findings import as_row, judged_rules, judged_text, problem_of
-from mockserver.report.problem import CallLine, call_text, instant_of, problem_lines
+from mockserver.report.problem import CallLine, call_text, instant_of, problem_lines, with_texts
 from mockserver.report.service import ServiceReport
 from mockserver.trace.exchange import NOT_THE_SERVICE, Exchange
-from mockserver.trace.masking import Masker, salt_of
 from mockserver.trace.trace import Trace
 from mockserver.version import REPORT_VERSION
 
 Part = Literal["service", "client", "choices"]
 PARTS: Final[tuple[Part, ...]] = get_args(Part)
 _SEVERE: Final = 2
-_CITED: Final = 3
 _OF_ONE_RULE: Final = 2  # findings that the text has
 
 
@@ -39,28 +38,18 @@ class RecordingReport:
     What a recording shows; each part is judged when it is read first.
 
     Attributes:
-        recording: The recording with stand-ins for what is private.
+        recording: As it was read.
         service: The clauses that the service keeps and breaks.
         client: The rules of conduct.
         choices: What the answers show of each choice.
     """
 
-    def __init__(self, recording: Trace, keep: Iterable[str] = ()) -> None:
-        """
-        Make the report of a recording.
-
-        Args:
-            recording: As it was read.
-            keep: Names of fields whose texts need no stand-in.
-        """
-        self._plain = recording
-        self._masker = Masker(salt_of(recording), keep)
-        self.recording = self._masker.recording(recording)
+    def __init__(self, recording: Trace) -> None:
+        self.recording = recording
 
     @cached_property
     def service(self) -> ServiceReport:
-        clauses = judge_service(self.recording, self._plain)
-        return ServiceReport(recording=self.recording, clauses=clauses, hide=self._masker.sentence)
+        return ServiceReport(prefix=self.recording.prefix, clauses=judge_service(self.recording))
 
     @cached_property
     def client(self) -> ConductResult:
@@ -68,12 +57,7 @@ class RecordingReport:
 
     @cached_property
     def choices(self) -> tuple[LearnedChoice, ...]:
-        return learn(self._plain)
-
-    @property
-    def masked(self) -> Mapping[str, int]:
-        """How many values have a stand-in, by the name of their field."""
-        return dict(self._masker.counts)
+        return learn(self.recording)
 
     @property
     def client_broke_a_severe_rule(self) -> bool:
@@ -95,13 +79,14 @@ class RecordingReport:
         if "service" in parts:
             rows["service"] = {"clauses": self.service.as_json()}
         if "client" in parts:
+            findings = [as_row(finding) for finding in self.client.findings]
             rows["client"] = {
-                "findings": [as_row(finding) for finding in self.client.findings],
+                "findings": [row | {"message": without_phones(row["message"])} for row in findings],
                 "notAssessed": [{"rule": row.rule, "why": row.why} for row in self.client.not_assessed],
             }
         if "choices" in parts:
             rows["choices"] = [choice.as_json() for choice in self.choices]
-        return rows | {"masked": self.masked}
+        return rows
 
 
 def lines(report: RecordingReport, parts: Collection[Part] = PARTS) -> Iterator[str]:
@@ -114,10 +99,6 @@ def lines(report: RecordingReport, parts: Collection[Part] = PARTS) -> Iterator[
         yield from _client(report, is_whole=is_whole)
     if "choices" in parts:
         yield from _choices(report.choices)
-    if report.masked:
-        fields = sorted(report.masked.items(), key=lambda row: (-row[1], row[0]))
-        named = ", ".join(f"{count} of {field}" for field, count in fields[:_CITED])
-        yield f"masked: {_counted(sum(report.masked.values()), 'value')} ({named}{', ...' if len(fields) > _CITED else ''})"
 
 
 def _intake_lines(recording: Trace) -> Iterator[str]:
@@ -162,7 +143,7 @@ def _finding_lines(finding: Finding, count: int, recording: Trace) -> Iterator[s
     """Yield equal findings in lines: what happened, where, and the advice."""
     exchanges = [recording.by_number(number) for number in finding.exchanges]
     lines = {exchange.number: _call(exchange) for exchange in exchanges if exchange is not None}
-    problem = problem_of(finding, lines)
+    problem = with_texts(problem_of(finding, lines), without_phones)
     times = f", {count} times" if count > 1 else ""
     headline = f"{finding.rule} (severity {finding.severity}{times})  {problem.headline}"
     return problem_lines(replace(problem, headline=headline), "  ")

@@ -19,7 +19,7 @@ from mockserver.contract.choices import CHOICES
 from mockserver.judge.choices.facts import Alternative, Facts, Shown
 from mockserver.judge.choices.forms import shown_by_forms
 from mockserver.judge.choices.replays import shown_by_replays
-from mockserver.judge.service.answers import observed_choices
+from mockserver.judge.service.answers import judge_answers
 from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
 from mockserver.trace.trace import Trace
 
@@ -77,9 +77,9 @@ class LearnedChoice(NamedTuple):
 
 
 def learn(recording: Trace) -> tuple[LearnedChoice, ...]:
-    """Return what a recording, without stand-ins, shows of each choice, in their order."""
+    """Return what a recording shows of each choice, in their order."""
     facts = Facts(recording)
-    rows = [Shown(({row.choice: row.options},), row.exchange) for row in observed_choices(recording)]
+    rows = [Shown(({row.choice: row.options},), row.exchange) for row in judge_answers(recording).observations]
     rows += sorted(shown_by_forms(recording, facts), key=_place)
     rows += shown_by_replays(recording, facts)
     propagation = _Propagation()
