@@ -164,16 +164,6 @@ def _is_read_again(call: Call, last: Call) -> bool:
     return call.method == "GET" and request == (last.method, last.path, last.query, last.at)
 
 
-def polled(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield a frozen clock that the client polls, and that the test has not advanced since the latest write."""
-    if not snapshot.exchanges or snapshot.exchanges[-1].method != "GET":
-        return
-    last_write = max((call.n for call in snapshot.exchanges if call.method != "GET"), default=0)
-    advances = [step for step in snapshot.steps if step["command"] in _CLOCK_COMMANDS]
-    if not any(step["exchanges"] >= last_write for step in advances):
-        yield from due(snapshot, failure)
-
-
 def pending_session(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
     """Yield a session whose end user has not acted yet."""
     session_id = _pending(snapshot)
