@@ -8,7 +8,6 @@ proof that cites such is left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -49,7 +48,7 @@ def judge(trace: Trace, severity: int | None = None) -> ConductResult:
         why = _obstacle(trace, rule)
         if why is None and rule.judge is not None:
             proofs, why = _verdict(trace, rule.judge)
-            findings += [_finding(rule, proof) for proof in proofs]
+            findings += [finding(rule.id, proof.message, proof.exchanges) for proof in proofs]
         if why is not None:
             not_assessed.append(NotAssessed(rule.id, why))
     findings.sort(key=lambda each: (each.severity, each.exchanges))
@@ -58,26 +57,22 @@ def judge(trace: Trace, severity: int | None = None) -> ConductResult:
 
 def finding(rule: str, message: str, exchanges: Iterable[int] = ()) -> Finding:
     """Return a finding with the severity, clause and advice of its rule; KeyError for an unknown rule."""
-    return _finding(RULES[rule], Proof(message, tuple(exchanges)))
+    row = RULES[rule]
+    return Finding(
+        rule=rule,
+        severity=row.severity,
+        message=message,
+        exchanges=tuple(exchanges),
+        clause=row.clause,
+        advice=row.advice,
+    )
 
 
 def _obstacle(trace: Trace, rule: Check) -> str | None:
     """Return why a trace cannot show a rule, or None."""
     if rule.judge is None:
         return _OTHER_RUN
-    lacking = why_lacking(rule.needs - trace.knows)
-    if lacking is not None:
-        return lacking
-    if not trace.sources:
-        return None  # a sandbox has each body, but for one that was too long to be read
-    left_out = trace.once(_left_out)
-    operation = next((operation for operation in rule.bodies if operation in left_out), None)
-    return f"the recording lacks a body of {operation}" if operation is not None else None
-
-
-def _left_out(trace: Trace) -> AbstractSet[str | None]:
-    """Return the operations of which a recorder has left out a body."""
-    return {exchange.operation for exchange in trace.exchanges if exchange.request_body is None}
+    return why_lacking(rule.needs - trace.knows)
 
 
 def _verdict(trace: Trace, judge: Judge) -> tuple[list[Proof], str | None]:
@@ -107,15 +102,3 @@ def _overlap(first: Exchange, second: Exchange) -> bool:
     if first.status is None or first.is_ordered or not (first.is_timed and second.is_timed):
         return False
     return first.ended_at > second.sent_at + _OVERLAP_MAX
-
-
-def _finding(row: Check, proof: Proof) -> Finding:
-    return Finding(
-        rule=row.id,
-        severity=row.severity,
-        message=proof.message,
-        exchanges=tuple(proof.exchanges),
-        clause=row.clause,
-        line=row.line,
-        advice=row.advice,
-    )

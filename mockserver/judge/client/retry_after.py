@@ -16,7 +16,7 @@ from typing import Final
 
 from mockserver.contract.durations import duration_text
 from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, Duration, Instant
-from mockserver.judge.check import Check, NotAssessable, Proof, Verdict
+from mockserver.judge.check import Check, NotAssessable, Verdict, proof
 from mockserver.judge.client.evidence import (
     RETRIED,
     elapsed,
@@ -58,10 +58,10 @@ def ignore_retry_after(trace: Trace) -> Iterator[Verdict]:
             if first.number not in excused and is_early(trace, first, again[0]):
                 after = "while no clock moved" if waited is None else f"after {duration_text(waited)}"
                 message = f"{first.operation} was repeated {after}; its Retry-After was {duration_text(requested)}"
-                yield Proof(message, numbers((first, again[0])))
+                yield proof(message, first, again[0])
         elif first.number not in excused and _is_burst(trace, first, again, same):
             message = f"{first.operation} was sent three times within a second, despite a 429"
-            yield Proof(message, numbers((first, *again)))
+            yield proof(message, first, *again)
     if is_unmeasured:
         yield NotAssessable(UNMEASURED)
     if is_over:
@@ -220,7 +220,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="ignore-retry-after",
         clause="advice.back-off",
-        line="L436",
         severity=2,
         proof="the same call before the 429's Retry-After was over, or, without one, three times at once, or four times at an even pace below half a second",
         advice="Wait for the time in Retry-After, seconds or a date; without one, back off exponentially.",
