@@ -116,9 +116,7 @@ def test_conduct_is_judged_over_the_control_plane_and_available_after_the_end(ru
         expected = [(each.rule, each.severity, each.exchanges, each.advice) for each in here.conduct]
         assert expected
         assert str(here.conduct).count("\n") == str(there.conduct).count("\n")
-        assert expected == [
-            (each.rule, each.severity, each.exchanges, each.advice) for each in there.conduct
-        ]
+        assert expected == [(each.rule, each.severity, each.exchanges, each.advice) for each in there.conduct]
 
     assert expected == [(each.rule, each.severity, each.exchanges, each.advice) for each in there.conduct]
 

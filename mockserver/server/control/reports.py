@@ -62,7 +62,7 @@ def _judged(state: SandboxState) -> ConductResult:
 
 
 def read_coverage(hosted: HostedSandbox, args: Arguments) -> answers.Coverage:
-    """Return what the calls so far have covered; choices only if they are tracked."""
+    """Return what the calls so far have covered."""
     coverage = Coverage()
     hosted.gather_coverage(coverage)
     return cast("answers.Coverage", coverage.as_json())
