@@ -13,7 +13,7 @@ from mockserver.core.instants import MILLISECOND, Duration
 from mockserver.core.ledger import creating_exchanges
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
-from mockserver.core.state.records import PageVisit, Template
+from mockserver.core.state.records import Template
 from mockserver.core.state.rules import AppliedFault
 from mockserver.core.webhooks.deliveries import LOST
 from mockserver.trace.exchange import DeliveryAttempt, Exchange
@@ -25,33 +25,21 @@ _SOURCE = "sandbox"
 _DELAYS = (*deciding("wait"), *deciding("wait after"))
 
 
-def trace_of(run: Run, *, slept: Slept | None = None) -> Trace:
+def trace_of(run: Run, calls: Sequence[JournalEntry] | None = None, *, slept: Slept | None = None) -> Trace:
     """
     Return the trace of a sandbox.
 
     Args:
         run: What has happened in it.
+        calls: Some of its calls, oldest first: then without deliveries and visits; by default everything.
         slept: See `Trace`.
 
     Lock: as of the trace.
     """
-    return _trace(run, run.exchanges, _deliveries(run), tuple(run.visits), slept)
-
-
-def trace_of_calls(run: Run, entries: Sequence[JournalEntry], *, slept: Slept | None = None) -> Trace:
-    """Return the trace of some calls of a sandbox, oldest first, without deliveries and visits."""
-    return _trace(run, entries, (), (), slept)
-
-
-def _trace(
-    run: Run,
-    entries: Sequence[JournalEntry],
-    deliveries: Sequence[DeliveryAttempt],
-    visits: Sequence[PageVisit],
-    slept: Slept | None,
-) -> Trace:
+    deliveries = _deliveries(run) if calls is None else []
+    visits = tuple(run.visits) if calls is None else ()
     return Trace(
-        exchanges=list(_exchanges(run, entries)),
+        exchanges=_exchanges(run, run.exchanges if calls is None else calls),
         deliveries=deliveries,
         visits=visits,
         knows=OF_A_SANDBOX.difference(_lacking(deliveries, visits)),

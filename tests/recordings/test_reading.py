@@ -152,20 +152,6 @@ def test_a_body_that_the_recorder_left_out_is_none_and_an_encoded_one_is_decoded
     assert (b"", b"") == (third.request_body, third.response_body)
 
 
-def test_a_body_in_a_file_of_its_own_is_read_and_no_file_outside(tmp_path: Path) -> None:
-    (tmp_path / "recordings").mkdir()
-    (tmp_path / "secret.json").write_text("{}", encoding="utf-8")
-    attached, outside = (entry("GET /v1/campaigns", 200, LIST) for _ in range(2))
-    for row, name in ((attached, "a1.json"), (outside, "../secret.json")):
-        del row["response"]["content"]["text"]
-        row["response"]["content"]["_file"] = name
-    (tmp_path / "recordings" / "a1.json").write_text(json.dumps(LIST), encoding="utf-8")
-
-    first, second = read_recording(write(tmp_path / "recordings", attached, outside)).exchanges
-
-    assert (LIST, None) == (first.response_json, second.response_body)
-
-
 def _life(sandbox: Sandbox) -> None:
     """Call a sandbox: two tenants' keys, a wait, a query, an upload, a call without a key."""
     sandbox.apply({"given": {"templates": [{"id": "template_hello"}]}})

@@ -32,19 +32,15 @@ class ConductResult(NamedTuple):
     not_assessed: tuple[NotAssessed, ...]
 
 
-def judge(trace: Trace, severity: int | None = None) -> ConductResult:
+def judge(trace: Trace) -> ConductResult:
     """
     Return what the client did against the document's advice, the most severe first, and what the trace does not show.
-
-    With a severity only its rules are judged.
 
     Lock: as of the trace.
     """
     findings: list[Finding] = []
     not_assessed: list[NotAssessed] = []
     for rule in RULES.values():
-        if severity not in (None, rule.severity):
-            continue
         why = _obstacle(trace, rule)
         if why is None and rule.judge is not None:
             proofs, why = _verdict(trace, rule.judge)

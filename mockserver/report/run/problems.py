@@ -40,7 +40,6 @@ _CAUSES: Final[tuple[Cause, ...]] = (
 )
 _READINGS: Final[tuple[Cause, ...]] = (
     clocks.pending_session,
-    clocks.idle_polls,
     answers.changed_since,
     answers.audience,
     receivers.accepted,
