@@ -31,6 +31,7 @@ _NUMBERS = "answers show bounds of the number, and not the number itself"
 _PAGE = "it shows at the hosted page, which is no part of the API"
 _CHATS = "it depends on the chats of an audience, which no answer shows and which may change between two counts"
 _SENDS = "sends may fail for other reasons, and no answer shows the chats of an audience"
+_RARE = "few answers show it, which are not compared"
 _ENDS = "no answer shows when a session ended that was read as pending"
 # Why no recording shows a choice.
 NOT_LEARNT: Final[Mapping[str, str]] = {
@@ -40,6 +41,9 @@ NOT_LEARNT: Final[Mapping[str, str]] = {
         ("missing-value-negative-ops", "exists-meaning", "case-sensitivity", "between-bounds", "birthdate-zone",
          "estimated-count-exactness"), _CHATS),
     **dict.fromkeys(("expiry-driver", "state-vs-event-order"), _ENDS),
+    **dict.fromkeys(
+        ("execution-status-lag", "head-bounds", "late-sends-after-cancel", "media-failed-item-shape", "page-stability",
+         "wh-secret-rotation"), _RARE),
     "audience-off-channel": _SENDS,
     "size-limit-base": "a refusal shows neither the limit nor the size of the audience",
     "user-cancels": "a session that its user canceled has the reason of one that failed, or is pending like any other",
