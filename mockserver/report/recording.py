@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Final, Literal, get_args
 
 from mockserver._json import JSON
+from mockserver.contract.durations import duration_text
 from mockserver.core.instants import MILLISECOND
 from mockserver.judge.check import Finding, merged
 from mockserver.judge.choices.learning import LearnedChoice, learn
@@ -22,6 +23,7 @@ from mockserver.report import service
 from mockserver.report.excerpts import without_phones
 from mockserver.report.findings import as_row, judged_rules, judged_text, problem_of
 from mockserver.report.problem import CallLine, call_text, instant_of, problem_lines, with_texts
+from mockserver.report.run.words import counted
 from mockserver.report.service import ServiceReport
 from mockserver.trace.exchange import NOT_THE_SERVICE, Exchange
 from mockserver.trace.trace import Trace
@@ -104,12 +106,12 @@ def lines(report: RecordingReport, parts: Collection[Part] = PARTS) -> Iterator[
 def _intake_lines(recording: Trace) -> Iterator[str]:
     """Yield what was read, what was left out, and which answers are not the service's word."""
     operations = {exchange.operation for exchange in recording.exchanges if exchange.operation}
-    line = f"{', '.join(recording.sources)}: {_counted(len(recording.exchanges), 'exchange')}"
-    line += f" of {_counted(len(operations), 'operation')}"
-    if all(exchange.is_timed for exchange in recording.exchanges):
-        line += f" in {_span(recording.span // MILLISECOND)}"
+    line = f"{', '.join(recording.sources)}: {counted(len(recording.exchanges), 'exchange')}"
+    line += f" of {counted(len(operations), 'operation')}"
+    if "times" in recording.knows:
+        line += f" in {duration_text(recording.span)}"
     if recording.deliveries:
-        line += f", {_counted(len(recording.deliveries), 'delivery')}"
+        line += f", {counted(len(recording.deliveries), 'event')}"
     if recording.left_out:
         left_out = ", ".join(f"{count} {kind}" for kind, count in recording.left_out.items())
         line += f" ({left_out} left out)"
@@ -173,17 +175,3 @@ def _where(choice: LearnedChoice) -> str:
     """Return the places that show a choice, in parentheses."""
     places = [*(f"#{n}" for n in choice.exchanges), *(f"event {n}" for n in choice.deliveries)]
     return f"  ({', '.join(places)})" if places else ""
-
-
-def _counted(count: int, noun: str) -> str:
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
-
-
-def _span(span_ms: int) -> str:
-    """Return a duration in its largest unit."""
-    for unit_ms, name in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")):
-        if span_ms >= 2 * unit_ms:
-            return f"{round(span_ms / unit_ms)} {name}"
-    return f"{span_ms} ms"

