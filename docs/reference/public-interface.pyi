@@ -212,7 +212,6 @@ class Finding(NamedTuple):
     advice: str
     clause: str
     exchanges: tuple[int, ...]
-    line: str
     message: str
     rule: str
     severity: int

@@ -11,7 +11,6 @@ from mockserver._files import write_whole
 
 _FILES: Final = "HAR, cassette of vcrpy, or journal or replay document of a sandbox"
 _URL: Final = "part of the addresses before /v1 (default: the one that most calls of the API have)"
-_KEEP: Final = "print the texts of this field; without it names, texts, phone numbers and unknown fields are masked"
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -21,7 +20,6 @@ def add_options(command: argparse.ArgumentParser) -> None:
     parts.add_argument("--service", action="store_true", help="print the service alone, with every clause")
     parts.add_argument("--client", action="store_true", help="print the client alone, with the rules not assessed")
     command.add_argument("--url", metavar="PREFIX", help=_URL)
-    command.add_argument("--keep", action="append", default=[], metavar="FIELD", help=_KEEP)
     command.add_argument(
         "--profile-out", type=Path, metavar="FILE", help="save the settled choices, for `mockserver serve --profile`"
     )
@@ -45,7 +43,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.report.recording import PARTS, RecordingReport, lines
     from mockserver.trace.reading import read_recording
 
-    report = RecordingReport(read_recording(*options.files, url=options.url), options.keep)
+    report = RecordingReport(read_recording(*options.files, url=options.url))
     parts = [part for part in PARTS if getattr(options, part, False)] or PARTS
     written: list[str] = []
     if options.profile_out is not None:

@@ -10,7 +10,7 @@ from typing import Any, Final, TextIO
 
 from mockserver._data import data_dir
 
-_SHOWN_OF_RULES: Final = ("id", "severity", "clause", "line", "proof", "advice")
+_SHOWN_OF_RULES: Final = ("id", "severity", "clause", "proof", "advice")
 _FORMATS: Final = {
     "schema": "print the JSON Schema of a scenario document",
     "json": "print JSON",

@@ -15,6 +15,7 @@ from typing import Any, Final, NamedTuple
 from ruamel.yaml import YAML
 
 from mockserver._json import JSON, View
+from mockserver.contract import schemas
 from mockserver.contract.filters import PLATFORMS
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.core.instants import Instant, format_milliseconds
@@ -23,7 +24,6 @@ from mockserver.scenario.problems import ScenarioError
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
 from mockserver.trace.exchange import Exchange
-from mockserver.trace.masking import words_of_document
 from mockserver.trace.sightings import Kind, objects_of, sighted
 from mockserver.trace.trace import Trace
 
@@ -31,6 +31,8 @@ _KINDS: Final[tuple[Kind, ...]] = ("campaign", "execution", "session", "template
 _CHATS_OF_A_RUN: Final = 2  # one is sent to at the start, and one is left
 _OF_TEMPLATES: Final = ("id", "name", "description", "createdAt", "updatedAt")
 _OF_CAMPAIGNS: Final = ("id", "name", "description", "platform", "templateId", "cadence", "filters", "status")
+_STATUSES: Final = schemas.load("templateListEntry")["properties"]["providerTemplateStatus"]["enum"]
+_ITEM_TYPES: Final = schemas.load("readTemplate.response")["properties"]["items"]["items"]["properties"]["type"]["enum"]
 _OF_ENTRYPOINTS: Final = ("id", "name", "displayName", "funnelStepId", "isCoexistence")
 
 
@@ -64,7 +66,7 @@ def seeded_scenario(recording: Trace, learnt: Sequence[LearnedChoice]) -> Seeded
     Return a scenario with what a recording saw; the key with most calls is that of the first tenant.
 
     Args:
-        recording: With stand-ins for what is private.
+        recording: As it was read.
         learnt: What the recording shows of the choices.
     """
     comments: list[str] = []
@@ -174,7 +176,7 @@ def _funnels(linked: Iterable[View]) -> list[JSON]:
 
 
 def _entrypoint(shown: View, number: int) -> JSON:
-    """Return an entrypoint; the stand-in of its number need not be one of the country."""
+    """Return an entrypoint with another number than its own, which is one of the country."""
     entry = _present(shown, _OF_ENTRYPOINTS)
     if shown.get("platform") in PLATFORMS:
         entry["platform"] = shown["platform"]
@@ -202,7 +204,7 @@ def _template(shown: View, comments: list[str]) -> JSON:
     if shown.get("isOfficial"):
         entry["isOfficial"] = True
     elif status:
-        is_listed = str(status) in words_of_document()
+        is_listed = status in _STATUSES
         entry["providerTemplateStatus"] = status if is_listed else "PENDING"
         comments += [] if is_listed else [f"the status of template {shown['id']}, which the document does not list"]
     if "items" in shown:
@@ -214,7 +216,7 @@ def _template(shown: View, comments: list[str]) -> JSON:
 
 def _item(shown: View) -> JSON:
     kind = "image" if shown.get("mediaId") else "text"
-    is_listed = str(shown.get("type")) in words_of_document()
+    is_listed = shown.get("type") in _ITEM_TYPES
     return {"type": shown["type"] if is_listed else kind, **_present(shown, ("text", "mediaId"))}
 
 

@@ -95,13 +95,12 @@ def run_until(
         injection.take_snapshot(sandbox)
         at = max(sandbox.now, timer.due)
         sandbox.set_now(at)
-        former, sandbox.timer_of = sandbox.timer_of, "" if timer.kind in _ALWAYS_REPORTED else timer.id
         within: list[FiredTimer] = []
         outer, sandbox.fired_within = sandbox.fired_within, within
         try:
             TIMER_HANDLERS[timer.kind, timer.trigger](sandbox, timer)  # a rule may advance the clock meanwhile
         finally:
-            sandbox.timer_of, sandbox.fired_within = former, outer
+            sandbox.fired_within = outer
         if timer.kind in _ALWAYS_REPORTED or sandbox.timer_target(timer) is not before:
             fired.append(FiredTimer(at, f"{timer.kind}.{timer.trigger}", timer.id))
         fired += within

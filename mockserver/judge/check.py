@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, NamedTuple
 
+from mockserver.trace.exchange import Exchange
 from mockserver.trace.facts import LACKING, Fact
-from mockserver.trace.trace import Trace
+from mockserver.trace.trace import Trace, numbers
 
 Severity = Literal[1, 2, 3]
 SEVERITIES: Final[Mapping[int, str]] = MappingProxyType({1: "money, spam or security", 2: "wrong state", 3: "noise"})
@@ -18,11 +19,12 @@ class Proof(NamedTuple):
     """What shows that a check is broken: a sentence, and the numbers of the exchanges that show it."""
 
     message: str
-    exchanges: Sequence[int] = ()
+    exchanges: tuple[int, ...]
 
 
-class Met(NamedTuple):
-    """The situation of a check arose: a careless client breaks it there."""
+def proof(message: str, *exchanges: Exchange | None) -> Proof:
+    """Return a proof by these exchanges, as far as there are any."""
+    return Proof(message, numbers(filter(None, exchanges)))
 
 
 class NotAssessable(NamedTuple):
@@ -31,8 +33,7 @@ class NotAssessable(NamedTuple):
     why: str
 
 
-MET = Met()
-Verdict = Proof | Met | NotAssessable
+Verdict = Proof | NotAssessable
 Judge = Callable[[Trace], Iterable[Verdict]]
 
 
@@ -50,24 +51,20 @@ class Check:
     Attributes:
         id: Its name.
         clause: The clause of the API document that the client breaks.
-        line: Lines of the API document.
         severity: 1 (money, spam, security), 2 (wrong state) or 3 (noise).
         proof: The calls that prove it, for people.
         advice: What the client should do instead.
         needs: What a trace has to know; else the rule is not assessed.
-        bodies: Operations whose bodies it reads; it is not assessed if a recorder has left one out.
         of_end: Only a finished run shows it: it is about what did not follow.
         judge: Yields the proofs; None for a rule that only a comparison of two runs shows.
     """
 
     id: str
     clause: str
-    line: str
     severity: Severity
     proof: str
     advice: str
     needs: frozenset[Fact] = frozenset()
-    bodies: tuple[str, ...] = ()
     of_end: bool = False
     judge: Judge | None = None
 
@@ -80,7 +77,6 @@ class Finding(NamedTuple):
     message: str
     exchanges: tuple[int, ...]
     clause: str
-    line: str
     advice: str
 
 
@@ -107,7 +103,6 @@ def _with_exchanges_of(equal: Sequence[Finding]) -> Finding:
         message=first.message,
         exchanges=tuple(dict.fromkeys(number for finding in equal for number in finding.exchanges)),
         clause=first.clause,
-        line=first.line,
         advice=first.advice,
     )
 

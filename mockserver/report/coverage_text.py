@@ -54,7 +54,7 @@ def operations_named(text: str, coverage: Coverage) -> tuple[str, ...] | None:
 
 
 def parts(coverage: Coverage, operations: Collection[str] | None) -> list[CoveragePart]:
-    """Return the dimensions whose items belong to an operation, with the items of these; None for all nine as a whole."""
+    """Return the dimensions whose items belong to an operation, with the items of these; None for all seven as a whole."""
     if operations is None:
         return [CoveragePart(name, coverage.covered(name), coverage.missing(name)) for name in DIMENSIONS]
 

@@ -44,6 +44,5 @@ def as_row(finding: Finding) -> JSON:
         "message": finding.message,
         "exchanges": list(finding.exchanges),
         "clause": finding.clause,
-        "line": finding.line,
         "advice": finding.advice,
     }

@@ -1,36 +1,37 @@
 """
 The report of a recording: what was read, and what it shows of the service, of the client and of the choices.
 
-No text in it is private: the judges read the recording with stand-ins (`masking`), and cite exchanges by their number.
+It cites exchanges by their numbers, and shows no private text of them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Final, Literal, get_args
 
 from mockserver._json import JSON
+from mockserver.contract.durations import duration_text
 from mockserver.core.instants import MILLISECOND
 from mockserver.judge.check import Finding, merged
 from mockserver.judge.choices.learning import LearnedChoice, learn
 from mockserver.judge.client.judge import ConductResult, judge
 from mockserver.judge.service.judge import judge_service
 from mockserver.report import service
+from mockserver.report.excerpts import without_phones
 from mockserver.report.findings import as_row, judged_rules, judged_text, problem_of
-from mockserver.report.problem import CallLine, call_text, instant_of, problem_lines
+from mockserver.report.problem import CallLine, call_text, instant_of, problem_lines, with_texts
+from mockserver.report.run.words import counted
 from mockserver.report.service import ServiceReport
 from mockserver.trace.exchange import NOT_THE_SERVICE, Exchange
-from mockserver.trace.masking import Masker, salt_of
 from mockserver.trace.trace import Trace
 from mockserver.version import REPORT_VERSION
 
 Part = Literal["service", "client", "choices"]
 PARTS: Final[tuple[Part, ...]] = get_args(Part)
 _SEVERE: Final = 2
-_CITED: Final = 3
 _OF_ONE_RULE: Final = 2  # findings that the text has
 
 
@@ -39,28 +40,18 @@ class RecordingReport:
     What a recording shows; each part is judged when it is read first.
 
     Attributes:
-        recording: The recording with stand-ins for what is private.
+        recording: As it was read.
         service: The clauses that the service keeps and breaks.
         client: The rules of conduct.
         choices: What the answers show of each choice.
     """
 
-    def __init__(self, recording: Trace, keep: Iterable[str] = ()) -> None:
-        """
-        Make the report of a recording.
-
-        Args:
-            recording: As it was read.
-            keep: Names of fields whose texts need no stand-in.
-        """
-        self._plain = recording
-        self._masker = Masker(salt_of(recording), keep)
-        self.recording = self._masker.recording(recording)
+    def __init__(self, recording: Trace) -> None:
+        self.recording = recording
 
     @cached_property
     def service(self) -> ServiceReport:
-        clauses = judge_service(self.recording, self._plain)
-        return ServiceReport(recording=self.recording, clauses=clauses, hide=self._masker.sentence)
+        return ServiceReport(prefix=self.recording.prefix, clauses=judge_service(self.recording))
 
     @cached_property
     def client(self) -> ConductResult:
@@ -68,12 +59,7 @@ class RecordingReport:
 
     @cached_property
     def choices(self) -> tuple[LearnedChoice, ...]:
-        return learn(self._plain)
-
-    @property
-    def masked(self) -> Mapping[str, int]:
-        """How many values have a stand-in, by the name of their field."""
-        return dict(self._masker.counts)
+        return learn(self.recording)
 
     @property
     def client_broke_a_severe_rule(self) -> bool:
@@ -95,13 +81,14 @@ class RecordingReport:
         if "service" in parts:
             rows["service"] = {"clauses": self.service.as_json()}
         if "client" in parts:
+            findings = [as_row(finding) for finding in self.client.findings]
             rows["client"] = {
-                "findings": [as_row(finding) for finding in self.client.findings],
+                "findings": [row | {"message": without_phones(row["message"])} for row in findings],
                 "notAssessed": [{"rule": row.rule, "why": row.why} for row in self.client.not_assessed],
             }
         if "choices" in parts:
             rows["choices"] = [choice.as_json() for choice in self.choices]
-        return rows | {"masked": self.masked}
+        return rows
 
 
 def lines(report: RecordingReport, parts: Collection[Part] = PARTS) -> Iterator[str]:
@@ -114,21 +101,17 @@ def lines(report: RecordingReport, parts: Collection[Part] = PARTS) -> Iterator[
         yield from _client(report, is_whole=is_whole)
     if "choices" in parts:
         yield from _choices(report.choices)
-    if report.masked:
-        fields = sorted(report.masked.items(), key=lambda row: (-row[1], row[0]))
-        named = ", ".join(f"{count} of {field}" for field, count in fields[:_CITED])
-        yield f"masked: {_counted(sum(report.masked.values()), 'value')} ({named}{', ...' if len(fields) > _CITED else ''})"
 
 
 def _intake_lines(recording: Trace) -> Iterator[str]:
     """Yield what was read, what was left out, and which answers are not the service's word."""
     operations = {exchange.operation for exchange in recording.exchanges if exchange.operation}
-    line = f"{', '.join(recording.sources)}: {_counted(len(recording.exchanges), 'exchange')}"
-    line += f" of {_counted(len(operations), 'operation')}"
-    if all(exchange.is_timed for exchange in recording.exchanges):
-        line += f" in {_span(recording.span // MILLISECOND)}"
+    line = f"{', '.join(recording.sources)}: {counted(len(recording.exchanges), 'exchange')}"
+    line += f" of {counted(len(operations), 'operation')}"
+    if "times" in recording.knows:
+        line += f" in {duration_text(recording.span)}"
     if recording.deliveries:
-        line += f", {_counted(len(recording.deliveries), 'delivery')}"
+        line += f", {counted(len(recording.deliveries), 'event')}"
     if recording.left_out:
         left_out = ", ".join(f"{count} {kind}" for kind, count in recording.left_out.items())
         line += f" ({left_out} left out)"
@@ -162,7 +145,7 @@ def _finding_lines(finding: Finding, count: int, recording: Trace) -> Iterator[s
     """Yield equal findings in lines: what happened, where, and the advice."""
     exchanges = [recording.by_number(number) for number in finding.exchanges]
     lines = {exchange.number: _call(exchange) for exchange in exchanges if exchange is not None}
-    problem = problem_of(finding, lines)
+    problem = with_texts(problem_of(finding, lines), without_phones)
     times = f", {count} times" if count > 1 else ""
     headline = f"{finding.rule} (severity {finding.severity}{times})  {problem.headline}"
     return problem_lines(replace(problem, headline=headline), "  ")
@@ -192,17 +175,3 @@ def _where(choice: LearnedChoice) -> str:
     """Return the places that show a choice, in parentheses."""
     places = [*(f"#{n}" for n in choice.exchanges), *(f"event {n}" for n in choice.deliveries)]
     return f"  ({', '.join(places)})" if places else ""
-
-
-def _counted(count: int, noun: str) -> str:
-    if count == 1:
-        return f"1 {noun}"
-    return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
-
-
-def _span(span_ms: int) -> str:
-    """Return a duration in its largest unit."""
-    for unit_ms, name in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s")):
-        if span_ms >= 2 * unit_ms:
-            return f"{round(span_ms / unit_ms)} {name}"
-    return f"{span_ms} ms"

@@ -1,28 +1,25 @@
 """
 What a recording shows of a service, as text and as JSON: each clause, what breaks it, and why it was not judged.
 
-No text in it is private: exchanges are cited as the masked recording has them.
+It shows no private text of an exchange.
 """
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from mockserver._json import JSON
 from mockserver.contract.clauses import sentence_of
-from mockserver.contract.schemas import ABSENT
 from mockserver.contract.text import brief
 from mockserver.judge.service.judge import ClauseResult
 from mockserver.judge.service.verdicts import Breach
+from mockserver.report.excerpts import excerpt, without_phones
 from mockserver.report.problem import LINE_CHARS, CallLine, Problem, call_text, instant_of, problem_lines
 from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
-from mockserver.trace.trace import Trace
 
-_EXCERPT_CHARS: Final = 300
 _ANSWERS_MAX: Final = 3  # that break a clause by themselves
 _INDENT: Final = " " * 6
 _ORDER: Final = ("broken", "holds", "not observed")
@@ -35,14 +32,12 @@ class ServiceReport:
     What a recording shows of a service.
 
     Attributes:
-        recording: With stand-ins for what is private.
+        prefix: The part of the addresses before `/v1`.
         clauses: The verdict on each clause, in the order of the document.
-        hide: Returns a text of the API with stand-ins for what is private in it.
     """
 
-    recording: Trace
+    prefix: str
     clauses: Sequence[ClauseResult]
-    hide: Callable[[str], str]
 
     @property
     def broken(self) -> list[ClauseResult]:
@@ -74,8 +69,8 @@ class ServiceReport:
     def _contradiction_json(self, row: Breach) -> JSON:
         """Return a contradiction with the exchanges and deliveries that show it."""
         return {
-            "record": self.hide(row.record),
-            "values": [self.hide(value) for value in row.values],
+            "record": without_phones(row.record),
+            "values": list(map(without_phones, row.values)),
             "assumption": row.assumption,
             "exchanges": [self._place(cited) for cited in row.cited],
         }
@@ -83,8 +78,8 @@ class ServiceReport:
     def _place(self, cited: Cited) -> JSON:
         shown = {"kind": "delivery", "method": "POST", "url": "the receiver"}
         if not isinstance(cited, DeliveryAttempt):
-            masked = self.recording.exchanges[cited.number - 1]
-            shown = {"kind": "exchange", "method": masked.method, "url": self.recording.prefix + masked.path}
+            url = self.prefix + without_phones(cited.path)
+            shown = {"kind": "exchange", "method": cited.method, "url": url}
         return {**shown, "index": cited.number, "at": instant_of(cited), "status": cited.status}
 
     def _of_answer(self, clause: ClauseResult, row: Breach) -> Problem:
@@ -127,25 +122,16 @@ def answer_json(row: Breach) -> JSON:
     """Return an answer that breaks a clause: the request, the response, and what was expected, each in one line."""
     (exchange,) = row.cited
     assert isinstance(exchange, Exchange)
-    sent = (exchange.request_body or b"").decode("utf-8", "replace")
+    sent, path = excerpt(exchange.request_body), without_phones(exchange.path)
     role = _ROLES.get((exchange.key or "").partition("_")[0], " (unknown key)")
     return {
         "method": exchange.method,
-        "path": exchange.path,
+        "path": path,
         "status": exchange.status,
-        "request": f"{exchange.method} {exchange.path}{role}{' ' if sent else ''}{brief(sent, _EXCERPT_CHARS)}",
-        "response": _response(exchange),
+        "request": f"{exchange.method} {path}{role}{' ' if sent else ''}{sent}",
+        "response": f"{exchange.status} {excerpt(exchange.response_body) or '(no content)'}",
         "expected": row.expected,
     }
-
-
-def _response(exchange: Exchange) -> str:
-    body = exchange.response_body or b""
-    if not body:
-        return f"{exchange.status} (no content)"
-    value = exchange.response_json
-    text = repr(body[:_EXCERPT_CHARS]) if value is ABSENT else json.dumps(value, ensure_ascii=False)
-    return f"{exchange.status} {brief(text, _EXCERPT_CHARS)}"
 
 
 def lines(report: ServiceReport, *, is_whole: bool) -> Iterator[str]:

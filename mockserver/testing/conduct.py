@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, overload
 
+from mockserver.contract.clauses import sentence_of
 from mockserver.contract.text import camel_case, closest_match_hint, printable
 from mockserver.judge.check import SEVERITIES, Finding, NotAssessed, cited_calls, merged
 from mockserver.report.run.snapshot import findings_of
@@ -19,7 +20,7 @@ def format_finding(finding: Finding) -> str:
     severity = f"severity {finding.severity} ({SEVERITIES[finding.severity]})"
     return (
         f"{finding.rule}, {severity}: {printable(finding.message)}{cited}\n"
-        f"  breaks {finding.clause}, {finding.line} of the API document\n"
+        f"  breaks {finding.clause}: {sentence_of(finding.clause)}\n"
         f"  advice: {finding.advice}"
     )
 
@@ -35,7 +36,7 @@ class ConductReport(Sequence[Finding]):
 
     `assert not sandbox.conduct` holds for a client without a finding. Rules in `not_assessed` are not checked by it.
 
-    A finding has the attributes `rule` (its id), `clause` and `line` (of the API document), `severity` (1 the worst, 3
+    A finding has the attributes `rule` (its id), `clause` (of the API document), `severity` (1 the worst, 3
     noise), `message`, `exchanges` (numbers of the calls that show it) and `advice`.
 
     Attributes:

@@ -191,8 +191,6 @@ class RemoteBackend:
         self._calls = ControlCalls(created["baseUrl"], self._client.send, self._client.headers)
         self._read: set[str] | None = None  # grows by the choices that were read, when the sandbox is closed
         self._last_views: dict[CommandId, JSON] | None = None  # None while the sandbox is open
-        if coverage is not None:
-            self.run("trackChoices")
 
     def _gather_coverage(self) -> None:
         """Add what the sandbox has covered, before it is closed or its journal is gone."""

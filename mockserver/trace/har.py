@@ -2,7 +2,7 @@
 HAR 1.2, as Chromium, Firefox, Playwright, mitmproxy, Charles and Postman's tools write it.
 
 They differ in what they leave out: bodies of requests (`postData`), bodies of answers (`content.text`), the time of an
-aborted entry. The entries of a sandbox's own HAR are in the order of its calls (`_mockserver`). Pseudo headers of HTTP/2 (`:path`) are no headers. Playwright may store a body in a file of its own (`_file`).
+aborted entry. The entries of a sandbox's own HAR are in the order of its calls (`_mockserver`). Pseudo headers of HTTP/2 (`:path`) are no headers.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _PHASES = ("blocked", "dns", "connect", "send", "wait", "receive")
 
 
 def entries(rows: Iterable[Any], file: Path) -> Iterator[Entry]:
-    """Yield the entries of a HAR, `log.entries`; bodies of their own are read from the file's folder."""
+    """Yield the entries of a HAR, `log.entries`."""
     for number, row in enumerate(rows, 1):
         try:
-            entry = _entry(row, f"{file.name}, entry {number}", file.parent)
+            entry = _entry(row, f"{file.name}, entry {number}")
         except RecordingError as problem:
             entry = unreadable(row.get("request") if isinstance(row, dict) else None, "url", problem)
         yield entry
 
 
-def _entry(row: Any, place: str, folder: Path) -> Entry:
+def _entry(row: Any, place: str) -> Entry:
     request, response = _object(row, "request", place), _object(row, "response", place)
     url, method = request.get("url"), request.get("method")
     if not isinstance(url, str) or not isinstance(method, str):
@@ -45,12 +45,12 @@ def _entry(row: Any, place: str, folder: Path) -> Entry:
         request_headers = {"content-type": posted["mimeType"], **request_headers}  # an export may have no headers
     response_body: bytes | None = b""
     if status is not None:
-        response_body = _response_body(response, status, method, response_headers, folder)
+        response_body = _response_body(response, status, method, response_headers)
     return Entry(
         method=method,
         url=url,
         request_headers=request_headers,
-        request_body=_request_body(request, method, request_headers, folder),
+        request_body=_request_body(request, method, request_headers),
         status=status,
         response_headers=response_headers,
         response_body=response_body,
@@ -89,8 +89,8 @@ def _headers(message: JSON) -> Mapping[str, str]:
     return joined((name, str(value)) for name, value in pairs if value is not None and not name.startswith(":"))
 
 
-def _request_body(request: JSON, method: str, headers: Mapping[str, str], folder: Path) -> bytes | None:
-    content = _content(request.get("postData"), folder)
+def _request_body(request: JSON, method: str, headers: Mapping[str, str]) -> bytes | None:
+    content = _content(request.get("postData"))
     if content:
         return content
     length = whole_number(headers.get("content-length", ""))
@@ -102,9 +102,9 @@ def _request_body(request: JSON, method: str, headers: Mapping[str, str], folder
     return None if was_sent else b""
 
 
-def _response_body(response: JSON, status: int, method: str, headers: Mapping[str, str], folder: Path) -> bytes | None:
+def _response_body(response: JSON, status: int, method: str, headers: Mapping[str, str]) -> bytes | None:
     recorded = response.get("content")
-    content = _content(recorded, folder)
+    content = _content(recorded)
     if content or method == "HEAD" or status in (204, 304):
         return content or b""
     length = whole_number(headers.get("content-length", ""))
@@ -113,12 +113,10 @@ def _response_body(response: JSON, status: int, method: str, headers: Mapping[st
     return b"" if is_empty else None
 
 
-def _content(part: Any, folder: Path) -> bytes | None:
+def _content(part: Any) -> bytes | None:
     """Return the bytes of a body; None if the part has none."""
     if not isinstance(part, dict):
         return None
-    if isinstance(part.get("_file"), str):
-        return _neighbour(folder, part["_file"])
     text = part.get("text")
     if not isinstance(text, str):
         return None
@@ -128,13 +126,3 @@ def _content(part: Any, folder: Path) -> bytes | None:
         except ValueError:
             return None
     return text.encode("utf-8", "surrogatepass")
-
-
-def _neighbour(folder: Path, name: str) -> bytes | None:
-    """Return the content of a file in the folder of a recording; None if there is none, or the name leads out of it."""
-    if Path(name).name != name:
-        return None
-    try:
-        return (folder / name).read_bytes()
-    except OSError:
-        return None

@@ -13,7 +13,7 @@ from mockserver.core.instants import MILLISECOND, Duration
 from mockserver.core.ledger import creating_exchanges
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
-from mockserver.core.state.records import PageVisit, Template
+from mockserver.core.state.records import Template
 from mockserver.core.state.rules import AppliedFault
 from mockserver.core.webhooks.deliveries import LOST
 from mockserver.trace.exchange import DeliveryAttempt, Exchange
@@ -25,33 +25,21 @@ _SOURCE = "sandbox"
 _DELAYS = (*deciding("wait"), *deciding("wait after"))
 
 
-def trace_of(run: Run, *, slept: Slept | None = None) -> Trace:
+def trace_of(run: Run, calls: Sequence[JournalEntry] | None = None, *, slept: Slept | None = None) -> Trace:
     """
     Return the trace of a sandbox.
 
     Args:
         run: What has happened in it.
+        calls: Some of its calls, oldest first: then without deliveries and visits; by default everything.
         slept: See `Trace`.
 
     Lock: as of the trace.
     """
-    return _trace(run, run.exchanges, _deliveries(run), tuple(run.visits), slept)
-
-
-def trace_of_calls(run: Run, entries: Sequence[JournalEntry], *, slept: Slept | None = None) -> Trace:
-    """Return the trace of some calls of a sandbox, oldest first, without deliveries and visits."""
-    return _trace(run, entries, (), (), slept)
-
-
-def _trace(
-    run: Run,
-    entries: Sequence[JournalEntry],
-    deliveries: Sequence[DeliveryAttempt],
-    visits: Sequence[PageVisit],
-    slept: Slept | None,
-) -> Trace:
+    deliveries = _deliveries(run) if calls is None else []
+    visits = tuple(run.visits) if calls is None else ()
     return Trace(
-        exchanges=list(_exchanges(run, entries)),
+        exchanges=_exchanges(run, run.exchanges if calls is None else calls),
         deliveries=deliveries,
         visits=visits,
         knows=OF_A_SANDBOX.difference(_lacking(deliveries, visits)),
@@ -63,7 +51,6 @@ def _trace(
             transitions=run.transitions,
             advanced=[record.exchanges for record in run.commands if record.command == "advance"],
             under_way={each.event.record.id for each in run.deliveries.values() if not each.has_ended},
-            held_delays=list(_held_delays(run)),
         ),
         slept=slept,
         read_records=partial(_records, run),
@@ -155,13 +142,6 @@ def delay_of(fault: AppliedFault | None) -> Duration:
     if fault is None:
         return 0
     return max(parse_duration(fault.effects.get(effect)) or 0 for effect in _DELAYS)
-
-
-def _held_delays(run: Run) -> Iterator[Duration]:
-    """Yield the delays of the calls that a rule delays now although their clients have disconnected."""
-    for deferred in run.deferred.values():
-        rules = (run.rules[rule_id] for rule_id in deferred.rule_ids if rule_id in run.rules)
-        yield from (delay_of(rule.fault()) for rule in rules)
 
 
 def _deliveries(run: Run) -> list[DeliveryAttempt]:

@@ -42,22 +42,6 @@ _OPERATION_SLASHES_MAX: Final = max(endpoint.path.count("/") for endpoint in END
 _EVENT_IDS: Final = ("webhook-id", "svix-id")
 # Of a request with one of these headers the body may have an event that the document does not name.
 _OF_DELIVERIES: Final = (*_EVENT_IDS, "webhook-signature", "svix-signature", "stripe-signature", "x-hub-signature-256")
-# How files begin that are no recording, or contain one.
-_OTHER_FORMATS: Final[Mapping[bytes, str]] = {
-    b"<": "HTML or XML",
-    b"\x1f\x8b": "compressed by gzip",
-    b"PK\x03\x04": "a ZIP archive",
-    b"\xff\xfe": "UTF-16 and not UTF-8",
-    b"\xfe\xff": "UTF-16 and not UTF-8",
-}
-# What a document without members is, in a message.
-_FORMS: Final[Mapping[type, str]] = {
-    list: "a list",
-    dict: "an empty object",
-    type(None): "null",
-    int: "a number",
-    float: "a number",
-}
 _YAML_TAG = re.compile(r"could not determine a constructor for the tag '([^']*)'")
 
 
@@ -283,10 +267,6 @@ def _entries(file: Path) -> Iterator[Entry]:
     """Yield the entries of a file, whose format its content shows."""
     with file.open("rb") as opened:
         start = opened.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip()
-    forms = [form for sign, form in _OTHER_FORMATS.items() if start.startswith(sign)]
-    if forms or not start:
-        form = forms[0] if forms else "empty"
-        raise RecordingError(f"got {file.name}, which is {form}; expected a HAR, such as a browser exports")
     document = _json_document(file) if start.startswith((b"{", b"[")) else _yaml_document(file)
     try:
         yield from _entries_of(document, file)
@@ -307,7 +287,7 @@ def _entries_of(document: Any, file: Path) -> Iterator[Entry]:
         return cassettes.entries(members["interactions"], file)
     if isinstance(members.get("exchanges"), list):
         return journals.journal_entries(members["exchanges"], file)
-    content = ", ".join(map(str, list(members)[:4])) or _FORMS.get(type(document), "a text")
+    content = ", ".join(map(str, list(members)[:4])) or "no members"
     raise RecordingError(
         f"got {file.name} with {brief(content, 60)}; expected a HAR (log.entries), a cassette (interactions) "
         "or a journal (exchanges)"

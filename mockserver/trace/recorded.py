@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.instants import MINUTE, SECOND, Instant, as_shown, retry_after_date
 from mockserver.trace.entries import Entry
 from mockserver.trace.exchange import NOT_RECEIVED, DeliveryAttempt, Exchange, trouble_of
@@ -102,5 +103,12 @@ def _known(exchanges: Sequence[Exchange], deliveries: Sequence[DeliveryAttempt])
         yield "tenants"
     if all(exchange.is_timed for exchange in exchanges):
         yield "times"
+    if not any(exchange.request_body is None for exchange in exchanges if _has_json(exchange)):
+        yield "bodies"
     if deliveries:
         yield "deliveries"
+
+
+def _has_json(exchange: Exchange) -> bool:
+    """Return True for a call whose body the API reads as JSON: recorders leave out the files of others."""
+    return exchange.operation is not None and ENDPOINTS[exchange.operation].body == "json"

@@ -9,7 +9,7 @@ from mockserver.core.instants import SECOND, Instant
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.order import instant
 from mockserver.trace.records import Records, SeenCampaign, SeenExecution, SeenSession, SeenTemplate
-from mockserver.trace.sightings import How, Kind, Sighting, objects_of, sighted
+from mockserver.trace.sightings import How, Kind, Sighting, sighted, variables_of
 from mockserver.trace.trace import Trace
 
 
@@ -73,8 +73,7 @@ def _manual(trace: Trace, template_id: str, before: Exchange) -> frozenset[str] 
     latest = next(filter(lambda read: read.succeeded, reads), None)
     if latest is None:
         return None
-    keys = [row.get("key") for row in objects_of(latest.response_json, "commonVariables")]
-    return frozenset(key for key in keys if isinstance(key, str))
+    return frozenset(variables_of(latest.response_json))
 
 
 def _session(created: Sighting, rows: Iterable[Sighting]) -> SeenSession:

@@ -97,6 +97,11 @@ def rows_of(value: Any, key: str) -> list[Mapping[str, Any]]:
     return [row for row in objects_of(value, key) if isinstance(row.get("id"), str)]
 
 
+def variables_of(template: Any) -> dict[str, bool]:
+    """Return the manual variables that the detail of a template has, each with whether it is required."""
+    return {str(row.get("key")): row.get("required") is True for row in objects_of(template, "commonVariables")}
+
+
 def next_cursor(page: Exchange) -> str:
     """Return the cursor of the page after this one, or an empty text."""
     cursor = page.field("nextCursor")

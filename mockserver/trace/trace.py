@@ -44,7 +44,6 @@ class OfSandbox(NamedTuple):
         transitions: Of every record, oldest first.
         advanced: The number of the last exchange before each command that advanced the clock.
         under_way: Ids of sessions of which an event is still to be delivered.
-        held_delays: The delays of calls whose clients have disconnected.
     """
 
     choices: Mapping[str, object] = _NONE
@@ -53,7 +52,6 @@ class OfSandbox(NamedTuple):
     transitions: Sequence[Transition] = ()
     advanced: Sequence[int] = ()
     under_way: AbstractSet[str] = frozenset()
-    held_delays: Sequence[Duration] = ()
 
 
 _NO_SANDBOX: Final = OfSandbox()

@@ -125,7 +125,6 @@ def test_users_who_really_wait_while_the_clock_is_frozen_are_no_loop(mockserver:
         ),
         pytest.param([(0, 5), (2, 5), (6, 5), (14, OK)], id="a backoff that succeeds"),
         pytest.param([(0, 5), (2, OK)], id="one repetition"),
-        pytest.param([(15.2 * n, 30) for n in range(8)], id="a loop of half the time to wait"),
     ],
 )
 def test_a_careless_worker_is_accused(mockserver: Sandbox, answers: Sequence[Answer]) -> None:

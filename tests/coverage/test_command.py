@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -45,7 +44,7 @@ def whole() -> Coverage:
 def test_a_report_has_the_table_and_each_gap(capsys: pytest.CaptureFixture[str], file: Path) -> None:
     report = printed(capsys, "report", file, "--operations", "all")
 
-    assert render.table(Coverage.load(file), None) == report.splitlines()[:11]
+    assert render.table(Coverage.load(file), None) == report.splitlines()[:9]
     for dimension in DIMENSIONS:
         for item in Coverage.load(file).missing(dimension):
             assert f"\n  {item}\n" in report
@@ -75,17 +74,6 @@ def test_a_threshold_of_a_report_decides_its_status(capsys: pytest.CaptureFixtur
     assert "coverage of operations: got 12 % (2 of 16); expected at least 50 %" in capsys.readouterr().out
     assert 0 == main(["coverage", "report", str(file), "--fail-under", "operations=12"])
     assert 2 == main(["coverage", "report", str(file), "--fail-under", "operation=12"])
-
-
-def test_a_client_of_another_language_has_choices_counted_once_they_are_tracked(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    with MockServer() as server, server.sandbox() as sandbox:
-        sandbox.call("POST", "/_mock/choices/watch")
-        sandbox.call("GET", "/v1/campaigns")
-        document = json.loads(printed(capsys, "report", "--json", sandbox.base_url))
-
-    assert "list-order=newest-first" in document["dimensions"]["choices"]["covered"]
 
 
 def test_combined_files_have_what_one_of_them_has(

@@ -369,14 +369,14 @@ MUTANTS: tuple[Mutant, ...] = (
         "return waited < (retry_after(limited.retry_after, limited.at) or 0)",
         "return waited <= (retry_after(limited.retry_after, limited.at) or 0)",
         "a client that waited exactly as long as Retry-After says is blamed",
-        ("tests/conduct/test_chances.py",),
+        ("tests/conduct/test_provocations.py",),
     ),
     Mutant(
         "conduct-polls-apart",
         "later.at - earlier.at <= _SAME_LOOP and",
         "later.at - earlier.at > _SAME_LOOP and",
         "reads of one loop after the final status are not judged, those long after it are",
-        ("tests/conduct/test_chances.py",),
+        ("tests/conduct/test_provocations.py",),
     ),
     Mutant(
         "report-noise",

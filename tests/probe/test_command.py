@@ -179,7 +179,7 @@ def test_the_report_has_what_was_called_the_service_the_choices_and_what_was_not
     heads = [line.partition(": ")[0] for line in printed if line[0] != " "]
 
     assert printed[0].startswith(f"{sandbox.base_url}: ")
-    assert ["service", "choices", "masked"] == heads[1:4]
+    assert ["service", "choices"] == heads[1:3]
     assert {"not probed"} == {*heads[4:]}
     assert any(line.endswith("(it needs --public-key)") for line in printed)
 

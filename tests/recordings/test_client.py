@@ -12,7 +12,6 @@ import pytest
 from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.judge.client.judge import ConductResult, judge
-from mockserver.trace.masking import Masker, salt_of
 from mockserver.trace.reading import read_recording
 from mockserver.trace.trace import Trace
 from tests.clients.driven import Client
@@ -35,8 +34,7 @@ def recording_of(sandbox: Sandbox, folder: Path) -> Trace:
 
 
 def judged(sandbox: Sandbox, folder: Path) -> ConductResult:
-    recording = recording_of(sandbox, folder)
-    return judge(Masker(salt_of(recording)).recording(recording))
+    return judge(recording_of(sandbox, folder))
 
 
 def proofs(result: ConductResult) -> list[tuple[str, Sequence[int]]]:

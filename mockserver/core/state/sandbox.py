@@ -162,7 +162,6 @@ class SandboxState:
         self.outbox = Outbox()
         self.rule_set = RuleSet()
         self.epoch = 0
-        self.timer_of = ""  # the id of the record whose timer runs now
         self.fired_within: list[Any] | None = None  # timers that fired while a rule of the timer that runs now advanced
         self.advances = 0  # rules that advance the clock now, one within another
         self.rate_budgets: dict[str, deque[Instant]] = {}

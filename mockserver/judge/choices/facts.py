@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.trace.exchange import Cited, Exchange
 from mockserver.trace.order import precedes
-from mockserver.trace.sightings import Kind, Sighting, first_text, objects_of, sighted
+from mockserver.trace.sightings import Kind, Sighting, first_text, sighted, variables_of
 from mockserver.trace.trace import Trace
 
 Alternative = Mapping[str, frozenset[str]]  # options of choices that together fit an answer
@@ -118,7 +118,7 @@ class Facts:
         for later in map(_template_statuses, after):
             statuses = statuses & later or statuses | later
         reads = [row for row in rows if row.how == "read"]
-        variables = [_variables(row) for row in reads]
+        variables = [variables_of(row.shown) for row in reads]
         is_known = any(precedes(row.cited, at) for row in reads) and variables.count(variables[0]) == len(variables)
         return TemplateFacts(statuses, variables[0] if is_known else None, not (before and after))
 
@@ -156,10 +156,6 @@ def _template_statuses(row: Sighting) -> frozenset[str | None]:
     if row.how == "read":
         return frozenset({INTERNAL, UNAPPROVED})
     return frozenset({UNAPPROVED if row.shown.get("providerTemplateStatus") else INTERNAL})
-
-
-def _variables(row: Sighting) -> Mapping[str, bool]:
-    return {str(each.get("key")): each.get("required") is True for each in objects_of(row.shown, "commonVariables")}
 
 
 @cache

@@ -6,32 +6,27 @@ A row returns the options of one choice that lead to this answer: all that remai
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, combinations
-from operator import itemgetter
 from typing import Any, Final
 
 from mockserver._json import JSON, changed
 from mockserver.contract.filters import FIELDS, PART_OPERATORS
-from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.contract.limits import PAGE_LIMIT_DEFAULT
 from mockserver.contract.text import http_date, whole_number
-from mockserver.core.instants import MINUTE, SECOND
 from mockserver.core.operations.sending import Counts
 from mockserver.judge.choices.facts import Facts, Shown
 from mockserver.judge.choices.replays import each_option
 from mockserver.trace.exchange import TOO_MANY, Cited, DeliveryAttempt, Exchange
-from mockserver.trace.order import instant, precedes
+from mockserver.trace.order import instant
 from mockserver.trace.sightings import Kind, Sighting, objects_of, rows_of, sightings
 from mockserver.trace.trace import Trace
 from mockserver.wire.formats import BODY_FORMATS
 from mockserver.wire.serializers import progress
 
 Options = Iterator[tuple[str, Iterable[str]]]
-_LAG: Final = 5 * SECOND  # of `campaign-first`
 _COMPARED_MAX: Final = 40  # rows of a list, each with each
 _SURELY_SORTED: Final = 10  # rows: by chance once in 3,628,800 lists
 _EMPTY: Final = ((None, "null"), ("", "empty"))  # how a field without a value may be shown
@@ -59,7 +54,6 @@ def shown_by_forms(recording: Trace, facts: Facts) -> Iterator[Shown]:
             yield _one(choice, options, call)
     for rows in recording.once(sightings).get("execution", {}).values():
         yield from _counted(rows)
-    yield from _repeated_messages(recording)
     yield from _events(recording.deliveries)
 
 
@@ -92,32 +86,9 @@ def _template(row: Sighting, _facts: Facts) -> Options:
         yield "provider-status-internal", _emptiness(row.shown, "providerTemplateStatus")
 
 
-def _campaign(row: Sighting, facts: Facts) -> Options:
-    if row.how != "read":
-        return
-    yield "detail-fields", _both_or_neither(row.shown, ("description", "filters"), "full", "literal")
-    executions = rows_of(row.shown, "executions")
-    if executions and facts.is_new(executions[0]["id"]):
-        yield "execution-status-lag", _lags(row.shown, executions[0])
-
-
-def _lags(campaign: Mapping[str, Any], execution: Mapping[str, Any]) -> list[str]:
-    """
-    Return the options of execution-status-lag that fit a campaign and its execution.
-
-    The last send of n is at least (n - 1) / cadence minutes after the start, by the service's own instants, which may be cut
-    to seconds. An execution that completed less than five seconds after that did not lag.
-    """
-    if campaign.get("status") in CAMPAIGN.final and execution.get("status") == "processing":
-        return ["campaign-first"]
-    counts, cadence = _counts_of(execution), campaign.get("cadence")
-    started, ended = instant(execution.get("startedAt")), instant(execution.get("completedAt"))
-    if execution.get("status") != "completed" or counts is None or started is None or ended is None:
-        return ["none", "campaign-first"]
-    if type(cadence) is not int or cadence < 1:
-        return ["none", "campaign-first"]
-    shortest = max(0, counts.target - 1) * MINUTE // cadence
-    return ["none"] if ended - started + SECOND < shortest + _LAG else ["none", "campaign-first"]
+def _campaign(row: Sighting, _facts: Facts) -> Options:
+    if row.how == "read":
+        yield "detail-fields", _both_or_neither(row.shown, ("description", "filters"), "full", "literal")
 
 
 def _execution(row: Sighting, facts: Facts) -> Options:
@@ -247,18 +218,11 @@ def _preview(exchange: Exchange, _facts: Facts) -> Options:
             yield "platform-text-operators", ["text"]
 
 
-def _uploads(exchange: Exchange, _facts: Facts) -> Options:
-    for row in objects_of({"files": exchange.response_json}, "files"):
-        if row.get("success") is False:
-            yield "media-failed-item-shape", {*_emptiness(row, "id")} & {*_emptiness(row, "url")}
-
-
 _OF_ANSWERS: Final[Mapping[str, Callable[[Exchange, Facts], Options]]] = {
     "listTemplates": _templates,
     "previewAudience": _preview,
     "listCampaigns": _campaigns,
     "listMessages": _page,
-    "uploadMedia": _uploads,
 }
 
 
@@ -267,8 +231,6 @@ def _refusal(exchange: Exchange, _facts: Facts) -> Options:
         yield "subscription-scope", ["all"]
     if exchange.status == TOO_MANY and exchange.code and exchange.response_headers:
         yield "rate-limit-headers", [_wait_format(exchange.response_headers)]
-    if exchange.code == "VALIDATION_ERROR" and exchange.status in (414, 431):
-        yield "head-bounds", ["http-status"]
 
 
 def _wait_format(headers: Mapping[str, str]) -> str:
@@ -284,34 +246,13 @@ def _wait_format(headers: Mapping[str, str]) -> str:
 
 
 def _counted(rows: Sequence[Sighting]) -> Iterator[Shown]:
-    """Yield what an execution's counts show: the options that lead to its progress, and whether they rose after a cancel."""
-    canceled: list[tuple[int, Cited]] = []
+    """Yield the options that lead to the progress that an execution's counts are shown with."""
     for row in rows:
         status, counts = str(row.shown.get("status")), _counts_of(row.shown)
-        if counts is not None and status == "canceled":
-            canceled.append((counts.processed, row.cited))
         if counts is not None and row.how == "read":
             outcomes = each_option(partial(progress, status=status, counts=counts))
             fitting = [options for options, outcome in outcomes if outcome == row.shown.get("progress")]
             yield Shown(tuple(fitting) or ({"progress-rounding": frozenset()},), row.cited)
-    if canceled:
-        first, last = min(canceled, key=itemgetter(0)), max(canceled, key=itemgetter(0))
-        if first[0] < last[0] and precedes(first[1], last[1]):
-            yield _one("late-sends-after-cancel", ["five-seconds", "current-minute"], last[1])
-
-
-def _repeated_messages(recording: Trace) -> Iterator[Shown]:
-    """Yield the option `offset` for a page with messages of the page before it."""
-    pages: dict[tuple[str, str], set[str]] = {}
-    for page in recording.of("listMessages"):
-        if not page.succeeded:
-            continue
-        chat, following = page.params["chatId"], page.field("nextCursor")
-        ids = {row["id"] for row in rows_of(page.response_json, "records")}
-        if ids & pages.get((chat, page.query_value("cursor") or ""), set()):
-            yield _one("page-stability", ["offset"], page)
-        if following:
-            pages[chat, str(following)] = ids
 
 
 def _events(deliveries: Sequence[DeliveryAttempt]) -> Iterator[Shown]:
@@ -334,16 +275,12 @@ def _events(deliveries: Sequence[DeliveryAttempt]) -> Iterator[Shown]:
 
 
 def _signature(deliveries: Sequence[DeliveryAttempt]) -> Iterator[Shown]:
-    """Yield the one scheme of the signatures, and that a request with two of them is signed with a former secret too."""
+    """Yield the one scheme of the signatures."""
     schemes = {_SCHEMES[name] for delivery in deliveries for name in delivery.headers if name in _SCHEMES}
     if schemes:
         yield _one("wh-signature", schemes if len(schemes) == 1 else (), deliveries[0])
     elif deliveries and all("webhook-id" in delivery.headers for delivery in deliveries):
         yield _one("wh-signature", ["unsigned"], deliveries[0])
-    for delivery in deliveries:
-        written = [value for name, value in delivery.headers.items() if name in _SCHEMES]
-        if any(len(re.findall(r"(?:^|[ ,])v1[,=]", value)) > 1 for value in written):
-            yield _one("wh-secret-rotation", ["one-day", "until-next"], delivery)
 
 
 def _formats(event: JSON, written: str) -> list[str]:

@@ -19,7 +19,7 @@ from mockserver.contract.choices import CHOICES
 from mockserver.judge.choices.facts import Alternative, Facts, Shown
 from mockserver.judge.choices.forms import shown_by_forms
 from mockserver.judge.choices.replays import shown_by_replays
-from mockserver.judge.service.answers import observed_choices
+from mockserver.judge.service.answers import judge_answers
 from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
 from mockserver.trace.trace import Trace
 
@@ -31,6 +31,7 @@ _NUMBERS = "answers show bounds of the number, and not the number itself"
 _PAGE = "it shows at the hosted page, which is no part of the API"
 _CHATS = "it depends on the chats of an audience, which no answer shows and which may change between two counts"
 _SENDS = "sends may fail for other reasons, and no answer shows the chats of an audience"
+_RARE = "few answers show it, which are not compared"
 _ENDS = "no answer shows when a session ended that was read as pending"
 # Why no recording shows a choice.
 NOT_LEARNT: Final[Mapping[str, str]] = {
@@ -40,6 +41,9 @@ NOT_LEARNT: Final[Mapping[str, str]] = {
         ("missing-value-negative-ops", "exists-meaning", "case-sensitivity", "between-bounds", "birthdate-zone",
          "estimated-count-exactness"), _CHATS),
     **dict.fromkeys(("expiry-driver", "state-vs-event-order"), _ENDS),
+    **dict.fromkeys(
+        ("execution-status-lag", "head-bounds", "late-sends-after-cancel", "media-failed-item-shape", "page-stability",
+         "wh-secret-rotation"), _RARE),
     "audience-off-channel": _SENDS,
     "size-limit-base": "a refusal shows neither the limit nor the size of the audience",
     "user-cancels": "a session that its user canceled has the reason of one that failed, or is pending like any other",
@@ -77,9 +81,9 @@ class LearnedChoice(NamedTuple):
 
 
 def learn(recording: Trace) -> tuple[LearnedChoice, ...]:
-    """Return what a recording, without stand-ins, shows of each choice, in their order."""
+    """Return what a recording shows of each choice, in their order."""
     facts = Facts(recording)
-    rows = [Shown(({row.choice: row.options},), row.exchange) for row in observed_choices(recording)]
+    rows = [Shown(({row.choice: row.options},), row.exchange) for row in judge_answers(recording).observations]
     rows += sorted(shown_by_forms(recording, facts), key=_place)
     rows += shown_by_replays(recording, facts)
     propagation = _Propagation()

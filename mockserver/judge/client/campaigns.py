@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
@@ -12,7 +12,7 @@ from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.lifecycles import FINAL
 from mockserver.core import ledger
 from mockserver.core.instants import HOUR, MINUTE, SECOND
-from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict, unless_known
+from mockserver.judge.check import Check, NotAssessable, Proof, Verdict, proof, unless_known
 from mockserver.judge.client.evidence import (
     RETRIED,
     between,
@@ -29,7 +29,7 @@ from mockserver.judge.client.evidence import (
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.facts import LACKING
 from mockserver.trace.records import SeenExecution, SeenTemplate
-from mockserver.trace.sightings import objects_of
+from mockserver.trace.sightings import variables_of
 from mockserver.trace.trace import Trace, numbers
 
 _READS: Final = ("listCampaigns", "readCampaign", "readExecution")
@@ -50,9 +50,6 @@ _STARTED_AGAIN: Final = (
 
 def duplicate_start(trace: Trace) -> Iterator[Verdict]:
     """The client cannot know whether a lost start took effect, and so may not start again without a read."""
-    if all(start.was_received for start in trace.of("startCampaign")):
-        return
-    yield MET
     for campaign_id, first, again in _repeated_starts(trace):
         if first.was_received or transport_repeats(trace).get(again.number):
             continue
@@ -62,7 +59,7 @@ def duplicate_start(trace: Trace) -> Iterator[Verdict]:
         message = (
             f"campaign {campaign_id} was started again without a read, after a start without an answer, which {effect}"
         )
-        yield Proof(message + _below(trace, again), numbers((first, again)))
+        yield proof(message + _below(trace, again), first, again)
 
 
 def _effect_of_lost(trace: Trace, first: Exchange, again: Exchange) -> str:
@@ -99,7 +96,6 @@ def blind_post_retry(trace: Trace) -> Iterator[Verdict]:
     for first in trace.of("createCampaign", "startCampaign"):
         if not first.has_failed:
             continue
-        yield MET
         again = trace.next_repetition(first)
         if again is None or again.arrived_late or again.at - first.at > _RETRIED_WITHIN:
             continue
@@ -112,7 +108,7 @@ def blind_post_retry(trace: Trace) -> Iterator[Verdict]:
             continue  # after a start that was lost `duplicate_start` judges
         if left is not None and not _has_read(trace, first, again):
             message = f"{first.operation} was repeated byte for byte after {first.outcome}{left}"
-            yield Proof(message + _below(trace, again), numbers((first, again)))
+            yield proof(message + _below(trace, again), first, again)
     yield from _unknown_effects(trace)
 
 
@@ -174,8 +170,6 @@ def _clones(trace: Trace, cause: str) -> Iterator[Verdict]:
 
     A campaign that was canceled or has failed never starts again, so that its user can only create another one.
     """
-    if any(not call.was_received or call.code in ledger.DONE_ALREADY for call in trace.of(cause)):
-        yield MET
     for clone in trace.once(_found_clones):
         executions = trace.once(_executions)
         copy, original = executions.get(clone.id), executions.get(clone.original_id)
@@ -195,7 +189,7 @@ def _clones(trace: Trace, cause: str) -> Iterator[Verdict]:
             continue
         trouble = f"created after trouble with that ({clone.trouble.why})"
         message = f"campaign {clone.id} is a clone of {clone.original_id}, {trouble} and started too"
-        yield Proof(message, numbers((why, create, start)))
+        yield proof(message, why, create, start)
     yield from _unknown_effects(trace)
 
 
@@ -253,7 +247,6 @@ def only_200_is_ok(trace: Trace) -> Iterator[Verdict]:
     for first in trace.of("startCampaign"):
         if not first.succeeded or first.status == 200:
             continue
-        yield MET
         again = trace.next_repetition(first)
         if again is None or not again.was_received or again.at - first.at > _RETRIED_WITHIN:
             continue
@@ -261,7 +254,7 @@ def only_200_is_ok(trace: Trace) -> Iterator[Verdict]:
             continue
         # A client that continues took the first for a success.
         if not between(trace, first, again, *OPERATIONS):
-            yield Proof(f"{first.operation} was repeated after {first.status}", numbers((first, again)))
+            yield proof(f"{first.operation} was repeated after {first.status}", first, again)
 
 
 def json_on_204(trace: Trace) -> Iterator[Verdict]:
@@ -269,11 +262,10 @@ def json_on_204(trace: Trace) -> Iterator[Verdict]:
         success = next((cancel for cancel in cancels if cancel.succeeded), None)
         if success is None:
             continue
-        yield MET
         again = _canceled_again(trace, success, cancels)
         if again is not None and not is_invited(trace, success, again):
             message = f"campaign {campaign_id} was canceled again after {success.status}, the success of a cancel"
-            yield Proof(message, numbers((success, again)))
+            yield proof(message, success, again)
 
 
 def _canceled_again(trace: Trace, success: Exchange, cancels: Sequence[Exchange]) -> Exchange | None:
@@ -288,11 +280,6 @@ def _canceled_again(trace: Trace, success: Exchange, cancels: Sequence[Exchange]
 
 
 def restart_canceled(trace: Trace) -> Iterator[Verdict]:
-    reads = (read for read in trace.of("readCampaign") if read.succeeded and read.field("status") in _NO_SUCCESS)
-    if any(cancel.succeeded for cancel in trace.of("cancelCampaign")) or any(reads):
-        yield MET
-    elif not trace.of("listCampaigns", "readExecution"):
-        return  # nothing has shown an end
     for campaign_id, starts in trace.grouped_by("id", "startCampaign"):
         ends: dict[object, Exchange] = {}  # the first of each client
         for end in _ends_received(trace, campaign_id):
@@ -307,7 +294,7 @@ def restart_canceled(trace: Trace) -> Iterator[Verdict]:
             if start.number > lost:
                 yield NotAssessable(_STARTED_AGAIN)
             else:
-                yield Proof(f"campaign {campaign_id} was started after it had ended", numbers((final, start)))
+                yield proof(f"campaign {campaign_id} was started after it had ended", final, start)
 
 
 def _ends_received(trace: Trace, campaign_id: str) -> Iterator[Exchange]:
@@ -319,8 +306,6 @@ def _ends_received(trace: Trace, campaign_id: str) -> Iterator[Exchange]:
 
 def wrong_variable_keys(trace: Trace) -> Iterator[Verdict]:
     """What a template had before it was changed, only a read of it shows."""
-    if trace.of("startCampaign"):
-        yield MET
     for campaign_id, starts in trace.grouped_by("id", "startCampaign"):
         record = trace.once(_executions).get(campaign_id) or trace.records.campaigns.get(campaign_id)
         template = record.template if record is not None else None
@@ -338,21 +323,19 @@ def _wrong_keys(trace: Trace, template: SeenTemplate, start: Exchange) -> Iterat
     wrong = sorted(unknown.difference(*_listed(trace, template.id, start)))
     if wrong:
         keys, has = ", ".join(key[:40] for key in wrong), ", ".join(sorted(template.manual)) or "none"
-        yield Proof(f"the start has values for {keys}; template {template.id} has {has}", (start.number,))
+        yield proof(f"the start has values for {keys}; template {template.id} has {has}", start)
 
 
-def _listed(trace: Trace, template_id: str, start: Exchange) -> Iterator[set[str]]:
+def _listed(trace: Trace, template_id: str, start: Exchange) -> Iterator[Iterable[str]]:
     """Yield the variables that each read of the template before a start has listed: each may be what its user was shown."""
     for read in trace.concerning(template_id):
         is_before = read.reads == "template" and read.number < start.number
         if is_before and read.client == start.client and read.succeeded:
-            yield {str(row.get("key")) for row in objects_of(read.response_json, "commonVariables")}
+            yield variables_of(read.response_json)
 
 
 def cancel_and_forget(trace: Trace) -> Iterator[Verdict]:
     """A client may report an outage after three tries, of the cancel itself or of the read before its repetition."""
-    if any(cancel.has_to_be_retried for cancel in trace.of("cancelCampaign")):
-        yield MET
     for campaign_id, cancels in trace.grouped_by("id", "cancelCampaign"):
         last, campaign = cancels[-1], trace.records.campaigns.get(campaign_id)
         if not last.has_to_be_retried or campaign is None or campaign.status != "completed":
@@ -362,7 +345,7 @@ def cancel_and_forget(trace: Trace) -> Iterator[Verdict]:
         has_tried = failures_at_end(cancels) >= RETRIED or failures_at_end(later) >= RETRIED
         if not (_was_over(trace, campaign_id, last) or is_started or has_tried or is_locked_out(trace, last)):
             message = f"the cancel of {campaign_id} got {last.outcome}, was not repeated, and the campaign completed"
-            yield Proof(message, (last.number,))
+            yield proof(message, last)
 
 
 def _was_over(trace: Trace, campaign_id: str, cancel: Exchange) -> bool:
@@ -378,7 +361,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="duplicate-start",
         clause="advice.read-before-restart",
-        line="L300",
         severity=1,
         proof="a start whose predecessor on the same campaign got no answer, and no read of the campaign in between",
         advice="After a start without an answer read the campaign; start it again only while it is a draft.",
@@ -387,51 +369,42 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="clone-after-conflict",
         clause="start.not-draft",
-        line="L296-L297",
         severity=1,
         proof="a start was refused as already done, then an equal campaign with a similar name was created and started",
         advice="Treat CAMPAIGN_ALREADY_PROCESSING and CAMPAIGN_NOT_DRAFT as a start that took effect: read the campaign.",
-        needs=frozenset(("times",)),
-        bodies=("createCampaign",),
+        needs=frozenset(("times", "bodies")),
         judge=clone_after_conflict,
     ),
     Check(
         id="rename-after-lost-create",
         clause="campaigns.name",
-        line="L272",
         severity=1,
         proof="a create without an answer or with a taken name, then an equal campaign with a similar name, both started",
         advice="After a create without an answer look for the name among the campaigns before you create another.",
-        needs=frozenset(("times",)),
-        bodies=("createCampaign",),
+        needs=frozenset(("times", "bodies")),
         judge=rename_after_lost_create,
     ),
     Check(
         id="blind-post-retry",
         clause="start.once",
-        line="L300",
         severity=1,
         proof="the same start again within a minute of a 5xx; the same create, if its name was taken and never looked for",
         advice="Exclude POST from the retry middleware; first read what the failed call has changed.",
-        needs=frozenset(("times",)),
-        bodies=("createCampaign", "startCampaign"),
+        needs=frozenset(("times", "bodies")),
         judge=blind_post_retry,
     ),
     Check(
         id="only-200-is-ok",
         clause="base.success",
-        line="L344",
         severity=1,
         proof="a start immediately repeated although it was answered 201 or 202; other calls with another success status",
         advice="Treat every 2xx as a success.",
-        needs=frozenset(("times",)),
-        bodies=("startCampaign",),
+        needs=frozenset(("times", "bodies")),
         judge=only_200_is_ok,
     ),
     Check(
         id="json-on-204",
         clause="cancel.processing",
-        line="L304",
         severity=2,
         proof="a cancel repeated although it was answered 204",
         advice="A 204 has no body: do not parse one.",
@@ -441,7 +414,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="restart-canceled",
         clause="start.not-draft",
-        line="L208",
         severity=3,
         proof="a start of a campaign after the client received that it was canceled or failed",
         advice="A final campaign never starts again: create a new one.",
@@ -450,17 +422,15 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="wrong-variable-keys",
         clause="start.common-variables",
-        line="L125, L129",
         severity=2,
         proof="a start with keys that are not manual variables of the template",
         advice="Send the keys of commonVariables, such as var1; the service fills automatic variables.",
-        bodies=("startCampaign",),
+        needs=frozenset(("bodies",)),
         judge=wrong_variable_keys,
     ),
     Check(
         id="cancel-and-forget",
         clause="cancel.processing",
-        line="L304",
         severity=1,
         proof="a cancel failed, was not repeated in time, nor was the campaign read at its end within a minute, and it completed",
         advice="Repeat a cancel that failed, until the campaign reads as canceled.",

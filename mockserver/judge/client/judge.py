@@ -8,12 +8,11 @@ proof that cites such is left out.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from collections.abc import Set as AbstractSet
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from mockserver.core.instants import MILLISECOND
-from mockserver.judge.check import Check, Finding, Judge, Met, NotAssessable, NotAssessed, Proof
+from mockserver.judge.check import Check, Finding, Judge, NotAssessable, NotAssessed, Proof
 from mockserver.judge.client.rules import RULES
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.facts import why_lacking
@@ -33,23 +32,19 @@ class ConductResult(NamedTuple):
     not_assessed: tuple[NotAssessed, ...]
 
 
-def judge(trace: Trace, severity: int | None = None) -> ConductResult:
+def judge(trace: Trace) -> ConductResult:
     """
     Return what the client did against the document's advice, the most severe first, and what the trace does not show.
-
-    With a severity only its rules are judged.
 
     Lock: as of the trace.
     """
     findings: list[Finding] = []
     not_assessed: list[NotAssessed] = []
     for rule in RULES.values():
-        if severity not in (None, rule.severity):
-            continue
         why = _obstacle(trace, rule)
         if why is None and rule.judge is not None:
             proofs, why = _verdict(trace, rule.judge)
-            findings += [_finding(rule, proof) for proof in proofs]
+            findings += [finding(rule.id, proof.message, proof.exchanges) for proof in proofs]
         if why is not None:
             not_assessed.append(NotAssessed(rule.id, why))
     findings.sort(key=lambda each: (each.severity, each.exchanges))
@@ -58,41 +53,22 @@ def judge(trace: Trace, severity: int | None = None) -> ConductResult:
 
 def finding(rule: str, message: str, exchanges: Iterable[int] = ()) -> Finding:
     """Return a finding with the severity, clause and advice of its rule; KeyError for an unknown rule."""
-    return _finding(RULES[rule], Proof(message, tuple(exchanges)))
-
-
-def chances(trace: Trace, of: AbstractSet[str]) -> set[str]:
-    """
-    Return the rules among these that the client had a chance to break, whether it did or not.
-
-    The chance is the situation in which a careless client breaks the rule: what the service did and what the client asked
-    for, never how the client reacted. A careful client at the same task meets the same situations.
-    """
-    rules = (RULES[id] for id in of if RULES[id].needs <= trace.knows)
-    return {rule.id for rule in rules if rule.judge is not None and _is_met(trace, rule, rule.judge)}
-
-
-def _is_met(trace: Trace, rule: Check, judge: Judge) -> bool:
-    return _obstacle(trace, rule) is None and any(isinstance(verdict, Met | Proof) for verdict in judge(trace))
+    row = RULES[rule]
+    return Finding(
+        rule=rule,
+        severity=row.severity,
+        message=message,
+        exchanges=tuple(exchanges),
+        clause=row.clause,
+        advice=row.advice,
+    )
 
 
 def _obstacle(trace: Trace, rule: Check) -> str | None:
     """Return why a trace cannot show a rule, or None."""
     if rule.judge is None:
         return _OTHER_RUN
-    lacking = why_lacking(rule.needs - trace.knows)
-    if lacking is not None:
-        return lacking
-    if not trace.sources:
-        return None  # a sandbox has each body, but for one that was too long to be read
-    left_out = trace.once(_left_out)
-    operation = next((operation for operation in rule.bodies if operation in left_out), None)
-    return f"the recording lacks a body of {operation}" if operation is not None else None
-
-
-def _left_out(trace: Trace) -> AbstractSet[str | None]:
-    """Return the operations of which a recorder has left out a body."""
-    return {exchange.operation for exchange in trace.exchanges if exchange.request_body is None}
+    return why_lacking(rule.needs - trace.knows)
 
 
 def _verdict(trace: Trace, judge: Judge) -> tuple[list[Proof], str | None]:
@@ -102,7 +78,7 @@ def _verdict(trace: Trace, judge: Judge) -> tuple[list[Proof], str | None]:
     for verdict in judge(trace):
         if isinstance(verdict, NotAssessable):
             reasons.append(verdict.why)
-        elif isinstance(verdict, Proof):
+        else:
             proofs.append(verdict)
     in_order = [proof for proof in proofs if _has_order(trace, proof.exchanges)]
     if in_order:
@@ -122,15 +98,3 @@ def _overlap(first: Exchange, second: Exchange) -> bool:
     if first.status is None or first.is_ordered or not (first.is_timed and second.is_timed):
         return False
     return first.ended_at > second.sent_at + _OVERLAP_MAX
-
-
-def _finding(row: Check, proof: Proof) -> Finding:
-    return Finding(
-        rule=row.id,
-        severity=row.severity,
-        message=proof.message,
-        exchanges=tuple(proof.exchanges),
-        clause=row.clause,
-        line=row.line,
-        advice=row.advice,
-    )

@@ -13,7 +13,7 @@ from mockserver.contract.durations import duration_text
 from mockserver.contract.endpoints import READING, Kind
 from mockserver.contract.lifecycles import FINAL
 from mockserver.core.instants import MINUTE, SECOND, Duration, Instant
-from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict
+from mockserver.judge.check import Check, NotAssessable, Verdict, proof
 from mockserver.judge.client.evidence import (
     HOPELESS,
     OF_ALL_CALLS,
@@ -28,7 +28,7 @@ from mockserver.judge.client.evidence import (
     is_locked_out,
 )
 from mockserver.trace.exchange import Exchange
-from mockserver.trace.trace import Trace, grouped, numbers
+from mockserver.trace.trace import Trace, grouped
 
 _POLLED: Final[Sequence[Kind]] = ("execution", "session")
 # A client reads a campaign for more reasons than to wait for it: only many reads in a row are a loop.
@@ -38,7 +38,6 @@ _AFTER_FAILED: Final[Mapping[str, int]] = MappingProxyType({"execution": 3, "cam
 _LEAST: Final[Mapping[str, Duration]] = MappingProxyType(
     {"execution": 10 * SECOND, "session": 2 * SECOND, "campaign": 10 * SECOND}
 )
-_POLLS_MIN: Final = 3  # that have a pace
 _SAME_LOOP: Final = 5 * MINUTE  # a later read is not part of the loop
 _DRAINED_WITHIN: Final = MINUTE  # of a cancel: sends that were queued before it may still take place
 _GIVEN_UP_AFTER: Final = 2 * MINUTE
@@ -117,7 +116,6 @@ def poll_after_final(trace: Trace) -> Iterator[Verdict]:
     for polls, final in trace.once(_with_final_reads):
         if final is None:
             continue
-        yield MET
         if len(final.later) < _MANY[polls.kind]:
             continue
         if polls.kind == "session":
@@ -126,7 +124,7 @@ def poll_after_final(trace: Trace) -> Iterator[Verdict]:
             has_own_rule = _waits_for_completed(polls, final)  # poll-final-set-incomplete
         if not has_own_rule:
             message = f"{polls.id} was {final.status}, and was read {len(final.later)} more times"
-            yield Proof(message, numbers((final.exchange, *final.later[:2])))
+            yield proof(message, final.exchange, *final.later[:2])
 
 
 def _waits_for_completed(polls: PollSequence, final: FinalRead) -> bool:
@@ -137,19 +135,13 @@ def poll_final_set_incomplete(trace: Trace) -> Iterator[Verdict]:
     for polls, final in trace.once(_with_final_reads):
         if final is None or final.status not in ("failed", "canceled"):
             continue
-        yield MET
         if polls.kind in _AFTER_FAILED and _waits_for_completed(polls, final):
             message = f"{polls.id} was {final.status}, and the polling continued: {len(final.later)} more reads"
-            yield Proof(message, numbers((final.exchange, *final.later[:2])))
+            yield proof(message, final.exchange, *final.later[:2])
 
 
 def poll_too_fast(trace: Trace) -> Iterator[Verdict]:
     """The call after a read that was refused or not answered is its retry, which other rules judge, and no poll."""
-    several = [polls for polls in poll_sequences(trace, ALL_POLLED) if len(polls.reads) >= _POLLS_MIN]
-    if not several:
-        return
-    if any(sum(read.succeeded for read in polls.reads) >= _POLLS_MIN for polls in several):
-        yield MET
     unmeasured: set[str] = set()
     for loop in _poll_loops(trace):
         waits = [_gap_as_sent(trace, *pair) for pair in pairwise(loop.reads) if pair[0].succeeded]
@@ -162,7 +154,7 @@ def poll_too_fast(trace: Trace) -> Iterator[Verdict]:
             polls_received = [read for read in loop.reads if read.succeeded]
             every, count = duration_text(median), len(polls_received)
             message = f"{loop.id} was polled every {every}, {count} times; the least is {least // SECOND} s"
-            yield Proof(message, numbers(polls_received[:3]))
+            yield proof(message, *polls_received[:3])
     if unmeasured:
         yield NotAssessable(f"no clock moved between the polls of {len(unmeasured)} executions or sessions")
 
@@ -187,8 +179,6 @@ def _poll_loops(trace: Trace) -> Iterator[PollSequence]:
 
 def poll_dies_on_error(trace: Trace) -> Iterator[Verdict]:
     for polls in poll_sequences(trace):
-        if _has_failed_while_pending(polls):
-            yield MET
         reads = sorted(polls.reads, key=lambda read: read.place_as_sent)
         last, successes = reads[-1], [read for read in reads if read.succeeded]
         if not 0 < failures_at_end(reads) < RETRIED or not successes or successes[-1].field("status") in FINAL:
@@ -204,19 +194,9 @@ def poll_dies_on_error(trace: Trace) -> Iterator[Verdict]:
             continue
         if trace.now - resumed_at >= _GIVEN_UP_AFTER:
             message = f"the polling of {polls.id} ended with {last.outcome}, before its end"
-            yield Proof(message, numbers((successes[-1], last)))
+            yield proof(message, successes[-1], last)
         else:
             yield NotAssessable(f"the last poll of {polls.id} failed, and the run ended there")
-
-
-def _has_failed_while_pending(polls: PollSequence) -> bool:
-    is_pending = False
-    for read in polls.reads:
-        if is_pending and read.has_to_be_retried:
-            return True
-        if read.succeeded:
-            is_pending = read.field("status") not in FINAL
-    return False
 
 
 def _is_over_by(trace: Trace, session_id: str, at: Instant) -> bool:
@@ -226,8 +206,6 @@ def _is_over_by(trace: Trace, session_id: str, at: Instant) -> bool:
 
 
 def progress_is_done(trace: Trace) -> Iterator[Verdict]:
-    if any(read.succeeded and _looks_done(read) for read in trace.reads_of("execution")):
-        yield MET
     for polls in poll_sequences(trace, ("execution",)):
         last = polls.reads[-1]
         if not _looks_done(last) or trace.now - last.at < MINUTE:
@@ -238,7 +216,7 @@ def progress_is_done(trace: Trace) -> Iterator[Verdict]:
             message = (
                 f"the last poll of {polls.id} returned a progress of {progress} %, and that it was still processing"
             )
-            yield Proof(message, (last.number,))
+            yield proof(message, last)
 
 
 def _looks_done(read: Exchange) -> bool:
@@ -254,7 +232,6 @@ def retry_hopeless(trace: Trace) -> Iterator[Verdict]:
     for first in trace.calls:
         if first.status not in HOPELESS or not first.was_received:
             continue
-        yield MET
         if first.number in reported:
             continue
         again = [call for call in trace.repetitions(first) if not is_invited(trace, first, call)]
@@ -265,7 +242,7 @@ def retry_hopeless(trace: Trace) -> Iterator[Verdict]:
         if all(is_in_a_row(trace, *pair) for pair in pairwise((first, *refused[:needed]))):
             reported |= {call.number for call in again}
             message = f"{first.operation} was refused with {first.code} {len(refused) + 1} times"
-            yield Proof(message, numbers((first, *refused[:2])))
+            yield proof(message, first, *refused[:2])
 
 
 def _refused_alike(first: Exchange, again: Sequence[Exchange]) -> Sequence[Exchange]:
@@ -289,12 +266,10 @@ def _is_anyones(refused: Exchange) -> bool:
 
 def no_timeout(trace: Trace) -> Iterator[Verdict]:
     stalled = [call for call in trace.calls if call.delay >= STALLED]
-    if stalled or any(delay >= STALLED for delay in trace.sandbox.held_delays):
-        yield MET
     for call in stalled:
         if call.status is not None:
             message = f"the client waited {call.delay // SECOND} s for the response to {call.operation}"
-            yield Proof(message, (call.number,))
+            yield proof(message, call)
     if not stalled:
         yield NotAssessable("no response was delayed by two minutes")
 
@@ -303,7 +278,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="no-timeout",
         clause="base.internal",
-        line="L421",
         severity=2,
         proof="the client waited for a response that was delayed by two minutes or more",
         advice="Set a timeout on every call.",
@@ -313,7 +287,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="poll-after-final",
         clause="advice.poll-execution",
-        line="L288",
         severity=3,
         proof="two or more reads of an execution or session, six of a campaign, after its final status was returned",
         advice="Stop at completed, failed or canceled; one last read is enough.",
@@ -323,7 +296,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="poll-too-fast",
         clause="advice.poll-execution",
-        line="L288, L372",
         severity=3,
         proof="a median gap between polls that succeed below 10 s for an execution or campaign, 2 s for a session",
         advice="Poll an execution every 10-30 s and a session every 2-5 s.",
@@ -333,7 +305,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="poll-final-set-incomplete",
         clause="advice.poll-execution",
-        line="L288",
         severity=2,
         proof="three or more reads of an execution, six of a campaign, after failed or canceled was returned; for a minute after a cancel none counts",
         advice="End the loop at each final status, not at completed alone.",
@@ -343,7 +314,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="poll-dies-on-error",
         clause="advice.poll-execution",
-        line="L288",
         severity=2,
         proof="the last poll, or the last two, got a 5xx, a 429 or no answer, the status before was not final, and no call followed",
         advice="One failed poll is not the end: wait and poll again.",
@@ -354,7 +324,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="retry-hopeless",
         clause="base.error-catalog",
-        line="L379",
         severity=3,
         proof="three times the same request, refused with the same 400, 401, 403, 404, 409 or 422; ten of what any user may send",
         advice="Retry only 429 and 5xx; any other refusal needs another request.",
@@ -364,7 +333,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="progress-is-done",
         clause="send.progress",
-        line="L104, L288",
         severity=2,
         proof="the last poll showed a progress of 99 or more, or a target of 0, and a status that was not final",
         advice="Only a final `status` is the end, never a progress.",

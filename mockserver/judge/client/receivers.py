@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.text import whole_number
 from mockserver.core.instants import MINUTE, SECOND, Duration
-from mockserver.judge.check import MET, Check, Judge, NotAssessable, Proof, Verdict
+from mockserver.judge.check import Check, Judge, NotAssessable, Proof, Verdict, proof
 from mockserver.trace.exchange import DeliveryAttempt
 from mockserver.trace.facts import Fact
 from mockserver.trace.trace import Trace
@@ -22,6 +23,7 @@ REFUSALS: Final = (400, 401, 403)
 _NEVER_VERIFYING: Final = (405, 411, 413, 415)
 _DOWN: Final = (502, 503, 504)
 _PAGE: Final = re.compile(rb"csrf|<html|<!doctype|log ?in|sign ?in|credentials were not provided", re.IGNORECASE)
+_CITED: Final = 3
 _OLD: Final = 5 * MINUTE
 _SLOW: Final = 5 * SECOND
 _TIMESTAMP: Final = re.compile(
@@ -36,8 +38,9 @@ JudgeOfEndpoint = Callable[[Trace, Sequence[DeliveryAttempt]], Iterator[Verdict]
 
 
 def _proof(trace: Trace, message: str, attempts: Sequence[DeliveryAttempt]) -> Proof:
-    created = (trace.records.created.get(attempt.session_id) for attempt in attempts)
-    return Proof(message, tuple(dict.fromkeys(number for number in created if number is not None))[:3])
+    sessions = dict.fromkeys(attempt.session_id for attempt in attempts)
+    created = filter(None, map(trace.creating, sessions))
+    return proof(message, *islice(created, _CITED))
 
 
 def _signed_age(attempt: DeliveryAttempt) -> Duration | None:
@@ -63,9 +66,7 @@ def _judge_of_forged(faults: Sequence[str], kind: str, *, accepted: bool) -> Jud
 
     def judge(trace: Trace) -> Iterator[Verdict]:
         attempts = [attempt for attempt in trace.deliveries if attempt.fault in faults and attempt.status is not None]
-        if attempts:
-            yield MET
-        else:
+        if not attempts:
             yield NotAssessable(f"no such delivery was sent: {' or '.join(faults)}")
         for endpoint in dict.fromkeys(attempt.endpoint for attempt in attempts):
             answered = [each for each in attempts if each.endpoint == endpoint and each.accepted == accepted]
@@ -106,7 +107,6 @@ def _judge_of_genuine(judge_endpoint: JudgeOfEndpoint) -> Judge:
     def judge(trace: Trace) -> Iterator[Verdict]:
         answered = [attempt for attempt in trace.deliveries if attempt.is_genuine and attempt.status is not None]
         for endpoint in dict.fromkeys(attempt.endpoint for attempt in answered):
-            yield MET
             own = [attempt for attempt in answered if attempt.endpoint == endpoint and _is_known(trace, attempt)]
             if own:
                 yield from judge_endpoint(trace, own)
@@ -180,7 +180,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="no-verify",
         clause="events.subscribed",
-        line="L374",
         severity=1,
         proof="a forged delivery (wrong secret, changed body or id) was answered 2xx",
         advice="Verify the signature over the raw body, and refuse a mismatch.",
@@ -190,7 +189,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="missing-header-passes",
         clause="events.subscribed",
-        line="L374",
         severity=1,
         proof="a delivery without a signature was answered 2xx",
         advice="Refuse requests without a signature.",
@@ -200,7 +198,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="secret-misread",
         clause="events.subscribed",
-        line="L374",
         severity=2,
         proof="every valid delivery was refused with 400, 401 or 403",
         advice="Sign the received bytes with the secret of this endpoint (strip whsec_, decode the rest from base64), compare with what follows `v1,`, and read webhook-timestamp as seconds.",
@@ -210,7 +207,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="accepts-old-timestamps",
         clause="events.subscribed",
-        line="L374",
         severity=1,
         proof="a delivery with an old signed timestamp was answered 2xx",
         advice="Refuse timestamps older than five minutes.",
@@ -220,7 +216,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="slow-ack",
         clause="events.nothing-lost",
-        line="L374",
         severity=2,
         proof="a response took more than 5 s",
         advice="Respond immediately, and process afterwards.",
@@ -230,7 +225,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="refuses-unknown-kind",
         clause="events.subscribed",
-        line="L375",
         severity=3,
         proof="an event of another kind was not answered 2xx",
         advice="Acknowledge unknown events.",
@@ -240,7 +234,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="answers-with-redirect",
         clause="events.subscribed",
-        line="L374",
         severity=3,
         proof="a delivery was answered 3xx",
         advice="Register the receiver's final address.",
@@ -250,7 +243,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="framework-in-the-way",
         clause="events.subscribed",
-        line="L374",
         severity=2,
         proof="a valid delivery got 405, 411, 413, 415, or a 401 or 403 of a login or CSRF page",
         advice="Exempt the receiver from CSRF, logins and body limits.",

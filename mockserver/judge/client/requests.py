@@ -19,12 +19,12 @@ from mockserver.contract.filters import FIELDS, statements
 from mockserver.contract.limits import CADENCE_MAX_PER_MINUTE
 from mockserver.contract.text import closest_match, whole_number
 from mockserver.core.instants import MINUTE, parse
-from mockserver.judge.check import MET, Check, Proof, Verdict, unless_known
+from mockserver.judge.check import Check, Proof, Verdict, proof, unless_known
 from mockserver.judge.client.evidence import OF_ALL_CALLS, WITH_FILTERS, between
 from mockserver.trace.exchange import TOO_MANY, Exchange
 from mockserver.trace.records import SeenCampaign, SeenExecution
 from mockserver.trace.sightings import next_cursor
-from mockserver.trace.trace import Trace, numbers
+from mockserver.trace.trace import Trace
 
 _ON_CHANNEL: Final = ("chat.platform", "chat.entrypointId")
 _MINUTES_A_DAY: Final = 1440
@@ -44,8 +44,6 @@ _RESTARTED: Final = (
 
 
 def lost_filters(trace: Trace) -> Iterator[Verdict]:
-    if trace.of(*WITH_FILTERS):
-        yield MET
     starts = dict(trace.grouped_by("id", "startCampaign"))
     for campaign in trace.records.campaigns.values():
         create = trace.creating(campaign.id)
@@ -55,7 +53,7 @@ def lost_filters(trace: Trace) -> Iterator[Verdict]:
         preview = _preview_for(trace, create)
         if preview is not None:
             message = f"campaign {campaign.id} was started for every chat, after a preview with filters"
-            yield Proof(message, numbers((preview, create, start)))
+            yield proof(message, preview, create, start)
     yield from _misspelt_filters(trace)
 
 
@@ -96,7 +94,7 @@ def _misspelt_filters(trace: Trace) -> Iterator[Proof]:
         similar = [key for key, value in call.sent.items() if key not in known and _may_be_filters(key, value)]
         if similar and call.succeeded:
             message = f"{call.operation} got {similar[0][:40]!r}, which is not `filters` and restricts nothing"
-            yield Proof(message, (call.number,))
+            yield proof(message, call)
 
 
 def _may_be_filters(key: str, value: Any) -> bool:
@@ -104,8 +102,6 @@ def _may_be_filters(key: str, value: Any) -> bool:
 
 
 def platform_used_as_audience(trace: Trace) -> Iterator[Verdict]:
-    if any(start.applied for start in trace.of("startCampaign")):
-        yield MET
     for campaign, execution, start in _started(trace):
         fields = {statement.get("field") for statement in statements(campaign.filters)}
         if not fields.isdisjoint(_ON_CHANNEL):
@@ -116,7 +112,7 @@ def platform_used_as_audience(trace: Trace) -> Iterator[Verdict]:
                 f"campaign {campaign.id} is for {campaign.platform}, and its audience has chats of {', '.join(others)}"
             )
             create = trace.creating(campaign.id)
-            yield Proof(message, numbers(filter(None, (create, start))))
+            yield proof(message, create, start)
 
 
 def _started(trace: Trace) -> Iterator[tuple[SeenCampaign, SeenExecution, Exchange]]:
@@ -128,10 +124,7 @@ def _started(trace: Trace) -> Iterator[tuple[SeenCampaign, SeenExecution, Exchan
 
 
 def cadence_units(trace: Trace) -> Iterator[Verdict]:
-    creates = trace.of("createCampaign")
-    if creates:
-        yield MET
-    yield from _no_whole_cadences(creates)
+    yield from _no_whole_cadences(trace.of("createCampaign"))
     yield from _odd_cadences(trace)
     yield from unless_known("settings", trace)
 
@@ -141,7 +134,7 @@ def _no_whole_cadences(creates: Sequence[Exchange]) -> Iterator[Proof]:
         cadence = create.sent.get("cadence")
         if cadence is not None and not _is_whole(cadence):
             received = f'"{cadence}"' if isinstance(cadence, str) else str(cadence)
-            yield Proof(f"cadence: got {received[:40]}; expected a whole number of at least 1", (create.number,))
+            yield proof(f"cadence: got {received[:40]}; expected a whole number of at least 1", create)
 
 
 def _is_whole(value: object) -> bool:
@@ -162,20 +155,18 @@ def _odd_cadences(trace: Trace) -> Iterator[Proof]:
         is_fast = 10 * ceiling < cadence < CADENCE_MAX_PER_MINUTE  # the largest one is no mistake of the unit
         if is_fast or is_slow:
             message = f"cadence {cadence} per minute for {chats} chats; {campaign.platform} sends {ceiling} per minute"
-            yield Proof(message, numbers((create, start)))
+            yield proof(message, create, start)
 
 
 def naive_dates(trace: Trace) -> Iterator[Verdict]:
     naive = []
     for call in trace.of(*WITH_FILTERS):
         dates = [statement for statement in statements(call.sent.get("filters")) if _has_date(statement)]
-        if dates:
-            yield MET
         if any(map(_is_naive, dates)):
             naive.append(call)
     if naive:
         message = f"{len(naive)} {'body has' if len(naive) == 1 else 'bodies have'} a filter date without offset"
-        yield Proof(message, numbers(naive[:_CITED]))
+        yield proof(message, *naive[:_CITED])
 
 
 def _has_date(statement: Mapping[str, Any]) -> bool:
@@ -199,14 +190,12 @@ def _lacks_offset(text: str) -> bool:
 
 
 def secret_in_browser(trace: Trace) -> Iterator[Verdict]:
-    if any(call.method == "OPTIONS" or _has_secret(call) for call in trace.exchanges):
-        yield MET
     signs = [(call, _browser_sign(call)) for call in trace.exchanges]
     calls = [(call, sign) for call, sign in signs if sign]
     if calls:
         headers = ", ".join(dict.fromkeys(sign for _, sign in calls))
         message = f"a browser sent {len(calls)} call{'s' * (len(calls) > 1)} with a secret key ({headers})"
-        yield Proof(message, numbers(call for call, _ in calls[:_CITED]))
+        yield proof(message, *(call for call, _ in calls[:_CITED]))
 
 
 def _has_secret(call: Exchange) -> bool:
@@ -236,16 +225,14 @@ def _browser_sign(call: Exchange) -> str:
 
 def key_in_wrong_place(trace: Trace) -> Iterator[Verdict]:
     """In a body, whose texts are the user's, only a key of this run is one: a campaign may be named sk_newsletter."""
-    if trace.exchanges:
-        yield MET
     misplaced: dict[str, list[Exchange]] = {}
-    for call in filter(_may_misplace_key, trace.exchanges):
+    for call in trace.exchanges:
         for place in places_of_keys(call, _SECRET.search):
             if place != "body" or _has_known_key(trace, call):
                 misplaced.setdefault(place, []).append(call)
     for place, found in misplaced.items():
         calls = "1 call" if len(found) == 1 else f"{len(found)} calls"
-        yield Proof(f"{calls} had a secret key in the {place}", numbers(found[:_CITED]))
+        yield proof(f"{calls} had a secret key in the {place}", *found[:_CITED])
 
 
 def _has_known_key(trace: Trace, call: Exchange) -> bool:
@@ -260,16 +247,6 @@ def _known_keys(trace: Trace) -> AbstractSet[str]:
 
 def _body_text(call: Exchange) -> str:
     return (call.request_body or b"").decode("utf-8", "replace")
-
-
-def _may_misplace_key(call: Exchange) -> bool:
-    """Return False for most calls, in which no place but X-API-Key has the beginning of a key: each call is judged."""
-    headers = call.request_headers
-    if "?" in call.path or "sk_" in call.path or "authorization" in headers or b"sk_" in (call.request_body or b""):
-        return True
-    whole = "\n".join(headers.values())
-    first = whole.find("sk_")  # mostly the only one, that of X-API-Key
-    return first >= 0 and ("sk_" in whole[first + 3 :] or "sk_" not in headers.get("x-api-key", ""))
 
 
 def places_of_keys(call: Exchange, contains_key: Callable[[str], object]) -> Iterator[str]:
@@ -309,8 +286,6 @@ def _is_last(page: Exchange) -> bool:
 
 def page_early_stop(trace: Trace) -> Iterator[Verdict]:
     """A client can only mistake a page for the last if it is shorter than requested, or than the one before."""
-    if any(map(next_cursor, trace.of("listMessages"))):
-        yield MET
     for chat_id, pages in trace.grouped_by("chatId", "listMessages"):
         last = pages[-1]
         cursor = next_cursor(last)
@@ -322,13 +297,11 @@ def page_early_stop(trace: Trace) -> Iterator[Verdict]:
             full = max(map(page_length, before), default=0)
         if page_length(last) < full:
             message = f"the paging of {chat_id} ended with {page_length(last)} of {full} messages and a nextCursor"
-            yield Proof(message, numbers((*before[-1:], last)))
+            yield proof(message, *before[-1:], last)
 
 
 def page_endless(trace: Trace) -> Iterator[Verdict]:
     for chat_id, pages in trace.grouped_by("chatId", "listMessages"):
-        if any(page.succeeded for page in pages):
-            yield MET
         yield from _blank_cursors(chat_id, pages)
         yield from _same_cursors(chat_id, pages)
         yield from _restarted_lists(chat_id, pages)
@@ -339,7 +312,7 @@ def _blank_cursors(chat_id: str, pages: Sequence[Exchange]) -> Iterator[Proof]:
     if blank:
         ends = [page for page in pages if page.number < blank[0].number and _is_last(page)]
         message = f"{chat_id} was read with the cursor {blank[0].query_value('cursor')!r}"
-        yield Proof(message, numbers((*ends[-1:], *blank[:2])))
+        yield proof(message, *ends[-1:], *blank[:2])
 
 
 def _is_blank(cursor: str | None) -> bool:
@@ -355,7 +328,7 @@ def _same_cursors(chat_id: str, pages: Sequence[Exchange]) -> Iterator[Proof]:
     for cursor in dict.fromkeys(page.query_value("cursor") for page in read):
         same = [page for page in read if page.query_value("cursor") == cursor]
         if cursor and not _is_blank(cursor) and len(same) >= _SAME + max(returned[cursor], 1):
-            yield Proof(f"{chat_id} was read {len(same)} times with the same cursor", numbers(same[:3]))
+            yield proof(f"{chat_id} was read {len(same)} times with the same cursor", *same[:3])
 
 
 def _restarted_lists(chat_id: str, pages: Sequence[Exchange]) -> Iterator[Proof]:
@@ -365,24 +338,22 @@ def _restarted_lists(chat_id: str, pages: Sequence[Exchange]) -> Iterator[Proof]
     ]
     if len(again) >= _RESTARTED:
         message = f"{chat_id} was read from the first page again immediately after the last, {len(again)} times"
-        yield Proof(message, numbers((ends[0][0], *again[:2])))
+        yield proof(message, ends[0][0], *again[:2])
 
 
 CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="lost-filters",
         clause="audience.all",
-        line="L262",
         severity=1,
         proof="a campaign without filters, created within a minute of a preview with some, was started; or a key like `filters`",
         advice="Send the previewed filters under the name `filters`; without them every chat is messaged.",
-        bodies=("createCampaign", "previewAudience"),
+        needs=frozenset(("bodies",)),
         judge=lost_filters,
     ),
     Check(
         id="platform-used-as-audience",
         clause="audience.platform-free",
-        line="L41",
         severity=1,
         proof="a started audience has chats of other platforms, and no filter names chat.platform or chat.entrypointId",
         advice="Add a chat.platform filter: a campaign's platform does not restrict its audience.",
@@ -392,27 +363,24 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="cadence-units",
         clause="campaigns.cadence",
-        line="L43, L432",
         severity=3,
         proof="a cadence that is not an integer, above ten times the platform's ceiling, or too small to finish within a day",
         advice="cadence is a whole number of messages per minute.",
-        bodies=("createCampaign",),
+        needs=frozenset(("bodies",)),
         judge=cadence_units,
     ),
     Check(
         id="naive-dates",
         clause="filters.dates",
-        line="L79-L81",
         severity=2,
         proof="a filter date without offset; other calls with another format of date-times",
         advice="Write and read date-times with their offset.",
-        bodies=("createCampaign", "previewAudience"),
+        needs=frozenset(("bodies",)),
         judge=naive_dates,
     ),
     Check(
         id="secret-in-browser",
         clause="advice.secret-server-side",
-        line="L357",
         severity=1,
         proof="a secret key with the headers of a browser, or a browser's preflight for one",
         advice="Call the API from a back end, and replace a secret key that a browser has received.",
@@ -421,7 +389,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="key-in-wrong-place",
         clause="auth.header",
-        line="L348",
         severity=1,
         proof="a secret key outside the header X-API-Key; in a body one of this run",
         advice="Send the key only in X-API-Key: URLs and bodies are logged.",
@@ -430,7 +397,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="page-early-stop",
         clause="messages.list",
-        line="L183, L338",
         severity=3,
         proof="the last page was short and had a nextCursor, which no call used",
         advice="Continue while there is a nextCursor, however short the page.",
@@ -441,7 +407,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="page-endless",
         clause="messages.list",
-        line="L183, L338",
         severity=2,
         proof="eleven reads of a cursor that one page returned, ten lists in a row at once, or an empty or null cursor",
         advice="The end is an absent, null or empty nextCursor.",

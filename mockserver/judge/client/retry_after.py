@@ -16,7 +16,7 @@ from typing import Final
 
 from mockserver.contract.durations import duration_text
 from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, Duration, Instant
-from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict
+from mockserver.judge.check import Check, NotAssessable, Verdict, proof
 from mockserver.judge.client.evidence import (
     RETRIED,
     elapsed,
@@ -31,18 +31,14 @@ from mockserver.trace.exchange import TOO_MANY, Exchange
 from mockserver.trace.trace import Trace, grouped, number_of, numbers, sent_after
 
 UNMEASURED = "no clock moved between a 429 and the next call, nor between any other two"
-_PACE_CALLS = 8  # before one, at most, by which a loop is known
-_PACE_GAPS_MIN = 5  # between them and the one: a few calls of several workers may be even too
 _EVEN = 0.02  # of the longest of three waits: how much those of a loop differ at most
 _NO_WAIT = 20 * MILLISECOND  # in which a call may be answered
-_PACE = 1.1  # the longest of those gaps by the shortest, at most
 
 
 def ignore_retry_after(trace: Trace) -> Iterator[Verdict]:
     limited = list(filter(_is_limited, trace.calls))
     if not limited:
         return
-    yield MET
     is_unmeasured = is_over = False
     equal = _equal_to(limited, trace)
     excused = _excused(trace, equal)
@@ -59,10 +55,10 @@ def ignore_retry_after(trace: Trace) -> Iterator[Verdict]:
             if first.number not in excused and is_early(trace, first, again[0]):
                 after = "while no clock moved" if waited is None else f"after {duration_text(waited)}"
                 message = f"{first.operation} was repeated {after}; its Retry-After was {duration_text(requested)}"
-                yield Proof(message, numbers((first, again[0])))
+                yield proof(message, first, again[0])
         elif first.number not in excused and _is_burst(trace, first, again, same):
             message = f"{first.operation} was sent three times within a second, despite a 429"
-            yield Proof(message, numbers((first, *again)))
+            yield proof(message, first, *again)
     if is_unmeasured:
         yield NotAssessable(UNMEASURED)
     if is_over:
@@ -153,7 +149,7 @@ def _to_repeat(trace: Trace, calls: Sequence[Exchange]) -> dict[int, int]:
     """
     Return the places of the first calls that may be their repetition, by the number of each limited call that is no worker's last try.
 
-    A worker may give up after `RETRIED` tries: a call that as many may lead to, each in time, is no proof, except in a loop.
+    A worker may give up after `RETRIED` tries: a call that as many may lead to, each in time, is no proof.
     """
     to_repeat: dict[int, int] = {}
     due: dict[int, list[tuple[int, Exchange]]] = {}  # calls that failed, with their tries, by that place
@@ -166,8 +162,7 @@ def _to_repeat(trace: Trace, calls: Sequence[Exchange]) -> dict[int, int]:
         tries = min(1 + max(continued, default=0), RETRIED)
         again = _place_of_repetition(trace, calls, place)
         due.setdefault(again, []).append((tries, call))
-        is_last_try = tries == RETRIED and not _is_in_loop(trace, calls, place)
-        if _is_limited(call) and call is not calls[-1] and not is_last_try:
+        if _is_limited(call) and call is not calls[-1] and tries < RETRIED:
             to_repeat[call.number] = again
     return to_repeat
 
@@ -210,18 +205,10 @@ def _is_over(trace: Trace, first: Exchange, call: Exchange) -> bool:
     return (gap(trace, first, call) or 0) > _due_at(first) - first.at + MINUTE
 
 
-def _is_in_loop(trace: Trace, calls: Sequence[Exchange], place: int) -> bool:
-    """Return True if the last limited calls up to the one at a place, and the next call, are as even as those of one loop."""
-    limited = [call for call in calls[max(0, place - _PACE_CALLS) : place + 1] if _is_limited(call)]
-    gaps = [gap(trace, *pair) or 0 for pair in pairwise((*limited, *calls[place + 1 : place + 2]))]
-    return len(gaps) >= _PACE_GAPS_MIN and 0 < max(gaps) <= _PACE * min(gaps)
-
-
 CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="ignore-retry-after",
         clause="advice.back-off",
-        line="L436",
         severity=2,
         proof="the same call before the 429's Retry-After was over, or, without one, three times at once, or four times at an even pace below half a second",
         advice="Wait for the time in Retry-After, seconds or a date; without one, back off exponentially.",

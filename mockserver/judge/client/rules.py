@@ -19,7 +19,6 @@ _COMPARED_CAMPAIGNS: Final = (
     Check(
         id="match-on-message",
         clause="advice.code-not-message",
-        line="L446",
         severity=2,
         proof="other calls when the texts of messages differ or are empty",
         advice="Decide by `code`, `status` and `reason`.",
@@ -27,7 +26,6 @@ _COMPARED_CAMPAIGNS: Final = (
     Check(
         id="match-on-status",
         clause="base.error-guide",
-        line="L423",
         severity=2,
         proof="other calls when a refusal has the campaign guide's status",
         advice="Decide by `code`, whatever the status.",
@@ -35,7 +33,6 @@ _COMPARED_CAMPAIGNS: Final = (
     Check(
         id="closed-enums",
         clause="base.output",
-        line="L114, L122",
         severity=2,
         proof="other calls when a value appears that the document does not list",
         advice="Tolerate unknown values.",
@@ -43,7 +40,6 @@ _COMPARED_CAMPAIGNS: Final = (
     Check(
         id="closed-objects",
         clause="base.output",
-        line="L447",
         severity=2,
         proof="other calls when an object has a field that the document does not list",
         advice="Ignore unknown fields.",
@@ -51,7 +47,6 @@ _COMPARED_CAMPAIGNS: Final = (
     Check(
         id="misreads-404",
         clause="auth.denied",
-        line="L356",
         severity=2,
         proof="other calls when another tenant's id is refused with the other code",
         advice="Neither 403 nor 404 means that a record was deleted.",
@@ -61,7 +56,6 @@ _COMPARED_SESSIONS: Final = (
     Check(
         id="require-return-params",
         clause="session.return",
-        line="L315",
         severity=2,
         proof="other calls when returnUrl has other parameters",
         advice="Expect no parameters on returnUrl.",
@@ -69,7 +63,6 @@ _COMPARED_SESSIONS: Final = (
     Check(
         id="expects-fields-on-read",
         clause="session.read",
-        line="L323",
         severity=2,
         proof="other calls when a session reads with more or fewer fields",
         advice="Store url and expiresAt from the creation; the read does not promise them.",

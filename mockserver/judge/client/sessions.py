@@ -11,7 +11,7 @@ from typing import Final
 
 from mockserver.core.instants import MINUTE, SECOND
 from mockserver.core.state.records import PageVisit
-from mockserver.judge.check import MET, Check, NotAssessable, Proof, Verdict
+from mockserver.judge.check import Check, NotAssessable, Verdict, proof
 from mockserver.judge.client.evidence import (
     HOPELESS,
     RETRIED,
@@ -29,7 +29,7 @@ from mockserver.judge.client.evidence import (
 from mockserver.judge.client.polling import FinalRead, final_read, poll_sequences
 from mockserver.trace.exchange import DeliveryAttempt, Exchange
 from mockserver.trace.records import SeenSession
-from mockserver.trace.trace import Trace, numbers
+from mockserver.trace.trace import Trace
 
 _UNKNOWN: Final = (409, 410, 422)  # how a receiver refuses an event of an unknown session
 _NOT_FOUND: Final = 404  # of an unknown session, or of a wrong path
@@ -48,10 +48,9 @@ def reuse_dead_session(trace: Trace) -> Iterator[Verdict]:
         final = final_read(trace, loop)
         if final is None or final.status == "completed":
             continue
-        yield MET
         if _is_loop(trace, final):
             message = f"{loop.id} was {final.status}, and was read {len(final.later)} more times"
-            yield Proof(message, numbers((final.exchange, *final.later[:2])))
+            yield proof(message, final.exchange, *final.later[:2])
         # A POST to a dead link is sent by a tab that was open before.
         dead = (visit for visit in _visits(trace, loop.id) if visit.method == "GET" and visit.status == 410)
         # One visit of a dead link is a user's, who still has it: a client that shows it again has several.
@@ -59,7 +58,7 @@ def reuse_dead_session(trace: Trace) -> Iterator[Verdict]:
             message = (
                 f"the link of {loop.id} was opened again and again after the client had read that it was {final.status}"
             )
-            yield Proof(message, numbers(filter(None, (trace.creating(loop.id), final.exchange))))
+            yield proof(message, trace.creating(loop.id), final.exchange)
 
 
 def _is_loop(trace: Trace, final: FinalRead) -> bool:
@@ -72,32 +71,27 @@ def poll_past_deadline(trace: Trace) -> Iterator[Verdict]:
     for session, created in sessions(trace):
         if session.expires_at is None or trace.now <= session.expires_at:
             continue
-        yield MET
         late = [read for read in reads(trace, session.id) if read.at > session.expires_at + 2 * MINUTE]
         for first, second in pairwise(late):
             if first.client == second.client and second.at - first.at <= 5 * MINUTE:
                 message = f"{session.id} was polled {len(late)} times after its deadline"
-                yield Proof(message, numbers((created, first, second)))
+                yield proof(message, created, first, second)
                 break
 
 
 def stop_too_soon(trace: Trace) -> Iterator[Verdict]:
-    if any(session.status == "completed" for session, _ in sessions(trace)):
-        yield MET
     for session, created in _unnoticed(trace):
         own = reads(trace, session.id)
         if own:
             message = f"{session.id} completed after the last read, and no event was acknowledged"
-            yield Proof(message, numbers((created, own[-1])))
+            yield proof(message, created, own[-1])
 
 
 def waits_for_return(trace: Trace) -> Iterator[Verdict]:
-    if any(session.return_url is not None for session, _ in sessions(trace)):
-        yield MET
     for session, created in _unnoticed(trace):
         if session.return_url is not None and not reads(trace, session.id):
             message = f"{session.id} completed, and only a visit to its returnUrl could have shown it"
-            yield Proof(message, (created.number,))
+            yield proof(message, created)
 
 
 def _unnoticed(trace: Trace) -> Iterator[tuple[SeenSession, Exchange]]:
@@ -146,12 +140,11 @@ def webhook_only(trace: Trace) -> Iterator[Verdict]:
     for session, created in sessions(trace):
         if session.expires_at is None or trace.now < session.expires_at:
             continue
-        yield MET
         if session.status == "pending" or session.return_url is not None or not created.was_received:
             continue
         if not _has_read(trace, session) and not _may_be_reported(trace, session):
             message = f"{session.id} was {session.status}; no event was acknowledged, and the client did not read it"
-            yield Proof(message, (created.number,))
+            yield proof(message, created)
 
 
 def _has_read(trace: Trace, session: SeenSession) -> bool:
@@ -161,8 +154,6 @@ def _has_read(trace: Trace, session: SeenSession) -> bool:
 
 
 def id_not_stored_first(trace: Trace) -> Iterator[Verdict]:
-    if any(attempt.fault is None for attempt in trace.deliveries):
-        yield MET
     for session, created in sessions(trace):
         attempts = plain_attempts(trace, session.id)
         has_id = created.was_received and not ended_with(trace, created, session.id)
@@ -171,7 +162,7 @@ def id_not_stored_first(trace: Trace) -> Iterator[Verdict]:
             continue
         if _may_be_receiver_of(trace, created, attempts):
             message = f"the receiver answered {attempts[-1].status} to the event of {session.id} ({attempts[0].label}), and the client did not read the session"
-            yield Proof(message, (created.number,))
+            yield proof(message, created)
 
 
 def _may_be_receiver_of(trace: Trace, created: Exchange, attempts: Sequence[DeliveryAttempt]) -> bool:
@@ -201,12 +192,9 @@ def _is_scanner(visit: PageVisit) -> bool:
 
 def iframe(trace: Trace) -> Iterator[Verdict]:
     for session, created in sessions(trace):
-        visits = _visits(trace, session.id)
-        if visits:
-            yield MET
-        framed = [visit for visit in visits if visit.sec_fetch_dest in _FRAMES]
+        framed = [visit for visit in _visits(trace, session.id) if visit.sec_fetch_dest in _FRAMES]
         if framed:
-            yield Proof(f"the page of {session.id} was opened in a frame (visit {framed[0].n})", (created.number,))
+            yield proof(f"the page of {session.id} was opened in a frame (visit {framed[0].n})", created)
 
 
 def popup_blocked(trace: Trace) -> Iterator[Verdict]:
@@ -218,7 +206,6 @@ def popup_blocked(trace: Trace) -> Iterator[Verdict]:
     if all(map(_is_scanner, trace.visits)):
         yield NotAssessable("no user visited a hosted page")
         return
-    yield MET
     opened = {visit.session_id for visit in trace.visits if not _is_scanner(visit)}
     for session, created in sessions(trace):
         if session.status != "expired" or not created.was_received or _visits(trace, session.id):
@@ -226,7 +213,7 @@ def popup_blocked(trace: Trace) -> Iterator[Verdict]:
         later = (each.id for each, other in sessions(trace) if _is_made_during(other, created, session))
         if not opened.isdisjoint(later):
             message = f"{session.id} expired, and no user had opened its page; that of a later session was opened"
-            yield Proof(message, (created.number,))
+            yield proof(message, created)
 
 
 def _is_made_during(create: Exchange, earlier: Exchange, session: SeenSession) -> bool:
@@ -239,7 +226,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="reuse-dead-session",
         clause="session.final",
-        line="L219",
         severity=2,
         proof="a loop of reads after expired or failed was returned, or two visits to the dead link",
         advice="After expired or failed create a new session.",
@@ -249,7 +235,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="poll-past-deadline",
         clause="advice.poll-session",
-        line="L372",
         severity=3,
         proof="two reads later than two minutes after expiresAt",
         advice="Stop polling at expiresAt.",
@@ -259,7 +244,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="stop-too-soon",
         clause="advice.poll-session",
-        line="L372",
         severity=2,
         proof="the session completed after the last read, and no event was acknowledged",
         advice="Poll until a final status or expiresAt of the service's clock, not of your own.",
@@ -270,7 +254,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="waits-for-return",
         clause="session.return",
-        line="L372",
         severity=2,
         proof="a session with a returnUrl completed, the client did not read it, and no event was acknowledged",
         advice="The user may close the tab: poll, or receive the event.",
@@ -281,7 +264,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="webhook-only",
         clause="advice.poll-session",
-        line="L372",
         severity=2,
         proof="no event was acknowledged or is still to come, and the session was never read before its deadline was over",
         advice="Read the session when no event arrives.",
@@ -292,7 +274,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="id-not-stored-first",
         clause="advice.store-session",
-        line="L318",
         severity=1,
         proof="the event was answered 409, 410, 422, or 404 by a receiver that accepted others; the client never read the session",
         advice="Store the sessionId before the user is sent to url.",
@@ -303,7 +284,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="iframe",
         clause="advice.top-level",
-        line="L318",
         severity=2,
         proof="a visit with Sec-Fetch-Dest iframe, frame, embed or object",
         advice="Open url in a top-level window or tab.",
@@ -313,7 +293,6 @@ CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="popup-blocked",
         clause="advice.top-level",
-        line="L318",
         severity=3,
         proof="a session expired without a visit, and a user visited the page of one created after it",
         advice="Open the window in the click itself, before the session is created.",

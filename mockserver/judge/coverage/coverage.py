@@ -85,7 +85,7 @@ class Coverage:
         Return the covered items of a dimension, in the order of the tables.
 
         Args:
-            dimension: One of the nine.
+            dimension: One of the seven.
         """
         covered = self._all_covered(dimension)
         return tuple(item for item in universe()[dimension] if item in covered)
@@ -95,7 +95,7 @@ class Coverage:
         Return the items of a dimension that are not covered, in the order of the tables.
 
         Args:
-            dimension: One of the nine.
+            dimension: One of the seven.
         """
         covered = self._all_covered(dimension)
         return tuple(item for item in universe()[dimension] if item not in covered)
@@ -115,7 +115,7 @@ class Coverage:
         Return how much of a dimension is covered.
 
         Args:
-            dimension: One of the nine; by default all of them together.
+            dimension: One of the seven; by default all of them together.
         """
         names = DIMENSIONS if dimension is None else (dimension,)
         covered = sum(len(self.covered(name)) for name in names)

@@ -1,8 +1,8 @@
 """
-The nine dimensions of coverage, and the items of each, from the tables of the contract.
+The seven dimensions of coverage, and the items of each, from the tables of the contract.
 
-1. An item is a text: `startCampaign CAMPAIGN_NOT_DRAFT`, `session pending expire`, `dual-status=guide`.
-2. No item is written here: each is made of rows of `contract/`, and of the rules of conduct that a run can show.
+1. An item is a text: `startCampaign CAMPAIGN_NOT_DRAFT`, `session pending expire`.
+2. No item is written here: each is made of rows of `contract/`.
 3. The clauses are not gathered: a clause is covered if an item of another dimension is whose row names it.
 """
 
@@ -14,18 +14,14 @@ from itertools import chain
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
-from mockserver.contract.choices import CHOICES
 from mockserver.contract.effects import WIRE_FAULTS
 from mockserver.contract.effects.model import WireFault
 from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, OPERATIONS, Endpoint
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.filters import FIELDS, OPERATORS
 from mockserver.contract.lifecycles import DELIVERY, EVENTS, LIFECYCLES
-from mockserver.judge.client.rules import RULES
 
-Dimension = Literal[
-    "operations", "answers", "steps", "deliveries", "filters", "faults", "choices", "conduct", "clauses"
-]
+Dimension = Literal["operations", "answers", "steps", "deliveries", "filters", "faults", "clauses"]
 DIMENSIONS: Final[tuple[Dimension, ...]] = get_args(Dimension)
 OF_OPERATIONS: Final[tuple[Dimension, ...]] = ("operations", "answers", "faults")  # whose items begin with an operation
 MEANINGS: Final[Mapping[Dimension, str]] = MappingProxyType(
@@ -36,15 +32,12 @@ MEANINGS: Final[Mapping[Dimension, str]] = MappingProxyType(
         "deliveries": "events with the ends of their deliveries to a receiver",
         "filters": "operators of each filter field that were accepted",
         "faults": "faults of the wire at each operation",
-        "choices": "options in force when a choice was read",
-        "conduct": "rules of conduct that had a chance to fail",
         "clauses": "clauses that something covered names",
     }
 )
 
 SUCCESS: Final = "success"
 DEADLINE: Final = "deadline"
-VALUE: Final = "value"  # of a choice that has numbers
 ENDS: Final = DELIVERY.sources("resend")  # the states in which a delivery has ended
 
 
@@ -67,12 +60,6 @@ def fault_item(operation: str, fault: str, argument: object) -> str:
 
 
 @cache
-def choice_item(choice: str, value: str | None) -> str:
-    """Return the item of a choice with this option, with None for numbers."""
-    return f"{choice}={value if value in CHOICES[choice].options else VALUE}"
-
-
-@cache
 def universe() -> Mapping[Dimension, Mapping[str, tuple[str, ...]]]:
     """Return every item of each dimension in the order of the tables, each with the clauses that its row names."""
     items: dict[Dimension, Mapping[str, tuple[str, ...]]] = {
@@ -82,8 +69,6 @@ def universe() -> Mapping[Dimension, Mapping[str, tuple[str, ...]]]:
         "deliveries": dict.fromkeys((f"{event} {end}" for event in EVENTS for end in ENDS), ()),
         "filters": dict.fromkeys(_filters(), ()),
         "faults": dict.fromkeys(_faults(), ()),
-        "choices": dict(_options()),
-        "conduct": {row.id: (row.clause,) for row in RULES.values() if row.judge is not None},
     }
     named = chain.from_iterable(clauses for rows in items.values() for clauses in rows.values())
     return MappingProxyType(items | {"clauses": dict.fromkeys(named, ())})
@@ -127,11 +112,3 @@ def _faults() -> Iterator[str]:
 def _has_two_items(endpoint: Endpoint, row: WireFault) -> bool:
     """Return True if a fault before an operation and one after it leave different states: after a read there is none."""
     return row.has_when and endpoint.writes
-
-
-def _options() -> _Rows:
-    for row in CHOICES.values():
-        for option in row.options:
-            yield choice_item(row.id, option), row.clauses
-        if row.value:
-            yield choice_item(row.id, None), row.clauses

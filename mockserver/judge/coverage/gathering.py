@@ -1,12 +1,9 @@
 """
-What the calls of one sandbox have covered, counted over its trace and the choices that were read.
+What the calls of one sandbox have covered, counted over its trace.
 
 1. A call of any sender counts; HEAD and OPTIONS do not. An answer counts if the client received it whole.
 2. A transition counts if a call caused it, if an answer or an event that the client received shows the record in its
    new state, or, of a delivery, if a request of it reached the receiver. Seed data causes no transition that counts.
-3. A choice counts with the option in force when it was read: for a call, a request to a receiver or a page of the hosted
-   flow, or for a timer of a record that a call created.
-4. What is covered already is not looked for again, so that a long session costs little.
 """
 
 from __future__ import annotations
@@ -21,17 +18,12 @@ from mockserver.contract.filters import statements
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.core.state.journal import Transition
 from mockserver.judge.client.evidence import WITH_FILTERS
-from mockserver.judge.client.judge import chances
 from mockserver.judge.coverage.coverage import Coverage
 from mockserver.judge.coverage.dimensions import DEADLINE, ENDS, answer_item, fault_item, step_item
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.sightings import sightings_of
 from mockserver.trace.trace import Trace
 
-NO_TIMER: Final = ""
-# By the item of each choice that was read: the ids of the records and deliveries whose timers read it, and `NO_TIMER` if
-# something else did.
-ChoicesRead = Mapping[str, AbstractSet[str]]
 _TRIGGERS: Final[Mapping[tuple[str, str, str], str]] = MappingProxyType(
     {(kind, step.source, step.target): step.trigger for kind, table in LIFECYCLES.items() for step in table.steps}
 )
@@ -40,14 +32,13 @@ _DEADLINES: Final = frozenset(
 )
 
 
-def gather(trace: Trace, into: Coverage, choices_read: ChoicesRead, *, counts_faults: bool) -> None:
+def gather(trace: Trace, into: Coverage, *, counts_faults: bool) -> None:
     """
     Add what a trace of a sandbox shows to a coverage.
 
     Args:
         trace: What has happened in the sandbox.
         into: Gets the items.
-        choices_read: Empty unless the sandbox tracks its choices.
         counts_faults: False leaves out the faults.
     """
     if not trace.exchanges and not trace.deliveries:
@@ -57,14 +48,11 @@ def gather(trace: Trace, into: Coverage, choices_read: ChoicesRead, *, counts_fa
     if counts_faults:
         into.add("faults", *_faults(trace.calls))
     into.add("filters", *_filters(trace.of(*WITH_FILTERS)))
-    into.add("steps", *_steps(trace, into.missing("steps")))
+    into.add("steps", *_steps(trace))
     for transition, event in _reported(trace):
         into.add("steps", *_items(transition))
         if transition.target in ENDS:
             into.add("deliveries", f"{event} {transition.target}")
-    into.add("conduct", *chances(trace, {*into.missing("conduct")}))
-    if trace.calls:
-        into.add("choices", *_choices(trace, choices_read))
 
 
 def _answers(calls: Iterable[Exchange]) -> Iterator[str]:
@@ -88,11 +76,10 @@ def _filters(calls: Iterable[Exchange]) -> Iterator[str]:
             yield f"{statement.get('field')} {statement.get('operator')}"
 
 
-def _steps(trace: Trace, missing: Sequence[str]) -> Iterator[str]:
-    lacking = frozenset(missing)
+def _steps(trace: Trace) -> Iterator[str]:
     unread: list[Transition] = []  # no call caused them
     for transition in trace.sandbox.transitions:
-        if transition.kind == "delivery" or lacking.isdisjoint(_items(transition)):
+        if transition.kind == "delivery":
             continue
         if "exchange" in transition.cause:
             yield from _items(transition)
@@ -139,11 +126,3 @@ def _reported(trace: Trace) -> Iterator[tuple[Transition, str]]:
         attempt = transition.cause.get("attempt")
         if (transition.id, attempt) in reached or (attempt is None and transition.n < last.get(transition.id, 0)):
             yield transition, kinds[transition.id]
-
-
-def _choices(trace: Trace, choices_read: ChoicesRead) -> Iterator[str]:
-    sessions = {each.delivery: each.session_id for each in trace.deliveries}
-    for item, timers in choices_read.items():
-        records = {sessions.get(timer_of, timer_of) for timer_of in timers}
-        if NO_TIMER in timers or not records.isdisjoint(trace.records.created):
-            yield item

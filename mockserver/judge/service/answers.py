@@ -19,7 +19,7 @@ from mockserver.contract import schemas
 from mockserver.contract.endpoints import DOCUMENTED_STATUS, ENDPOINTS, SUCCESS_STATUS
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.schemas import ABSENT
-from mockserver.judge.service.verdicts import ClauseCheck, Found, Observation, Verdicts, answered, observed
+from mockserver.judge.service.verdicts import ClauseCheck, Found, Verdicts, answered, observed
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.trace import Trace
 
@@ -58,7 +58,7 @@ def compare(operation: str, body: Any) -> Shape:
     listed_only = _strip(schemas.load(name), body, (), _OPEN_LISTS.get(operation, frozenset()), shape)
     for problem in schemas.check(name, listed_only):
         if problem.keyword != "required" or operation not in _REQUIRED_OPEN:
-            shape.violations.append(str(problem))
+            shape.violations.append(f"{problem.pointer or 'the body'}: expected {problem.wanted}")
     return shape
 
 
@@ -298,7 +298,6 @@ def no_secrets(answers: Trace) -> Found:
 
 
 _BODY_CLAUSES: Final = tuple(row.clause for row in ENDPOINTS.values() if row.response_schema is not None)
-# What they find does not depend on the texts of a recording, but for the last.
 CHECKS: Final = (
     ClauseCheck(("base.error-body", "base.internal"), error_body, scope="answers"),
     ClauseCheck(("base.error-catalog", "base.error-guide"), error_status, scope="answers"),
@@ -309,32 +308,16 @@ CHECKS: Final = (
     ClauseCheck((), unlisted_values, scope="answers"),
     ClauseCheck(("base.error-body",), error_keys, scope="answers"),
     ClauseCheck(("session.no-secrets",), no_secrets, scope="answers"),
-    ClauseCheck(("base.error-portuguese",), error_texts, scope="texts"),
+    ClauseCheck(("base.error-portuguese",), error_texts, scope="answers"),
 )
 
 
-def judge_answers(shown: Trace, plain: Trace) -> Verdicts:
-    """
-    Return what single answers show.
-
-    Args:
-        shown: A trace whose texts may be cited.
-        plain: The same trace with the texts of errors as the service wrote them, if `shown` has stand-ins.
-    """
-    verdicts, answers = Verdicts(), _answers(shown)
-    texts = answers if plain is shown else _answers(plain)
+def judge_answers(trace: Trace) -> Verdicts:
+    """Return what single answers show: those that are the service's word."""
+    answered = [call for call in trace.exchanges if call.is_answered and call.method != "HEAD"]
+    answers = replace(trace, exchanges=[call for call in answered if call.response_body is not None])
+    verdicts = Verdicts()
     for check in CHECKS:
         if check.judge is not None:
-            verdicts.collect(check.judge(texts if check.scope == "texts" else answers))
+            verdicts.collect(check.judge(answers))
     return verdicts
-
-
-def observed_choices(trace: Trace) -> Sequence[Observation]:
-    """Return the options that the checks of single answers observe."""
-    return judge_answers(trace, trace).observations
-
-
-def _answers(trace: Trace) -> Trace:
-    """Return the answers of a trace that are the service's word."""
-    answered = [call for call in trace.exchanges if call.is_answered and call.method != "HEAD"]
-    return replace(trace, exchanges=[call for call in answered if call.response_body is not None])

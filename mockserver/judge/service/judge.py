@@ -52,15 +52,9 @@ class ClauseResult:
     breaches: Sequence[Breach]
 
 
-def judge_service(shown: Trace, plain: Trace | None = None) -> tuple[ClauseResult, ...]:
-    """
-    Return the verdict on each clause, in the order of the document: of each answer by itself, and of what several show of records.
-
-    Args:
-        shown: A trace whose texts may be cited.
-        plain: The same trace as it was read, if `shown` has stand-ins.
-    """
-    of_answers, of_records = answers.judge_answers(shown, plain or shown), judge_records(plain or shown)
+def judge_service(trace: Trace) -> tuple[ClauseResult, ...]:
+    """Return the verdict on each clause, in the order of the document: of each answer by itself, and of what several show of records."""
+    of_answers, of_records = answers.judge_answers(trace), judge_records(trace)
     results = []
     for clause in read():
         breaches = [row for row in (*of_answers.breaches, *of_records.breaches) if row.clause == clause.id]
@@ -71,7 +65,7 @@ def judge_service(shown: Trace, plain: Trace | None = None) -> tuple[ClauseResul
                 id=clause.id,
                 text=clause.text,
                 verdict="broken" if breaches else verdict,
-                why="" if compared else _why_not(clause.id, shown, of_records),
+                why="" if compared else _why_not(clause.id, trace, of_records),
                 compared=compared,
                 breaches=breaches,
             )
@@ -83,9 +77,8 @@ def judge_records(trace: Trace) -> Verdicts:
     """
     Return what the answers and events of a trace, compared with each other, prove about the service.
 
-    A breach holds under every option of every choice, for every order of calls that the intervals of the calls allow. The trace is
-    the one as it was read: stand-ins of two short names may be equal. No text of a breach is private: names, descriptions and urls
-    are not cited.
+    A breach holds under every option of every choice, for every order of calls that the intervals of the calls allow. No text of
+    a breach is private: names, descriptions and urls are not cited.
     """
     verdicts = Verdicts()
     for tenant in tenants(trace):

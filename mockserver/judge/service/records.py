@@ -31,7 +31,6 @@ from mockserver.trace.trace import Trace
 
 _STILL: Final = "no message arrived or left between the answers: the newest one is the same before and after"
 _STATUSES: Final = ("APPROVED", "PENDING", "REJECTED", "PAUSED", "DISABLED")  # others are open
-_NEAR: Final = 100  # pages before and after a chain of pages that are compared with it
 _PREFIXES: Final[Mapping[str, str]] = {"campaign": "campaign_", "entrypoint": "entrypoint_"}
 # Operations that assign ids, and the kind of the record. Equal files may have one id.
 _CREATED: Final[Mapping[str, Kind]] = {
@@ -190,10 +189,8 @@ def messages(trace: Trace) -> Found:
         pages = [call for call in calls if call.succeeded]
         for page in pages:
             yield from _newest_first(chat, list(_rows(page)))
-        places = {page.number: place for place, page in enumerate(pages)}
         for chain in _chains(pages):
-            begin, end = places[chain[0].number], places[chain[-1].number]
-            yield from _chain(chat, chain, pages[max(0, begin - _NEAR) : end + 1 + _NEAR])
+            yield from _chain(chat, chain, pages)
 
 
 _Row = tuple[Exchange, Mapping[str, Any]]
@@ -245,8 +242,6 @@ def _chain(chat: str, chain: Sequence[Exchange], pages: Sequence[Exchange]) -> F
             yield breach("messages.list", values, first, page, assumption=_STILL, record=chat)
         else:
             yield Excused("messages.list", "page-stability")
-    if is_still:
-        yield from _nothing_lost(chat, rows, pages)
 
 
 def _is_still(chain: Sequence[Exchange], pages: Sequence[Exchange]) -> bool:
@@ -258,23 +253,6 @@ def _is_still(chain: Sequence[Exchange], pages: Sequence[Exchange]) -> bool:
 
 def _newest(page: Exchange) -> str | None:
     return next((str(row["id"]) for _, row in _rows(page)), None)
-
-
-def _nothing_lost(chat: str, rows: Sequence[_Row], pages: Sequence[Exchange]) -> Found:
-    """A message that is there before and after a chain of pages is on one of them, if older and newer ones are."""
-    first, last = rows[0][0], rows[-1][0]
-    earlier = [row for page in pages if precedes(page, first) for row in _rows(page)]
-    later = [row for page in pages if precedes(last, page) for row in _rows(page)]
-    missing = {row["id"] for _, row in earlier} - {row["id"] for _, row in rows}
-    for page, row in later:
-        at = instant(row.get("createdAt"))
-        if at is None or row["id"] not in missing:
-            continue
-        for (_, newer), (other, older) in pairwise(rows):
-            above, below = instant(newer.get("createdAt")), instant(older.get("createdAt"))
-            if above is not None and below is not None and above > at > below:
-                values = f"{newer['id']}, then {older['id']}", f"{row['id']} is between them"
-                yield breach("messages.list", values, other, page, assumption=_STILL, record=chat)
 
 
 CHECKS: Final = (

@@ -16,7 +16,7 @@ from mockserver.judge.service.evidence import Rows, before, ends, is_refused, sh
 from mockserver.judge.service.verdicts import TENANTS, UNCHANGED, ClauseCheck, Excused, Found, Kept, breach, judged
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.recorded import names_tenant
-from mockserver.trace.sightings import Sighting, first_text, objects_of, rows_of, sent, sighted
+from mockserver.trace.sightings import Sighting, first_text, objects_of, rows_of, sent, sighted, variables_of
 from mockserver.trace.trace import Trace
 
 _TABLES: Final = "the service's own filter schema has the fields and operators of the document"
@@ -219,7 +219,7 @@ def _template_reads(trace: Trace, start: Exchange) -> list[Sighting]:
 
 def _required(detail: Sighting) -> list[str]:
     """Return the keys of the required variables of a template."""
-    return [str(row.get("key")) for row in objects_of(detail.shown, "commonVariables") if row.get("required") is True]
+    return [key for key, is_required in variables_of(detail.shown).items() if is_required]
 
 
 def templates(trace: Trace) -> Found:

@@ -134,8 +134,8 @@ def fixed(clause: str, field: str, rows: Rows, assumption: str | None = None, *,
 
 
 def changed(field: str, first: Any, second: Any, is_private: bool) -> tuple[str, str]:
-    """Return two values of a field in words, without them if they are private."""
-    if is_private:
+    """Return two values of a field in words, without them if they are private, as one of another type may be."""
+    if is_private or type(first) is not type(second):
         return f"a {field}", "another one"
     return f"{field} {first!r}", f"{field} {second!r}"
 
@@ -219,15 +219,15 @@ class ClauseCheck(NamedTuple):
         clauses: Their ids.
         judge: Yields what it finds in a trace; None if no trace shows that they are broken.
         needs: What the trace has to know; else they are not judged.
-        scope: What the judge gets: the trace of each `tenant`, or the whole `trace`; of it the `answers` that are the service's
-            word, or the same with the `texts` that stand-ins replace elsewhere.
+        scope: What the judge gets: the trace of each `tenant`, the whole `trace`, or the `answers` of it that are the service's
+            word.
         unshown: Why no trace shows that they are broken; empty if there is a judge.
     """
 
     clauses: Sequence[str]
     judge: Callable[[Trace], Found] | None = None
     needs: frozenset[Fact] = frozenset()
-    scope: Literal["tenant", "trace", "answers", "texts"] = "tenant"
+    scope: Literal["tenant", "trace", "answers"] = "tenant"
     unshown: str = ""
 
 

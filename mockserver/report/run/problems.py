@@ -27,10 +27,8 @@ _CAUSES: Final[tuple[Cause, ...]] = (
     absent.unresolved,
     receivers.raised,
     conduct.findings,
-    conduct.copies,
     faults.fired_rules,
     faults.delayed_calls,
-    faults.ended_campaigns,
     refused.refusals,
     receivers.refusing,
     absent.no_calls,
@@ -38,21 +36,16 @@ _CAUSES: Final[tuple[Cause, ...]] = (
     faults.failed_sends,
     faults.without_effect,
     clocks.apart,
-    receivers.repeated,
     receivers.for_nobody,
 )
 _READINGS: Final[tuple[Cause, ...]] = (
     clocks.pending_session,
-    clocks.idle_polls,
     answers.changed_since,
     answers.audience,
-    answers.page,
     receivers.accepted,
-    clocks.polled,
     answers.sends,
-    answers.choices,
-    answers.last_answer,
     clocks.due,
+    answers.last_answer,
 )
 
 

@@ -15,7 +15,7 @@ from mockserver.report.run.exchanges import Exchange
 from mockserver.report.run.words import names_of
 
 APPROVED: Final = "APPROVED"  # the status of a template of the provider whose sends succeed
-Reading = Literal["readJournal", "readState", "readHistory", "readConduct", "readEvents", "readLedger", "listRules"]
+Reading = Literal["readJournal", "readState", "readHistory", "readConduct", "readEvents", "listRules"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,6 @@ class SandboxSnapshot:
         names: The names of records, and the addresses of endpoints, by id.
         failed_sends: The executions with sends that have failed.
         lost: The ids of the deliveries whose request a rule has lost, and which are delivered to the service.
-        clones: Campaigns that were created again under another name, as in the ledger.
         findings: The findings on the client's conduct, the worst first.
         not_assessed: The rules on conduct that this run does not show, with the reason.
         unmoved: Waits in real time while the clock did not move, as in the control plane's history.
@@ -82,7 +81,6 @@ class SandboxSnapshot:
     deferred: Sequence[View]
     next_timer: View | None
     names: Mapping[str, str]
-    clones: Sequence[View]
     lost: frozenset[str] = frozenset()
     failed_sends: Sequence[FailedSends] = ()
     findings: Sequence[Finding] = ()
@@ -140,7 +138,6 @@ def read_snapshot(
         names=names_of(state, events),
         lost=frozenset(row["id"] for row in state["deliveries"] if _is_lost(row)),
         failed_sends=tuple(_failed_sends(state)),
-        clones=read("readLedger")["clonedCampaigns"],
         findings=findings_of(conduct),
         not_assessed=tuple(NotAssessed(row["rule"], row["why"]) for row in conduct["notAssessed"]),
         unmoved=history.get("unmoved"),

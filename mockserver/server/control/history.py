@@ -200,9 +200,8 @@ def read_ledger(snapshot: HostedSnapshot, args: Arguments) -> answers.Ledger:
 
 
 def track_choices(hosted: HostedSandbox, args: Arguments) -> None:
-    """Record from now on which choices are read, also after a reset; the coverage then has them too."""
+    """Record from now on which choices are read, also after a reset."""
     hosted.watch_choices(set())
-    hosted.cover_choices()
 
 
 def read_tracked_choices(hosted: HostedSandbox, args: Arguments) -> answers.TrackedChoices:

@@ -22,7 +22,7 @@ from mockserver.report.run.failure import in_words
 from mockserver.report.run.snapshot import SandboxSnapshot, read_snapshot
 from mockserver.server.control import views
 from mockserver.server.control.har import read_har
-from mockserver.server.control.history import read_history, read_ledger
+from mockserver.server.control.history import read_history
 from mockserver.server.control.replay_document import NAME_MAX_CHARS, document
 from mockserver.server.errors import ControlError
 from mockserver.server.hosting.failed_runs import FailureFolder, KeptFiles
@@ -62,7 +62,7 @@ def _judged(state: SandboxState) -> ConductResult:
 
 
 def read_coverage(hosted: HostedSandbox, args: Arguments) -> answers.Coverage:
-    """Return what the calls so far have covered; choices only if they are tracked."""
+    """Return what the calls so far have covered."""
     coverage = Coverage()
     hosted.gather_coverage(coverage)
     return cast("answers.Coverage", coverage.as_json())
@@ -173,7 +173,6 @@ def report_snapshot(snapshot: HostedSnapshot, base_url: str) -> SandboxSnapshot:
         "readHistory": lambda: read_history(snapshot, {}),
         "readConduct": lambda: read_conduct(snapshot, {}),
         "readEvents": lambda: views.events(state),
-        "readLedger": lambda: read_ledger(snapshot, {}),
         "listRules": lambda: {"rules": views.rules(state)},
     }
     given = {"scenario": snapshot.hosted.config.scenario, "choices": snapshot.hosted.config.choices}

@@ -24,6 +24,7 @@ from mockserver.contract.choices import DEFAULTS
 from mockserver.contract.limits import WEBHOOK_TIMEOUT_SECONDS
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.redaction import TOKEN_PREFIX, Redactor
+from mockserver.core.run import Run
 from mockserver.core.scheduler import run_until
 from mockserver.core.state.journal import DEFAULT_LIMITS, Limits
 from mockserver.core.state.outbox import Attempt, PlannedAttempt
@@ -49,7 +50,6 @@ from mockserver.wire.response import HttpResponse, NoResponse, ResponseOptions
 
 if TYPE_CHECKING:
     from mockserver.judge.coverage.coverage import Coverage
-    from mockserver.server.hosting.coverage import ChoicesUsed
 
 DEFAULT_ID = "default"
 IN_PROCESS_HOST = "mockserver.test"  # a name that does not resolve (RFC 6761): never a real request
@@ -91,8 +91,6 @@ class HostedSandbox:
         self.is_kept = False  # True if clients cannot end it, since an exploration reads it afterwards
         self.choices_read: set[str] | None = None  # the ids of the choices that were read, if they are tracked
         self.counts_faults = True  # for coverage; False for a run of an exploration that its client has not survived
-        self._choices_used: ChoicesUsed | None = None  # None unless they are recorded for the coverage
-        self._uses_choices = True  # False while a command runs that only looks at the sandbox
         self._dispatch: WebhookDispatcher | None = None
         # Not the sandbox's lock: another thread can close the sandbox while one holds that.
         self._creation_lock = threading.Lock()
@@ -227,7 +225,7 @@ class HostedSandbox:
             before = self.sandbox.position()
             subject = self._snapshot() if phase == "snapshot" else self
             is_locked = phase in ("locked", "delivered")
-            result = self._run_locked(handler, arguments, recorded) if is_locked else None
+            result = handler(self, arguments) if is_locked else None
         try:
             if phase != "unlocked":
                 self.dispatch_webhooks(raises_blocked=recorded is not None)  # not for a command that only reads
@@ -241,21 +239,6 @@ class HostedSandbox:
             raise
         self._finish_command(recorded, arguments, before)
         return result
-
-    def _run_locked(
-        self, handler: Callable[[Any, Mapping[str, Any]], Any], arguments: Mapping[str, Any], recorded: str | None
-    ) -> Any:
-        """
-        Run a command; a view and seed data read choices without use of them.
-
-        Lock: the caller holds it.
-        """
-        before = self._uses_choices
-        self._uses_choices = before and recorded not in (None, "apply_scenario")
-        try:
-            return handler(self, arguments)
-        finally:
-            self._uses_choices = before
 
     def await_deliveries(self) -> None:
         """Wait for what the background workers have in flight, as long as an attempt ends each second."""
@@ -307,27 +290,18 @@ class HostedSandbox:
 
     def _track(self) -> None:
         """Lock: the caller holds it."""
-        if self.choices_read is not None or self._choices_used is not None:
-            self.sandbox.choices = TrackedChoices(self.sandbox.choices, self._note_read)
-
-    def _note_read(self, choice: str, value: object) -> None:
         if self.choices_read is not None:
-            self.choices_read.add(choice)
-        if self._choices_used is not None and self._uses_choices:
-            self._choices_used.add((choice, value if isinstance(value, str) else None, self.sandbox.timer_of))
-
-    def cover_choices(self) -> None:
-        """Record for the coverage which choices are used from now on, also after a reset."""
-        with self.sandbox.lock:
-            self._choices_used = self._choices_used or set()
-            self._track()
+            self.sandbox.choices = TrackedChoices(self.sandbox.choices, self.choices_read.add)
 
     def gather_coverage(self, into: Coverage) -> None:
         """Add what the calls so far have covered."""
-        from mockserver.server.hosting import coverage  # imported here: it imports every judge of conduct
+        from mockserver.judge.coverage.gathering import (
+            gather,  # imported here, as a server without coverage needs neither
+        )
+        from mockserver.trace.of_sandbox import trace_of
 
         with self.sandbox.lock:
-            coverage.gather_sandbox(self.sandbox, self._choices_used or (), into, counts_faults=self.counts_faults)
+            gather(trace_of(Run.of(self.sandbox)), into, counts_faults=self.counts_faults)
 
 
 class HostedSnapshot(NamedTuple):
@@ -458,8 +432,6 @@ class SandboxHost:
         with self._lock:
             hosted = HostedSandbox(id=id, sandbox=sandbox, host=self, config=config, created=created)
             self.sandboxes[id] = hosted
-        if self.coverage is not None:
-            hosted.cover_choices()
         return hosted
 
     def create_for_client(self, config: SandboxConfig) -> HostedSandbox:

@@ -7,16 +7,15 @@ from typing import Any
 
 
 class TrackedChoices(dict[str, Any]):
-    """The choices in force; `on_read` gets the id and the value of each choice that is read, also through a copy."""
+    """The choices in force; `on_read` gets the id of each choice that is read, also through a copy."""
 
-    def __init__(self, choices: Mapping[str, Any], on_read: Callable[[str, Any], None]) -> None:
+    def __init__(self, choices: Mapping[str, Any], on_read: Callable[[str], None]) -> None:
         super().__init__(choices)
         self._on_read = on_read
 
     def __getitem__(self, choice: str) -> Any:
-        value = super().__getitem__(choice)
-        self._on_read(choice, value)
-        return value
+        self._on_read(choice)
+        return super().__getitem__(choice)
 
     def copy(self) -> TrackedChoices:
         return TrackedChoices(self, self._on_read)

@@ -10,7 +10,7 @@ from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
 from mockserver.server.hosting.host import HostedSandbox
-from mockserver.trace.of_sandbox import trace_of, trace_of_calls
+from mockserver.trace.of_sandbox import trace_of
 from mockserver.trace.trace import Trace, never
 
 
@@ -59,7 +59,7 @@ class ExampleLog:
     def step(self) -> Trace:
         """The trace of the current step's calls alone."""
         if self._step is None:
-            self._step = trace_of_calls(self.run, self.new, slept=never)
+            self._step = trace_of(self.run, self.new, slept=never)
         return self._step
 
     @property

@@ -9,7 +9,7 @@ from typing import Any, Final
 from mockserver._json import View
 from mockserver.contract import schemas
 from mockserver.contract.durations import duration_text
-from mockserver.contract.endpoints import ENDPOINTS, is_creation_of, is_list_of, is_read_of
+from mockserver.contract.endpoints import ENDPOINTS, is_creation_of, is_read_of
 from mockserver.contract.text import closest_match_hint
 from mockserver.core.instants import from_datetime, parse
 from mockserver.report.problem import Problem
@@ -194,20 +194,6 @@ def _why_empty(is_known: bool, filters: object) -> str:
     return f"no chat matches its filters {shorten(filters)}" if filters else "the tenant has no chat"
 
 
-def page(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield an answer that is one page of several, or that begins with the newest."""
-    last = snapshot.exchanges[-1]
-    body = last.body_received
-    records = body.get("records") if isinstance(body, Mapping) else None
-    headline = ""
-    if isinstance(body, Mapping) and body.get("nextCursor"):
-        headline = f"the answer of #{last.n} has a nextCursor, so this may not be the last page"
-    elif is_list_of(last.operation, "message") and isinstance(records, list) and len(records) > 1:
-        headline = f"the answer of #{last.n} begins with the newest message"
-    if headline:
-        yield Problem(headline=headline, calls=[words.call_line(last)])
-
-
 def sends(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
     """Yield how far the sends of the campaign or execution were that the latest call has read."""
     last = snapshot.exchanges[-1]
@@ -232,13 +218,6 @@ def last_answer(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[
         headline=f"the calls were {words.listed(called)}; the last, #{last.n}",
         got=[*sent, answered],
     )
-
-
-def choices(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield the choices that the answers follow and that are not the default."""
-    if snapshot.choices:
-        chosen = [f"{choice}={shorten(value)}" for choice, value in snapshot.choices.items()]
-        yield Problem(headline=f"choices that are not the default: {words.listed(chosen)}")
 
 
 def _progress(snapshot: SandboxSnapshot, last: Call) -> list[str]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from itertools import takewhile
+from collections.abc import Iterator
 from math import ceil
 from typing import Final, NamedTuple
 
 from mockserver._json import View
 from mockserver.contract.durations import duration_text
 from mockserver.contract.endpoints import is_creation_of, is_read_of
-from mockserver.contract.lifecycles import CAMPAIGN, SESSION
-from mockserver.core.instants import MILLISECOND, SECOND, from_datetime, parse
+from mockserver.core.instants import MILLISECOND, SECOND, parse
 from mockserver.report.problem import ADVANCE, Action, Problem
 from mockserver.report.run import hints, words
 from mockserver.report.run.failure import Failure
@@ -27,8 +25,6 @@ _CLOCK_COMMANDS: Final = ("advance", "set_clock")
 _OF_VALUES: Final = ("TypeError", "KeyError", "AttributeError", "IndexError", "ValueError")
 _EXPIRES: Final = "session.expire"  # the one timer that is no progress
 _HELD_BY_A_RULE: Final = ("call.arrive", "delivery.wake", "rule.fire")
-_POLLS_LEAST: Final = 3  # at one instant
-_FINAL: Final = frozenset((*CAMPAIGN.final, *SESSION.final))
 
 
 class Due(NamedTuple):
@@ -105,11 +101,10 @@ def _advance(snapshot: SandboxSnapshot) -> list[Action]:
 
 def due(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
     """Yield a frozen clock while something is due, which a waiting test may have overlooked."""
-    timer = next_due(snapshot)
-    if timer is not None and failure is not None and _is_of_time(snapshot, failure) and not _idle_reads(snapshot):
+    if next_due(snapshot) is not None and failure is not None and _is_of_time(snapshot, failure):
         yield Problem(
-            headline=f"the clock is frozen at {snapshot.clock['now']}, and {timer.what} is due in {timer.seconds} s",
-            advice=f"call {hints.advance(snapshot, timer.seconds)}",
+            headline=f"the clock is frozen at {snapshot.clock['now']}",
+            advice=_fix(snapshot),
             actions=_advance(snapshot),
         )
 
@@ -125,52 +120,6 @@ def _is_of_time(snapshot: SandboxSnapshot, failure: Failure) -> bool:
 def held(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
     """Yield a frozen clock while what a rule holds back is due."""
     if snapshot.next_timer is not None and snapshot.next_timer["what"] in _HELD_BY_A_RULE:
-        yield from due(snapshot, failure)
-
-
-def idle_polls(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield a client that has waited for a status in equal reads at one instant, although something was due."""
-    reads = _idle_reads(snapshot)
-    if not reads or failure is None or not _is_of_time(snapshot, failure):
-        return
-    status = reads[-1].body_received.get("status") if isinstance(reads[-1].body_received, Mapping) else None
-    has_waited = failure.raised is not None or (status is not None and repr(status) in failure.line)
-    if has_waited and next_due(snapshot) is not None:
-        name = reads[0].operation or reads[0].path
-        yield Problem(
-            headline=f"the clock did not move: the client sent {name} {len(reads)} times at one instant, so its waits do nothing",
-            calls=[words.call_line(call) for call in reads],
-            advice=_fix(snapshot),
-            actions=_advance(snapshot),
-        )
-
-
-def _idle_reads(snapshot: SandboxSnapshot) -> list[Call]:
-    """Return the equal reads at the end of a run since the clock moved, oldest first; none of few, or of a final status."""
-    if not snapshot.exchanges:
-        return []
-    last = snapshot.exchanges[-1]
-    body, now = last.body_received, parse(snapshot.clock["now"])
-    is_final = isinstance(body, Mapping) and body.get("status") in _FINAL
-    if is_final or now is None or from_datetime(last.at) != now[0]:
-        return []
-    reads = list(takewhile(lambda call: _is_read_again(call, last), reversed(snapshot.exchanges)))
-    return reads[::-1] if len(reads) >= _POLLS_LEAST else []
-
-
-def _is_read_again(call: Call, last: Call) -> bool:
-    """Return True for a read that is equal to the last one, at the same instant."""
-    request = (call.method, call.path, call.query, call.at)
-    return call.method == "GET" and request == (last.method, last.path, last.query, last.at)
-
-
-def polled(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield a frozen clock that the client polls, and that the test has not advanced since the latest write."""
-    if not snapshot.exchanges or snapshot.exchanges[-1].method != "GET":
-        return
-    last_write = max((call.n for call in snapshot.exchanges if call.method != "GET"), default=0)
-    advances = [step for step in snapshot.steps if step["command"] in _CLOCK_COMMANDS]
-    if not any(step["exchanges"] >= last_write for step in advances):
         yield from due(snapshot, failure)
 
 

@@ -1,14 +1,10 @@
-"""What the client's conduct shows: findings of the judge, and copies of campaigns that the ledger knows."""
+"""What the client's conduct shows: the findings of the judge."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Final
 
-from mockserver.contract.clauses import sentence_of
-from mockserver.contract.endpoints import is_creation_of, is_list_of
-from mockserver.core.ledger import ANSWER_LOST
 from mockserver.judge.check import Check, Finding
 from mockserver.judge.client.rules import RULES
 from mockserver.report.findings import problem_of
@@ -17,8 +13,6 @@ from mockserver.report.run import words
 from mockserver.report.run.causes.receivers import receiver_exceptions
 from mockserver.report.run.failure import Failure
 from mockserver.report.run.snapshot import SandboxSnapshot
-
-_COPY_CLAUSE: Final = "campaigns.name"
 
 
 def findings(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
@@ -47,35 +41,3 @@ def _problem(snapshot: SandboxSnapshot, equal: Sequence[Finding]) -> Problem:
 def _is_of_receiver(rule: Check) -> bool:
     """Return True if a receiver that raised may be why a rule was broken: by its answers, or by what did not follow."""
     return "deliveries" in rule.needs or rule.of_end
-
-
-def copies(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """
-    Yield the campaigns that were created again under another name after a lost answer, without a look in between.
-
-    Where both were started, conduct has judged them.
-    """
-    found = {number for row in snapshot.findings for number in row.exchanges}
-    started = {
-        call.path.split("/")[3]
-        for call in snapshot.exchanges
-        if is_creation_of(call.operation, "execution") and call.applied
-    }
-    lists = (call for call in snapshot.exchanges if is_list_of(call.operation, "campaign"))
-    looks = [call.n for call in lists if words.has_succeeded(call)]
-    for row in snapshot.clones:
-        first, again = row["exchanges"]
-        has_looked = any(first < number < again for number in looks)
-        if row["why"] != ANSWER_LOST or has_looked or again in found:
-            continue
-        if {row["cloneId"], row["originalId"]} <= started:
-            continue
-        copy, original = (snapshot.names.get(row[key], row[key]) for key in ("cloneId", "originalId"))
-        yield Problem(
-            headline=f"{copy!r} is a copy of {original!r}, created after trouble with that ({row['why']})",
-            rank="cause",
-            calls=words.lines_of(snapshot.exchanges, row["exchanges"]),
-            advice=f"{RULES['rename-after-lost-create'].advice} Conduct reports it once both are started.",
-            sentence=sentence_of(_COPY_CLAUSE),
-            ids=[row["cloneId"], row["originalId"]],
-        )

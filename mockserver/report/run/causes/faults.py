@@ -1,4 +1,4 @@
-"""What bent the world: rules that fired, calls that a rule delays, campaigns that something else has ended."""
+"""What bent the world: rules that fired, calls that a rule delays, sends that have failed."""
 
 from __future__ import annotations
 
@@ -108,15 +108,6 @@ def delayed_calls(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterato
             rank="fault",
             ids=call["rules"],
         )
-
-
-def ended_campaigns(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield the campaigns that neither a call of the client nor a rule has ended, but for those that are done."""
-    for change in snapshot.transitions:
-        is_early = change["kind"] == "campaign" and change["to"] in _ENDED_EARLY
-        if is_early and not change["cause"].keys() & {"exchange", "rule"}:
-            headline = f"{words.change(change, snapshot.names)}, {words.cause(change)}"
-            yield Problem(headline=headline, rank="fault", ids=[change["id"]])
 
 
 def failed_sends(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:

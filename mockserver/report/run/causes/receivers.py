@@ -1,4 +1,4 @@
-"""Receivers of webhooks: what raised, refused, got an event again or took none, and what the latest event said."""
+"""Receivers of webhooks: what raised, refused or took none, and what the latest event said."""
 
 from __future__ import annotations
 
@@ -146,22 +146,6 @@ def _refusal_advice(status: object, taken: int, is_by_age: bool) -> str:
     return _AGE_ADVICE if is_by_age else ""
 
 
-def repeated(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield the latest event that its receiver got more than once."""
-    for each in reversed(list(_attempted(snapshot.events))):
-        attempts = [attempt for attempt in each.delivery["attempts"] if attempt.get("fault") != _UNKNOWN_KIND]
-        answers = [attempt["status"] for attempt in attempts if attempt.get("status") is not None]
-        forged = [attempt for attempt in attempts if is_forged(attempt)]
-        if failure is not None and len(answers) > 1 and not forged:
-            got = f"{each.event['event']} {len(answers)} times"
-            url = _url(snapshot, each.delivery["endpoint"])
-            yield Problem(
-                headline=f"{url} got {got}: it answered {', '.join(map(str, answers))}",
-                ids=[each.event["id"], each.delivery["endpoint"]],
-            )
-            return
-
-
 def for_nobody(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
     """Yield the latest event that none of the endpoints takes, where there are endpoints."""
     lost = [event for event in snapshot.events if not event.get("deliveries")]
@@ -187,10 +171,10 @@ def accepted(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
     if taken:
         last = taken[-1]
         which = "" if len(taken) == 1 else f", the last of {len(taken)}"
-        status = last.delivery["attempts"][-1]["status"]
+        statuses = [attempt["status"] for attempt in last.delivery["attempts"] if attempt.get("status") is not None]
         url = _url(snapshot, last.delivery["endpoint"])
         yield Problem(
-            headline=f"{url} answered {status} to {last.event['event']}{which}",
+            headline=f"{url} answered {words.listed(map(str, statuses))} to {last.event['event']}{which}",
             got=[_content(last.event)],
             ids=[last.event["id"], last.delivery["endpoint"]],
         )
