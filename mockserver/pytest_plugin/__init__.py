@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -247,7 +247,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         item.config.stash[_OWNERSHIP].start_function()
     has_passed = False
     try:
-        with _explained(item), _counted(item):
+        with _explained(item):
             result = yield
         if _OWNERSHIP in item.config.stash:  # also if the function itself has asked for its first fixture
             owned = item.config.stash[_OWNERSHIP]
@@ -258,22 +258,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     finally:
         item.config.stash[_JUDGE].judge_call(item, has_passed=has_passed)
     return result
-
-
-def _counted(item: pytest.Item) -> AbstractContextManager[None]:
-    """Count the examples of a Hypothesis test while it runs."""
-    if not _has_examples(item):
-        return nullcontext()
-    from mockserver.pytest_plugin import examples
-
-    return examples.counted(item)
-
-
-def _has_examples(item: pytest.Item) -> bool:
-    """Return True for a Hypothesis test with a sandbox."""
-    if not hasattr(getattr(item, "obj", None), "hypothesis"):
-        return False
-    return "mockserver_server" in getattr(item, "fixturenames", ()) or _is_sandbox_case(getattr(item, "instance", None))
 
 
 def _expects_firing(item: pytest.Item) -> bool:
@@ -339,10 +323,6 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         from mockserver.pytest_plugin import sweep
 
         sweep.add_option_section(item, report, call.excinfo.value if call.excinfo else None)
-    if judge is not None and report.failed and call.excinfo is not None and _has_examples(item):
-        from mockserver.pytest_plugin import examples
-
-        examples.add_section(item, report, call.excinfo.value)
     if _OWNERSHIP in item.config.stash:
         _add_sections(item, report, call)
     if judge is not None:
