@@ -232,7 +232,7 @@ class Sandbox:
         timeout: float = 5.0,
         within: str | float | None = None,
         **named: Any,
-    ) -> Calls[Any, Any]:
+    ) -> Calls:
         """
         Wait until an operation was called; calls before this one count as well.
 

@@ -32,7 +32,6 @@ from mockserver.report.service import answer_json
 from mockserver.scenario import library
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.errors import STATUSES
-from mockserver.testing import bodies
 from mockserver.testing.runs.faults.placements import ExploreStep
 from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS, ORDER
 from mockserver.trace.recorded import recorded_trace
@@ -61,7 +60,6 @@ def _package() -> Iterator[str]:
 
 
 def _python() -> Iterator[str]:
-    yield from (f"python import mockserver.testing.bodies.{name}" for name in bodies.__all__)
     yield from (f"python import mockserver.{name}" for name in mockserver.__all__)
     yield from (f"python import {path}" for path in python_names.documented())
 
