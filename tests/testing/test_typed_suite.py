@@ -29,7 +29,7 @@ class Waiting:
 
 
 class Launches(GatewayMachine):
-    invariants = ("reads-before-restart", "polls-gently")
+    conduct = ("duplicate-start", "poll-too-fast")
     faults = ("drop-after",)
     fault_operations = ("startCampaign",)
     choices = {"dual-status": "guide"}
