@@ -16,10 +16,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mockserver.pytest_plugin.assert_rewrite import load_as_written
-
-load_as_written()  # before any other import of this package
-
 from mockserver._collision import find_collision
 
 if _collision := find_collision():
@@ -292,10 +288,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         from mockserver.pytest_plugin import stopping
 
         stopping.print_sections(terminalreporter, config.stash[_STOPPED])
-    if options.trace_mode(config) != "off":
-        from mockserver.pytest_plugin import trace
-
-        trace.write_job_summary(terminalreporter)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -38,10 +38,6 @@ def add_report_sections(
 ) -> None:
     """Add a section for each sandbox of the test, and properties for JUnit XML; never an error of its own."""
     report.sections.extend(sections(item, raised.value if raised else None, ownership))
-    if options.trace_mode(item.config) != "off":
-        from mockserver.pytest_plugin import trace
-
-        trace.add_links(item, report)
 
 
 def trace_passed(item: pytest.Item, report: pytest.TestReport, ownership: SandboxOwnership) -> None:
@@ -57,7 +53,6 @@ def trace_passed(item: pytest.Item, report: pytest.TestReport, ownership: Sandbo
             line = printable(f"no trace of {sandbox.id}: {type(problem).__name__}: {problem}")
         if line:
             report.sections.append(("mockserver", line))
-    trace.add_links(item, report)
 
 
 def sections(
