@@ -7,7 +7,6 @@ PYTEST_DONT_REWRITE: there is no assertion here, and pytest 8 warns where it fin
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -174,7 +173,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Start the test's list of sandboxes; Ctrl-C in a fixture stores the test's report."""
     if not explore.is_inner(item):
         if _OWNERSHIP in item.config.stash:
-            item.config.stash[_OWNERSHIP].start_test(item.nodeid)
+            item.config.stash[_OWNERSHIP].start_test()
         item.config.stash[_JUDGE].start_test()
     with _explained(item):
         result = yield
@@ -334,30 +333,13 @@ def _add_sections(item: pytest.Item, report: pytest.TestReport, call: pytest.Cal
         failure_report.trace_passed(item, report, item.config.stash[_OWNERSHIP])
 
 
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
-    result = yield
-    if not explore.is_inner(item):
-        _end_test(item.config)
-    return result
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    _end_test(session.config)
-
-
-def _end_test(config: pytest.Config) -> None:
-    if _OWNERSHIP in config.stash:
-        config.stash[_OWNERSHIP].end_test(config)
-
-
 def _ownership(config: pytest.Config) -> SandboxOwnership:
     """Return the sandboxes of the session's tests, which the first fixture of the plugin creates."""
     if _OWNERSHIP not in config.stash:
         from mockserver.pytest_plugin.ownership import SandboxOwnership
 
         owned = config.stash[_OWNERSHIP] = SandboxOwnership()
-        owned.start_test(os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0])
+        owned.start_test()
     return config.stash[_OWNERSHIP]
 
 

@@ -465,16 +465,6 @@ class RemoteServer(MockServer):
     def _has_open(self, sandbox_id: str) -> bool:
         return any(backend.sandbox_id == sandbox_id and backend.is_open for backend in self._backends)
 
-    def late_calls(self) -> Mapping[str, int]:
-        """Return the calls to each closed sandbox of the server, of any client; none if the server has ended."""
-        count = self._health.get("shards", 1)  # each process lists its own sandboxes alone
-        addresses = [self.url] if count == 1 else [f"{self.url}/sandboxes/shard_{number}" for number in range(count)]
-        try:
-            views = [self._client.request("GET", f"{address}/_mock/sandboxes") for address in addresses]
-        except (OSError, ValueError):
-            return {}
-        return {row["sandboxId"]: row["lateCalls"] for view in views for row in view["closed"]}
-
     def close(self) -> None:
         """Close the sandboxes that this object has created; the server continues."""
         for backend in self._backends:
