@@ -70,12 +70,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     judge = config.stash[_JUDGE] = conduct.ConductPlugin(config)
     config.pluginmanager.register(judge, conduct.NAME)
-    is_cached = config.getoption("lf", False) or config.getoption("failedfirst", False)
-    # The run may select single options of sweeps, or gets reports on them from xdist's workers.
-    if is_cached or explore.is_controller(config) or any("=" in argument for argument in config.args):
-        from mockserver.pytest_plugin import selection
-
-        selection.register(config)
     explore.configure(config)
     if options.covers(config):
         from mockserver.pytest_plugin import coverage
