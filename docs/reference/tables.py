@@ -43,7 +43,6 @@ PACKAGES = ("mockserver.",)  # members of other packages, which a class inherits
 ENVIRONMENT = {
     "MOCKSERVER_KEY": "The secret key for `mockserver probe`, instead of `--key`, which other users of the machine can see.",
     **{setting.variable: f"For `serve` and `play`: {setting.help}." for setting in SERVER},
-    "PYTEST_CURRENT_TEST": "Set by pytest. The plugin reads it to assign sandboxes to the test that creates them.",
     "TZ": "Explore sets the time zone of the process for one run, and restores it.",
 }
 

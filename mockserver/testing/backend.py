@@ -118,7 +118,7 @@ class Backend(Protocol):
     ) -> RegisteredReceiver:
         """Register a function or app of this process, which gets its requests at `path`, as a webhook endpoint."""
 
-    def end_user(self, session: str | Mapping[str, Any], *, socket: bool) -> EndUser:
+    def end_user(self, session: str | Mapping[str, Any]) -> EndUser:
         """Return an end user with the link of a session; ValueError if the sandbox has none such."""
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
@@ -238,13 +238,8 @@ class LocalBackend:
         webhook: Webhook = self._run(lambda: self.hosted.run_command(handler, {}))
         return RegisteredReceiver(webhook.id, webhook.url, webhook.secret)
 
-    def end_user(self, session: str | Mapping[str, Any], *, socket: bool) -> EndUser:
-        if socket:
-            self._open_socket()
-        needs_loop = self.hosted.dispatch.needs_loop
-        send = partial(visit_over_socket, self, needs_loop) if socket else self.visit
-        base_url = self.hosted.base_url if socket else self.hosted.in_process_url
-        return EndUser(link_of(self.hosted, session, base_url), send)
+    def end_user(self, session: str | Mapping[str, Any]) -> EndUser:
+        return EndUser(_link_of(self.hosted, session), self.visit)
 
     def visit(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes
@@ -462,22 +457,18 @@ def _due_endpoints(backend: Backend) -> list[str]:
     return [endpoint for endpoint, status in first_open.items() if status == "due"]
 
 
-def link_of(hosted: HostedSandbox, session: str | Mapping[str, Any], base_url: str) -> str:
+def _link_of(hosted: HostedSandbox, session: str | Mapping[str, Any]) -> str:
     """
-    Return the url of a session at an address of its sandbox.
+    Return the url of a session, without a socket; ValueError for what is no session of the sandbox.
 
     Args:
         hosted: The sandbox.
         session: The session's id, its url at any host, or the JSON of its creation.
-        base_url: The address.
-
-    Raises:
-        ValueError: It is no session of the sandbox.
     """
     named = session.get("url") or session.get("sessionId") if isinstance(session, Mapping) else session
     if not isinstance(named, str):
         raise ValueError(f"session: got {session!r}; expected a session's id, its url, or the JSON of its creation")  # noqa: TRY004
-    base = f"{base_url}/connect/"
+    base = f"{hosted.in_process_url}/connect/"
     with hosted.sandbox.lock:
         known: dict[str, str] = {session.id: session.token for _, session in hosted.sandbox.records("session")}
     if "/" in named:

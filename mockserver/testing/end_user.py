@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from html.parser import HTMLParser
 from http.client import HTTPConnection
-from typing import NamedTuple, Self
+from typing import NamedTuple
 from urllib.parse import urlencode, urljoin, urlsplit
 
 from mockserver.contract.text import closest_match_hint
@@ -116,11 +116,11 @@ class EndUser:
 
     Each action returns the page that they see then, redirects followed, when the webhooks that it causes were delivered. It
     raises ValueError if the present page does not offer it, with the buttons that it offers, or if it blocks the event loop
-    of a receiver. In a `with` statement the link is opened, and the tab closed at the end.
+    of a receiver.
 
     Attributes:
         url: The link.
-        page: The present page; None if the tab is closed.
+        page: The present page; None before the link is opened.
 
     Example:
         >>> session = sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
@@ -195,10 +195,6 @@ class EndUser:
         """
         return self._press(f"simulate-{end}")
 
-    def close_tab(self) -> None:
-        """Close the tab, without a request."""
-        self.page = None
-
     def connect(self, phone: str | None = None, *, name: str | None = None) -> Page:
         """
         Open the link and finish the flow.
@@ -224,7 +220,7 @@ class EndUser:
 
     def _page(self, action: str) -> Page:
         if self.page is None:
-            raise ValueError(f"{action}: got a closed tab; expected an open page: call open() first")
+            raise ValueError(f"{action}: got no page; expected an open one: call open() first")
         return self.page
 
     def _press(self, button: str, *, step: str | None = None, **fields: str) -> Page:
@@ -258,15 +254,8 @@ class EndUser:
                 return self.page
         raise ValueError(f"more than {_HOPS_MAX} redirects, the last one to {url}")
 
-    def __enter__(self) -> Self:
-        self.open()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close_tab()
-
     def __repr__(self) -> str:  # the url contains a secret
-        return f"<EndUser at {self.page!r}>" if self.page else "<EndUser, tab closed>"
+        return f"<EndUser at {self.page!r}>" if self.page else "<EndUser, no page>"
 
 
 def over_socket(method: str, url: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Mapping[str, str], bytes]:

@@ -296,7 +296,7 @@ class RemoteBackend:
         row = self.run("createWebhook", url=receiver.url, tenantId=tenant_id, events=list(events), **own)
         return RegisteredReceiver(row["webhookId"], receiver.url, row["secret"])
 
-    def end_user(self, session: str | Mapping[str, Any], *, socket: bool) -> EndUser:
+    def end_user(self, session: str | Mapping[str, Any]) -> EndUser:
         url = session if isinstance(session, str) else str(session.get("url", ""))
         base = f"{self.address}/connect/"
         if not url.startswith(base):

@@ -202,7 +202,7 @@ def _files() -> Iterator[str]:
         ).as_json(),
         frozenset(("incomplete",)),
     )
-    for command in ("choices", "clauses", "scenarios", "docs"):
+    for command in ("choices", "clauses", "scenarios"):
         yield from value_facts(f"mockserver {command} --json", _printed(command), frozenset(("means",)))
     yield from value_facts("mockserver clauses --conduct --json", _printed("clauses", "--conduct"))
 

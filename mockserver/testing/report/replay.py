@@ -89,11 +89,9 @@ def replay_in(hosted: HostedSandbox, document: Mapping[str, Any]) -> Iterator[Re
         yield outcome
 
 
-def print_replay(document: Mapping[str, Any], out: TextIO, as_json: bool = False) -> int:
+def print_replay(document: Mapping[str, Any], out: TextIO) -> int:
     """
     Repeat the run and print each entry with its response and its differences; return 0 if there are none, else 1.
-
-    As JSON: `{entries: [{label, isCall, answer, differences}], differing}`, an `answer` as in the document, null without one.
 
     Raises:
         ValueError: The document has no calls.
@@ -106,14 +104,6 @@ def print_replay(document: Mapping[str, Any], out: TextIO, as_json: bool = False
             f"got the document{named} without calls; expected calls to send again: "
             "a scenario is for @pytest.mark.mockserver(scenario=FILE) or `mockserver play FILE`"
         )
-    if as_json:
-        entries = [
-            {"label": each.label, "isCall": each.is_call, "answer": each.answer, "differences": each.differences}
-            for each in replay(document)
-        ]
-        differing = sum(bool(each["differences"]) for each in entries)
-        print(json.dumps({"entries": entries, "differing": differing}, ensure_ascii=False, indent=2), file=out)
-        return 1 if differing else 0
     count = differing = 0
     for outcome in replay(document):
         count, differing = count + 1, differing + bool(outcome.differences)
