@@ -23,7 +23,7 @@ SERVER = (
     ("front_controller", "wsgi"), ("app", "socket_handler"),
 )  # fmt: skip
 TESTING = (
-    ("calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments", "run_end", "key_labels"), ("backend", "setting_checks"), ("sandbox_parts",),
+    ("calls", "transports", "settings", "sweep", "rules", "receivers", "arguments", "run_end", "key_labels"), ("end_user",), ("backend", "setting_checks"), ("sandbox_parts",),
     ("call_log", "conduct"), ("report",), ("sandbox",), ("runs",), ("explore", "interleave"), ("server",), ("remote",), ("strategies",),
     ("machine",),
 )  # fmt: skip

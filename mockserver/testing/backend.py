@@ -24,23 +24,17 @@ from mockserver.server.control.commands import CommandId
 from mockserver.server.errors import ControlError
 from mockserver.server.exchange import NO_TIMEOUT, VirtualWait
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
-from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import is_refusal
-from mockserver.testing.end_user import EndUser, over_socket
+from mockserver.testing.end_user import EndUser
 from mockserver.testing.transports import in_process
 from mockserver.testing.transports.in_process import ClientRoute, Response
 from mockserver.wire.request import HttpRequest
-from mockserver.wire.response import NoResponse
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
-
     from mockserver.core.state.records import Webhook
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
 
 __tracebackhide__ = is_refusal
-_DELIVERED_S = 5.0  # the longest wait for the deliveries of a visit over a socket
-_POLL_S = 0.02
 
 
 class NotInThisProcess(ValueError):
@@ -241,12 +235,10 @@ class LocalBackend:
     def end_user(self, session: str | Mapping[str, Any]) -> EndUser:
         return EndUser(_link_of(self.hosted, session), self.visit)
 
-    def visit(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes
-    ) -> tuple[int, Mapping[str, str], bytes]:
-        """Send one request of a browser, and return status, headers and body of its page."""
+    def visit(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Response:
+        """Send one request of a browser, and return its page."""
         __tracebackhide__ = True
-        page: tuple[int, Mapping[str, str], bytes] = self._run(lambda: _visit(self.hosted, method, url, headers, body))
+        page: Response = self._run(lambda: _visit(self.hosted, method, url, headers, body))
         return page
 
     @staticmethod
@@ -268,10 +260,7 @@ class LocalBackend:
         request = HttpRequest.create(method, path, headers, body, hosted.in_process_url)
         wait = NO_TIMEOUT if timeout_s is None else VirtualWait(round(timeout_s * SECOND))
         response, _ = front_controller.handle_request(hosted.host, request, hosted, wait)
-        if isinstance(response, NoResponse):
-            raise response.as_error()
-        received = in_process.complete_body(response)
-        return Response(response.status, {name.lower(): value for name, value in response.headers}, received)
+        return in_process.received(response)
 
     def client_route(self) -> ClientRoute:
         hosted = self.hosted
@@ -401,9 +390,7 @@ def wait_for_change(
         timer.cancel()
 
 
-def _visit(
-    hosted: HostedSandbox, method: str, url: str, headers: Mapping[str, str], body: bytes
-) -> tuple[int, Mapping[str, str], bytes]:
+def _visit(hosted: HostedSandbox, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Response:
     """
     Send one request of a browser to a sandbox in this process, and the webhooks that it makes due.
 
@@ -413,48 +400,9 @@ def _visit(
     base, separator, path = url.partition("/connect/")
     request = HttpRequest.create(method, separator + path, headers, body, base)
     answer, _ = front_controller.handle_request(hosted.host, request, hosted)
-    if isinstance(answer, NoResponse):
-        raise answer.as_error()
+    page = in_process.received(answer)
     hosted.dispatch_webhooks(raises_blocked=True)  # a redirect to the returnUrl is followed by no further request
-    return answer.status, {name.lower(): value for name, value in answer.headers}, answer.body
-
-
-def visit_over_socket(
-    backend: Backend,
-    needs_loop: Callable[[AbstractEventLoop, str], bool],
-    method: str,
-    url: str,
-    headers: Mapping[str, str],
-    body: bytes,
-) -> tuple[int, Mapping[str, str], bytes]:
-    """
-    Send one request of a browser over a socket, and wait for the webhooks that it makes due, which the server sends after it.
-
-    Raises:
-        ValueError: A receiver needs the event loop that this thread runs; the request itself has had its effect.
-    """
-    page = over_socket(method, url, headers, body)
-    if method != "POST":
-        return page
-    loop = event_loops.running()
-    due = _due_endpoints(backend) if loop is not None else []
-    if loop is not None and due:
-        webhooks = [row for tenant in backend.run("readState")["tenants"] for row in tenant["webhooks"]]
-        for receiver in (row["url"] for row in webhooks if row["id"] in due):
-            if needs_loop(loop, receiver):
-                raise ValueError(event_loops.LoopBlocked(receiver).message)
-    wait_for_change(threading.Event(), lambda: not _due_endpoints(backend), _DELIVERED_S, _POLL_S)
     return page
-
-
-def _due_endpoints(backend: Backend) -> list[str]:
-    """Return the ids of the endpoints whose next delivery is due; those behind one that waits to be repeated are not."""
-    first_open: dict[str, str] = {}
-    for event in backend.run("readEvents")["events"]:
-        for delivery in event.get("deliveries", ()):
-            if delivery["status"] not in ("delivered", "abandoned"):
-                first_open.setdefault(delivery["endpoint"], delivery["status"])
-    return [endpoint for endpoint, status in first_open.items() if status == "due"]
 
 
 def _link_of(hosted: HostedSandbox, session: str | Mapping[str, Any]) -> str:
