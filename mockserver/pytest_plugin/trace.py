@@ -35,7 +35,7 @@ def write(item: pytest.Item, run: ReportedRun, replay: str = "") -> str:
     except Exception as problem:  # noqa: BLE001 - a trace must not hide the failure that it is about
         return printable(f"no trace was written: {type(problem).__name__}: {problem}")
     item.user_properties.append(("mockserver_trace", file))
-    return f"to see it step by step: {file}; mockserver open {file} serves its last state"
+    return f"to see it step by step: {file}"
 
 
 def _traced(run: ReportedRun, replay: str, har: str) -> TracedRun:

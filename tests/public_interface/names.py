@@ -35,7 +35,7 @@ from mockserver.server.errors import STATUSES
 from mockserver.testing.runs.faults.placements import ExploreStep
 from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS, ORDER
 from mockserver.trace.recorded import recorded_trace
-from mockserver.version import REPORT_VERSION, SCENARIO_VERSION, TRACE_VERSION
+from mockserver.version import REPORT_VERSION, SCENARIO_VERSION
 from tests.public_interface import python_names
 from tests.public_interface.shapes import schema_facts, value_facts
 
@@ -176,7 +176,6 @@ def _files() -> Iterator[str]:
     """Yield the members of the files that are written, and their versions."""
     yield f"scenario document, version {SCENARIO_VERSION}"
     yield f"report, version {REPORT_VERSION}"
-    yield f"trace, version {TRACE_VERSION}"
     with MockServer() as server:
         recorded = _recorded(server)
         yield from value_facts(

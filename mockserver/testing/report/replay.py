@@ -67,14 +67,9 @@ class NoWait(NamedTuple):
 
 def replay(document: Mapping[str, Any]) -> Iterator[ReplayedEntry]:
     """Yield the result of each entry of `calls`, in a sandbox that is created from the rest of the document."""
-    # The creation validates the whole document, with its calls.
-    yield from replay_in(SandboxHost().create(SandboxConfig(document)), document)
-
-
-def replay_in(hosted: HostedSandbox, document: Mapping[str, Any]) -> Iterator[ReplayedEntry]:
-    """Yield the result of each entry of `calls`, in this sandbox, which was created from the rest of the document."""
-    _drop_receivers(hosted)
+    hosted = SandboxHost().create(SandboxConfig(document))  # which validates the whole document, with its calls
     for entry in to_plain(document.get("calls", ())):
+        _drop_receivers(hosted)
         instant = parse(entry["at"]) if "at" in entry else None
         if instant is not None and instant[0] > hosted.sandbox.now:
             hosted.dispatch.advance(to=instant[0])
@@ -85,7 +80,6 @@ def replay_in(hosted: HostedSandbox, document: Mapping[str, Any]) -> Iterator[Re
             refusal = run_recorded(hosted, name, arguments)
             refused = [f"  refused: {refusal}"] if refusal else []
             outcome = ReplayedEntry(format_command(name, arguments), None, b"", refused, is_call=False)
-        _drop_receivers(hosted)  # also of the last entry, whose state `mockserver open` serves
         yield outcome
 
 
