@@ -308,23 +308,13 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         from mockserver.pytest_plugin import sweep
 
         sweep.add_option_section(item, report, call.excinfo.value if call.excinfo else None)
-    if _OWNERSHIP in item.config.stash:
-        _add_sections(item, report, call)
-    if judge is not None:
-        judge.add_findings(item, report)
-    return report
-
-
-def _add_sections(item: pytest.Item, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
-    """Add the sections about the sandboxes of a test that has failed, or has a trace in any case."""
-    if report.failed:
+    if report.failed and _OWNERSHIP in item.config.stash:
         from mockserver.pytest_plugin import failure_report
 
         failure_report.add_report_sections(item, report, call.excinfo, item.config.stash[_OWNERSHIP])
-    elif report.passed and report.when == "call" and options.trace_mode(item.config) == "always":
-        from mockserver.pytest_plugin import failure_report
-
-        failure_report.trace_passed(item, report, item.config.stash[_OWNERSHIP])
+    if judge is not None:
+        judge.add_findings(item, report)
+    return report
 
 
 def _ownership(config: pytest.Config) -> SandboxOwnership:

@@ -43,7 +43,6 @@ def _traced(run: ReportedRun, replay: str, har: str) -> TracedRun:
     hosted = getattr(backend, "hosted", None)  # None for a sandbox on another server
     return TracedRun(
         name=run.name,
-        is_failed=run.described is not None,
         snapshot=run.views,
         report=run.report,
         document=run.document,

@@ -35,11 +35,10 @@ _DEFAULT_ID: Final = "default"  # of the sandbox without a prefix; a common word
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedRun:
     """
-    The run of a test in a sandbox, as far as its trace shows it.
+    The run of a failed test in a sandbox, as far as its trace shows it.
 
     Attributes:
         name: Of the test.
-        is_failed: False for a test that has passed.
         snapshot: The views of the sandbox.
         report: Its report.
         document: Repeats it.
@@ -53,7 +52,6 @@ class TracedRun:
     """
 
     name: str
-    is_failed: bool
     snapshot: SandboxSnapshot
     report: Report
     document: JSON

@@ -24,7 +24,7 @@ def test_without_calls(mockserver):
 def test_without_sandbox():
     assert False
 """
-FAILS, PASSES = "test_mine.py.test_fails.html", "test_mine.py.test_passes.html"
+FAILS = "test_mine.py.test_fails.html"
 
 
 def traces(suite: Suite) -> list[str]:
@@ -37,9 +37,8 @@ def traces(suite: Suite) -> list[str]:
         ((), []),
         (("--mockserver-trace=off",), []),
         (("--mockserver-trace=on-failure",), [FAILS]),
-        (("--mockserver-trace=always",), [FAILS, PASSES]),
-        (("-o", "mockserver_trace=always"), [FAILS, PASSES]),
-        (("-o", "mockserver_trace=always", "--mockserver-trace=off"), []),
+        (("-o", "mockserver_trace=on-failure"), [FAILS]),
+        (("-o", "mockserver_trace=on-failure", "--mockserver-trace=off"), []),
         (("--mockserver-trace=on-failure", "--mockserver-failures-dir=off"), [FAILS]),
     ],
 )
@@ -81,7 +80,7 @@ def test_a_trace_that_cannot_be_written_is_a_line_of_the_report(suite: Suite) ->
     suite.file(".mockserver").mkdir()
     suite.file(".mockserver/traces").write_text("a file", encoding="utf-8")
 
-    result = suite.run(SOURCE, "--mockserver-trace=always")
+    result = suite.run(SOURCE, "--mockserver-trace=on-failure")
 
     result.assert_outcomes(passed=1, failed=3)
     result.stdout.fnmatch_lines(["no trace was written: FileExistsError: *"])
@@ -89,9 +88,9 @@ def test_a_trace_that_cannot_be_written_is_a_line_of_the_report(suite: Suite) ->
 
 @pytest.mark.deep
 def test_the_workers_of_xdist_write_traces(suite: Suite) -> None:
-    suite.run_in_workers(SOURCE, "--mockserver-trace=always")
+    suite.run_in_workers(SOURCE, "--mockserver-trace=on-failure")
 
-    assert [FAILS, PASSES] == traces(suite)
+    assert [FAILS] == traces(suite)
 
 
 def test_a_run_against_a_remote_server_writes_equal_traces(suite: Suite) -> None:

@@ -29,7 +29,6 @@ def run_of(sandbox: Sandbox, **changed: Any) -> TracedRun:
     report = report_of(views, None)
     own = {
         "name": "tests/test_it.py::test_it",
-        "is_failed": True,
         "failure": "AssertionError: assert 1 == 2",
         "frames": ["client.py:3 `assert count == 2`", "test_it.py:9 `read(client)`"],
         **changed,
