@@ -22,7 +22,7 @@ COMMANDS = tuple(re.findall(r"^    ([a-z][a-z-]+) ", build_parser().format_help(
 FORMS = ("report", "html", "combine")
 ALL = (*COMMANDS, *(f"coverage {form}" for form in FORMS))
 # Their examples serve until a signal, call a server or a service, or run a command of the reader: they are parsed alone.
-PARSED = {"serve", "play", "health", "open", "report", "explore", "probe"}
+PARSED = {"serve", "play", "health", "report", "explore", "probe"}
 UNGROUPED_MAX = 8
 
 

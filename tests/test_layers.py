@@ -23,9 +23,9 @@ SERVER = (
     ("front_controller", "wsgi"), ("app", "socket_handler"),
 )  # fmt: skip
 TESTING = (
-    ("bodies", "calls", "transports", "settings", "sweep", "rules", "receivers", "end_user", "arguments", "run_end", "key_labels"), ("backend", "setting_checks"), ("sandbox_parts",),
+    ("calls", "transports", "settings", "sweep", "rules", "receivers", "arguments", "run_end", "key_labels"), ("end_user",), ("backend", "setting_checks"), ("sandbox_parts",),
     ("call_log", "conduct"), ("report",), ("sandbox",), ("runs",), ("explore", "interleave"), ("server",), ("remote",), ("strategies",),
-    ("hypothesis_types", "machine"),
+    ("machine",),
 )  # fmt: skip
 LEVELS = {"": TOP, "core": CORE, "server": SERVER, "testing": TESTING}
 PROBE_IMPORTS = ("contract", "version", "_data", "_json", "trace", "probe")  # it uses a service by its public API alone

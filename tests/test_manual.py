@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
@@ -25,11 +24,6 @@ def test_the_list_has_every_page_with_what_it_shows(capsys: pytest.CaptureFixtur
     assert len(PAGES) == len(lines)
     assert {line.split()[0]: len(line.split()) > 3 for line in lines} == dict.fromkeys(PAGES, True)
 
-    assert 0 == main(["docs", "--json"])
-    rows = json.loads(capsys.readouterr().out)
-    assert [line.split()[0] for line in lines] == [row["topic"] for row in rows]
-    assert [{"topic", "title", "shows"}] * len(rows) == [set(row) for row in rows]
-
 
 @pytest.mark.parametrize("topic", ["faults", "faults.md"])
 def test_a_page_is_printed_as_markdown_without_the_markers_of_its_tests(
@@ -39,14 +33,6 @@ def test_a_page_is_printed_as_markdown_without_the_markers_of_its_tests(
     page = (ROOT / "docs" / "faults.md").read_text(encoding="utf-8")
 
     assert re.sub(r"(?m)^<!-- .* -->\n", "", page) == capsys.readouterr().out
-
-
-def test_a_page_as_json_has_its_topic_title_and_text(capsys: pytest.CaptureFixture[str]) -> None:
-    assert 0 == main(["docs", "time", "--json"])
-    document = json.loads(capsys.readouterr().out)
-
-    assert ("time", "Time") == (document["topic"], document["title"])
-    assert document["text"].startswith("# Time\n")
 
 
 def test_the_skill_is_the_quick_guide_under_a_head(capsys: pytest.CaptureFixture[str]) -> None:

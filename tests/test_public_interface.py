@@ -44,7 +44,6 @@ KINDS = {
     "scenario": "scenario document, version 1",
     "schema": "schema Rule.do: Effects",
     "setting": "setting port, default 5055",
-    "trace,": "trace, version 2",
 }
 
 

@@ -41,10 +41,8 @@ PACKAGES = ("mockserver.",)  # members of other packages, which a class inherits
 
 # The environment variables that the package reads.
 ENVIRONMENT = {
-    "GITHUB_STEP_SUMMARY": "Set by GitHub Actions. With `--mockserver-trace` the plugin appends the failed tests that have a trace to this Markdown file.",
     "MOCKSERVER_KEY": "The secret key for `mockserver probe`, instead of `--key`, which other users of the machine can see.",
     **{setting.variable: f"For `serve` and `play`: {setting.help}." for setting in SERVER},
-    "PYTEST_CURRENT_TEST": "Set by pytest. The plugin reads it to assign sandboxes to the test that creates them.",
     "TZ": "Explore sets the time zone of the process for one run, and restores it.",
 }
 

@@ -1,5 +1,5 @@
 """
-The command line: `mockserver serve`, `play`, `health`, `replay-calls`, `open`, `report`, `scenarios`, `choices`,
+The command line: `mockserver serve`, `play`, `health`, `replay-calls`, `report`, `scenarios`, `choices`,
 `clauses`, `coverage`, `openapi`, `docs`, `skill`, `explore`, `judge` and `probe`.
 """
 
@@ -67,7 +67,6 @@ _COMMANDS: Final = (  # in the order of the help
     _Command("play", "serve", "play", "add_play_options", "start the server with a scenario, and print what happens in it"),
     _Command("health", "health", "check", "add_health_options", "check that the server of these settings answers, for the health check of a container"),
     _Command("replay-calls", "listing", "replay", "add_replay_options", "repeat the calls of a failed test, and print each response that differs"),
-    _Command("open", "open", "open_file", "add_options", "start a server in the state that a failed test had after any of its calls, from the file that it left"),
     _Command("report", "listing", "report", "add_report_options", "print why a test against a running server failed, and everything that happened in its sandbox"),
     _Command("scenarios", "listing", "list_scenarios", "add_scenarios_options", "list the scenarios of the library, or the seed data and rules of one"),
     _Command("choices", "listing", "list_choices", "add_table_options", "list the points that the API document leaves open, with their options"),
@@ -87,7 +86,6 @@ _EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
     "play": ("mockserver play campaign-canceled-by-another",),
     "health": ("mockserver health --port 8080",),
     "replay-calls": ("mockserver replay-calls failure.json",),
-    "open": ("mockserver open failure.json --at 2",),
     "report": ('mockserver report http://127.0.0.1:5055 --failure "expected a campaign"',),
     "scenarios": ("mockserver scenarios", "mockserver scenarios campaign-canceled-by-another"),
     "choices": ("mockserver choices dual-status",),

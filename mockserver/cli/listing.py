@@ -41,7 +41,6 @@ def add_replay_options(replay: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver replay-calls`."""
     help_text = "document written by a failed test to .mockserver/failures, or returned by GET /_mock/replay"
     replay.add_argument("file", type=Path, metavar="FILE", help=help_text)
-    _add_formats(replay, "json")
 
 
 def add_report_options(report: argparse.ArgumentParser) -> None:
@@ -204,7 +203,7 @@ def replay(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.scenario.documents import read
     from mockserver.testing.report.replay import print_replay
 
-    return print_replay(read(options.file), out, as_json=options.json)
+    return print_replay(read(options.file), out)
 
 
 def report(options: argparse.Namespace, out: TextIO) -> int:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 from typing import Final, NamedTuple, TextIO
 
 from mockserver._data import data_dir
-from mockserver._json import JSON
 from mockserver.contract.text import closest_match_hint
 
 _QUICK_GUIDE: Final = "quick"
@@ -39,7 +37,6 @@ class Topic(NamedTuple):
 def add_docs_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `mockserver docs`."""
     command.add_argument("topic", nargs="?", metavar="TOPIC", help="the page to print (default: the list of all pages)")
-    command.add_argument("--json", action="store_true", help="print JSON")
 
 
 def add_skill_options(command: argparse.ArgumentParser) -> None:
@@ -62,8 +59,8 @@ def print_docs(options: argparse.Namespace, out: TextIO) -> int:
     listed = topics()
     if options.topic is None:
         width = max(len(each.topic) for each in listed)
-        lines = "\n".join(f"{each.topic:<{width}}  {each.shows}" for each in listed)
-        _print(lines, [each._asdict() for each in listed], options, out)
+        for each in listed:
+            print(f"{each.topic:<{width}}  {each.shows}", file=out)
         return 0
     found = next((each for each in listed if each.topic == options.topic.removesuffix(".md")), None)
     if found is None:
@@ -73,8 +70,7 @@ def print_docs(options: argparse.Namespace, out: TextIO) -> int:
         raise ValueError(
             f"got {options.topic}; expected {pages}, or a page of the reference, such as {_REFERENCE}{hint}"
         )
-    page = _page(found.topic)
-    _print(page, {**found._asdict(), "text": page}, options, out)
+    print(_page(found.topic).rstrip("\n"), file=out)
     return 0
 
 
@@ -82,10 +78,6 @@ def print_skill(options: argparse.Namespace, out: TextIO) -> int:
     """Print the skill for coding agents."""
     print((_SKILL_HEAD + _page(_QUICK_GUIDE)).rstrip("\n"), file=out)
     return 0
-
-
-def _print(text: str, value: JSON | list[JSON], options: argparse.Namespace, out: TextIO) -> None:
-    print(json.dumps(value, ensure_ascii=False, indent=2) if options.json else text.rstrip("\n"), file=out)
 
 
 def _page(topic: str) -> str:

@@ -66,7 +66,6 @@ def serve(
     out: TextIO,
     on_start: Callable[[Mapping[str, list[str]]], None] = lambda created: None,
     on_exchange: Callable[[Any], None] | None = None,
-    create: Callable[[SandboxHost], Any] | None = None,
 ) -> int:
     """
     Serve until SIGINT, SIGTERM or SIGHUP, and return 0.
@@ -76,7 +75,6 @@ def serve(
         out: Gets the start lines once the server listens: the first one ends in the base url, or as JSON is the only one.
         on_start: Gets the ids of the seed data, by kind.
         on_exchange: Gets the sandbox after each exchange.
-        create: Creates the default sandbox in a host; without it the options do.
     """
     from mockserver.server.log import unblocked_stderr
 
@@ -90,7 +88,7 @@ def serve(
     ):
         for warning in unknown_variables():
             _LOG.warning(warning)  # to standard error, in the form of the log
-        return _serve(options, out, on_start, on_exchange, log, create)
+        return _serve(options, out, on_start, on_exchange, log)
 
 
 @contextmanager
@@ -118,7 +116,6 @@ def _serve(
     on_start: Callable[[Mapping[str, list[str]]], None],
     on_exchange: Callable[[Any], None] | None,
     log: ServerLog | None,
-    create: Callable[[SandboxHost], Any] | None,
 ) -> int:
     from mockserver.server.hosting.background import BackgroundWorker
     from mockserver.server.hosting.host import DEFAULT_ID
@@ -128,8 +125,8 @@ def _serve(
     from mockserver.server.socket_handler import SocketHandler, error_body
 
     host = _create_host(options)
-    hosted = create(host) if create else host.create(_sandbox_config(options), id=DEFAULT_ID)
-    host.log = log  # not of the calls that `open` repeats
+    hosted = host.create(_sandbox_config(options), id=DEFAULT_ID)
+    host.log = log
     with _explained(options.host, options.port):
         handler = SocketHandler(host)
         server = Server(

@@ -7,18 +7,13 @@ PYTEST_DONT_REWRITE: there is no assertion here, and pytest 8 warns where it fin
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Generator, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from mockserver.pytest_plugin.assert_rewrite import load_as_written
-
-load_as_written()  # before any other import of this package
 
 from mockserver._collision import find_collision
 
@@ -64,12 +59,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     judge = config.stash[_JUDGE] = conduct.ConductPlugin(config)
     config.pluginmanager.register(judge, conduct.NAME)
-    is_cached = config.getoption("lf", False) or config.getoption("failedfirst", False)
-    # The run may select single options of sweeps, or gets reports on them from xdist's workers.
-    if is_cached or explore.is_controller(config) or any("=" in argument for argument in config.args):
-        from mockserver.pytest_plugin import selection
-
-        selection.register(config)
     explore.configure(config)
     if options.covers(config):
         from mockserver.pytest_plugin import coverage
@@ -167,7 +156,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Start the test's list of sandboxes; Ctrl-C in a fixture stores the test's report."""
     if not explore.is_inner(item):
         if _OWNERSHIP in item.config.stash:
-            item.config.stash[_OWNERSHIP].start_test(item.nodeid)
+            item.config.stash[_OWNERSHIP].start_test()
         item.config.stash[_JUDGE].start_test()
     with _explained(item):
         result = yield
@@ -236,7 +225,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         item.config.stash[_OWNERSHIP].start_function()
     has_passed = False
     try:
-        with _explained(item), _counted(item):
+        with _explained(item):
             result = yield
         if _OWNERSHIP in item.config.stash:  # also if the function itself has asked for its first fixture
             owned = item.config.stash[_OWNERSHIP]
@@ -247,22 +236,6 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     finally:
         item.config.stash[_JUDGE].judge_call(item, has_passed=has_passed)
     return result
-
-
-def _counted(item: pytest.Item) -> AbstractContextManager[None]:
-    """Count the examples of a Hypothesis test while it runs."""
-    if not _has_examples(item):
-        return nullcontext()
-    from mockserver.pytest_plugin import examples
-
-    return examples.counted(item)
-
-
-def _has_examples(item: pytest.Item) -> bool:
-    """Return True for a Hypothesis test with a sandbox."""
-    if not hasattr(getattr(item, "obj", None), "hypothesis"):
-        return False
-    return "mockserver_server" in getattr(item, "fixturenames", ()) or _is_sandbox_case(getattr(item, "instance", None))
 
 
 def _expects_firing(item: pytest.Item) -> bool:
@@ -297,10 +270,6 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         from mockserver.pytest_plugin import stopping
 
         stopping.print_sections(terminalreporter, config.stash[_STOPPED])
-    if options.trace_mode(config) != "off":
-        from mockserver.pytest_plugin import trace
-
-        trace.write_job_summary(terminalreporter)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -328,44 +297,13 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         from mockserver.pytest_plugin import sweep
 
         sweep.add_option_section(item, report, call.excinfo.value if call.excinfo else None)
-    if judge is not None and report.failed and call.excinfo is not None and _has_examples(item):
-        from mockserver.pytest_plugin import examples
-
-        examples.add_section(item, report, call.excinfo.value)
-    if _OWNERSHIP in item.config.stash:
-        _add_sections(item, report, call)
-    if judge is not None:
-        judge.add_findings(item, report)
-    return report
-
-
-def _add_sections(item: pytest.Item, report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
-    """Add the sections about the sandboxes of a test that has failed, or has a trace in any case."""
-    if report.failed:
+    if report.failed and _OWNERSHIP in item.config.stash:
         from mockserver.pytest_plugin import failure_report
 
         failure_report.add_report_sections(item, report, call.excinfo, item.config.stash[_OWNERSHIP])
-    elif report.passed and report.when == "call" and options.trace_mode(item.config) == "always":
-        from mockserver.pytest_plugin import failure_report
-
-        failure_report.trace_passed(item, report, item.config.stash[_OWNERSHIP])
-
-
-@pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, Any, Any]:
-    result = yield
-    if not explore.is_inner(item):
-        _end_test(item.config)
-    return result
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    _end_test(session.config)
-
-
-def _end_test(config: pytest.Config) -> None:
-    if _OWNERSHIP in config.stash:
-        config.stash[_OWNERSHIP].end_test(config)
+    if judge is not None:
+        judge.add_findings(item, report)
+    return report
 
 
 def _ownership(config: pytest.Config) -> SandboxOwnership:
@@ -374,7 +312,7 @@ def _ownership(config: pytest.Config) -> SandboxOwnership:
         from mockserver.pytest_plugin.ownership import SandboxOwnership
 
         owned = config.stash[_OWNERSHIP] = SandboxOwnership()
-        owned.start_test(os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0])
+        owned.start_test()
     return config.stash[_OWNERSHIP]
 
 

@@ -40,7 +40,7 @@ class ConductPlugin:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._is_written = any(config.getoption(f"mockserver_conduct_{form}") is not None for form in ("json", "html"))
+        self._is_written = config.getoption("mockserver_conduct_json") is not None
         self._before: set[str] = set()  # ids of the sandboxes of earlier tests
         self._server: Any = None
         # Of all reports, in the process that collects them: the findings, and the rules that at least one test has shown.
@@ -133,17 +133,13 @@ class ConductPlugin:
         if hasattr(self._config, "workerinput"):
             return
         file: Path | None = self._config.getoption("--mockserver-conduct-json")
-        page: Path | None = self._config.getoption("--mockserver-conduct-html")
-        if file is not None:
-            from mockserver.version import REPORT_VERSION
+        if file is None:
+            return
+        from mockserver.version import REPORT_VERSION
 
-            document = {"version": REPORT_VERSION, "judged": sorted(self._judged), "findings": self.findings}
-            text = json.dumps(document, ensure_ascii=False, indent=2)
-            options.write_result(self._config, file, f"{text}\n")
-        if page is not None:
-            from mockserver.report import conduct_page
-
-            options.write_result(self._config, page, conduct_page.render(self.findings, self._judged))
+        document = {"version": REPORT_VERSION, "judged": sorted(self._judged), "findings": self.findings}
+        text = json.dumps(document, ensure_ascii=False, indent=2)
+        options.write_result(self._config, file, f"{text}\n")
 
 
 def summary(findings: Iterable[dict[str, Any]], advised: Container[str]) -> list[str]:

@@ -31,11 +31,7 @@ class CoveragePlugin:
             self._least = {} if least is None else render.thresholds(least)
         except ValueError as refusal:
             raise pytest.UsageError(f"--mockserver-cov-fail-under: {refusal}") from None
-        appends = config.getoption("mockserver_cov_append") and not self._is_worker and self._file.exists()
-        try:
-            self.coverage = Coverage.load(self._file) if appends else Coverage()
-        except ValueError as refusal:
-            raise pytest.UsageError(f"--mockserver-cov-append: {refusal}") from None
+        self.coverage = Coverage()
         self._is_written = False
 
     @property

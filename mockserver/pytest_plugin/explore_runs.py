@@ -149,7 +149,6 @@ class ExploreRuns:
             pytest.fail(_OTHER_FIXTURE, pytrace=False)
         report = exploration.exploration.report
         ownership = self._config.stash[self._ownership]
-        ownership.end_test(self._config)
         try:
             with warnings.catch_warnings(record=True), progress(self._config) as show:
                 exploration.exploration.run(partial(exploration.run, item), show)
@@ -163,7 +162,7 @@ class ExploreRuns:
             if report.ended is None:
                 raise
         finally:
-            ownership.start_test(item.nodeid)  # the sandboxes of the further runs are not those of the test
+            ownership.start_test()  # the sandboxes of the further runs are not those of the test
         exploration.is_over = True
         failure_report.write_documents(item.config, report)
         if report.failed:

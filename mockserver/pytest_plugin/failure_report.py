@@ -38,26 +38,6 @@ def add_report_sections(
 ) -> None:
     """Add a section for each sandbox of the test, and properties for JUnit XML; never an error of its own."""
     report.sections.extend(sections(item, raised.value if raised else None, ownership))
-    if options.trace_mode(item.config) != "off":
-        from mockserver.pytest_plugin import trace
-
-        trace.add_links(item, report)
-
-
-def trace_passed(item: pytest.Item, report: pytest.TestReport, ownership: SandboxOwnership) -> None:
-    """Write a trace of each sandbox of a test that has passed, and add a section about it; never an error of its own."""
-    from mockserver.pytest_plugin import trace
-
-    sandboxes = ownership.sandboxes_of_test
-    for place, sandbox in enumerate(sandboxes if len(sandboxes) <= _SANDBOXES_MAX else sandboxes[-1:]):
-        try:
-            run = reported_run(item, sandbox, place, ownership)
-            line = trace.write(item, run) if run.document.get("calls") else ""
-        except Exception as problem:  # noqa: BLE001 - the test has passed
-            line = printable(f"no trace of {sandbox.id}: {type(problem).__name__}: {problem}")
-        if line:
-            report.sections.append(("mockserver", line))
-    trace.add_links(item, report)
 
 
 def sections(

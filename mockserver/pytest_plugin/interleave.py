@@ -41,7 +41,7 @@ class InterleavedTests:
         finally:
             stash = pyfuncitem.config.stash
             if self._ownership in stash:  # the sandboxes of the runs are not those of the test
-                stash[self._ownership].start_test(pyfuncitem.nodeid)
+                stash[self._ownership].start_test()
         if report is None:  # outside of the handler, or the report would have both exceptions
             pytest.fail(wrong, pytrace=False)
         if report.failed:

@@ -100,8 +100,6 @@ def add(parser: pytest.Parser) -> None:
     for setting in SUITE:
         if "command line" in setting.places:
             group.addoption(f"--mockserver-{setting.name}", help=setting.help, **_form(setting))
-        if setting.name == "strict":
-            group.addoption("--mockserver-no-strict", dest="mockserver_strict", action="store_false", help="do not")
         if "ini file" in setting.places:
             _add_ini(parser, setting)
 

@@ -1,12 +1,11 @@
 """
-The sandboxes of each test, and the calls that arrive at a sandbox after its test has ended.
+The sandboxes of each test.
 
 Created with the first fixture of the plugin. Lifetime: that of the session.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -31,10 +30,6 @@ _NEVER_FIRED = (
 )
 
 
-class LateCallWarning(UserWarning):
-    """Warning about a call that arrived at a sandbox after its test had ended."""
-
-
 class SandboxOwnership:
     """
     The sandboxes of the tests of a session, by the server that made them.
@@ -43,7 +38,6 @@ class SandboxOwnership:
     """
 
     def __init__(self) -> None:
-        self.test = ""
         self._of_fixture: set[Sandbox] = set()
         self._servers: WeakKeyDictionary[MockServer, _ServerSandboxes] = WeakKeyDictionary()
 
@@ -52,9 +46,8 @@ class SandboxOwnership:
         if server not in self._servers:
             self._servers[server] = _ServerSandboxes()
 
-    def start_test(self, test: str) -> None:
+    def start_test(self) -> None:
         """Start a test: the sandboxes that earlier tests have created are not its own."""
-        self.test = test
         self._of_fixture.clear()
         for server, sandboxes in self._servers.items():
             earlier = [*(sandbox for sandbox, _ in sandboxes.shared), *server.made]
@@ -98,7 +91,6 @@ class SandboxOwnership:
     def assign(self, item: pytest.Item, server: MockServer, sandbox: Sandbox) -> None:
         """Assign a sandbox of the fixture to its test."""
         self.add(server)
-        self._servers[server].owners[sandbox.id] = item.nodeid
         self._of_fixture.add(sandbox)
         item.user_properties.append(("mockserver_sandbox", sandbox.id))
         if item.get_closest_marker("mockserver_sweep") is not None:
@@ -149,25 +141,6 @@ class SandboxOwnership:
 
             pytest.fail("\n".join([f"{check.SENTENCES['receiver-assertion']}:", *lines]), pytrace=False)
 
-    def end_test(self, config: pytest.Config) -> None:
-        """End a test, and assign late calls to the test of their sandbox, if that is another."""
-        for server, sandboxes in self._servers.items():
-            late = server.late_calls()
-            for sandbox in server.made:
-                sandboxes.owners.setdefault(sandbox.id, self.test)
-                sandboxes.late_calls[sandbox.id] = late.get(sandbox.id, 0)  # of the test, after it closed the sandbox
-            for sandbox_id, owner, count in sandboxes.new_late_calls(late):
-                calls = "a call" if count == 1 else f"{count} calls"
-                text = (
-                    f"{calls} arrived at {sandbox_id} after its test had ended, and got 410 (noticed after {self.test})"
-                )
-                # Not `warnings.warn`: a filter that makes warnings errors would make this one fail another test.
-                file = owner.partition("::")[0]
-                warning = warnings.WarningMessage(LateCallWarning(text), LateCallWarning, file, 1, line="")
-                config.hook.pytest_warning_recorded.call_historic(
-                    kwargs={"warning_message": warning, "when": "runtest", "nodeid": owner, "location": None}
-                )
-
 
 class _ServerSandboxes:
     """
@@ -175,23 +148,12 @@ class _ServerSandboxes:
 
     Attributes:
         shared: sandboxes of a module or a class, with the number of their calls before the current test.
-        owners: the test by sandbox id.
-        late_calls: those counted so far, by sandbox id.
         without_prefix_before: the server's calls without a prefix before the current test.
     """
 
     def __init__(self) -> None:
         self.shared: list[tuple[Sandbox, int]] = []
-        self.owners: dict[str, str] = {}
-        self.late_calls: dict[str, int] = {}
         self.without_prefix_before = 0
-
-    def new_late_calls(self, late: Mapping[str, int]) -> Iterator[tuple[str, str, int]]:
-        """Yield sandbox id, test and number of the late calls that were not counted yet, and count them."""
-        for sandbox_id, count in list(late.items()):
-            if count > self.late_calls.get(sandbox_id, 0) and sandbox_id in self.owners:
-                self.late_calls[sandbox_id] = count
-                yield sandbox_id, self.owners[sandbox_id], count
 
 
 def _must_fire(sandbox: Sandbox) -> Iterator[tuple[str, list[str]]]:

@@ -1,10 +1,9 @@
 """
 Sweeps in pytest: over named choices by parametrization, over the choices that a test reads by repeated runs.
 
-1. The plugin imports this module for the first test that is marked `mockserver_sweep`, or for options that a run selects.
+1. The plugin imports this module for the first test that is marked `mockserver_sweep`.
 2. The runs of a sweep over all choices are items that no collection has: clones of the test, each with the id of its option.
-3. xdist accepts reports of collected tests only: a worker reports a clone under the id of its test, with its own id as
-   an attribute, and the process that collects the reports restores it.
+3. xdist accepts reports of collected tests only: a worker reports a clone under the id of its test.
 4. A failure is compared with the run under the default, if that was before it in the same process: only what the default
    does not share is explained by the option.
 """
@@ -19,7 +18,6 @@ from typing import Any
 import pytest
 
 from mockserver._commands import command_line
-from mockserver.contract.choices import CHOICES
 from mockserver.pytest_plugin.clones import clone_item, is_unittest
 from mockserver.testing.report.failures import place_of
 from mockserver.testing.sweep import ALL, Case, RunFailure, cases, others
@@ -125,11 +123,9 @@ def run_over_choices_read(item: pytest.Item, nextitem: pytest.Item | None) -> bo
 
 
 def _clones(item: pytest.Function, read: set[str]) -> list[pytest.Function]:
-    """Return a run for each other option of the choices that were read or that a mark names, without those that are collected."""
+    """Return a run for each other option of the choices that were read or that a mark names."""
     named = {case.choice for case in cases([name for name in _names(item) if name != ALL])}
-    collected = {other.nodeid for other in item.session.items}  # also the options that the run has selected
-    clones = [_clone_item(item, case) for case in others(read | named)]
-    return [clone for clone in clones if clone.nodeid not in collected]
+    return [_clone_item(item, case) for case in others(read | named)]
 
 
 def _is_over_choices_read(item: pytest.Item) -> bool:
@@ -162,7 +158,6 @@ def _with_option(name: str, case: Case | None) -> str:
 def add_option_section(item: pytest.Item, report: pytest.TestReport, raised: BaseException | None) -> None:
     """Add a section about the option of a failing run, after a comparison with the run under the default."""
     if _REPORTED_AS in item.stash and hasattr(item.config, "workerinput"):
-        report.mockserver_nodeid = report.nodeid  # type: ignore[attr-defined]  # an attribute of its own, which xdist sends
         report.nodeid = item.stash[_REPORTED_AS]
     failure = _failure(report, raised)
     case = item.stash.get(CASE, None)
@@ -227,11 +222,3 @@ def option(request: pytest.FixtureRequest) -> dict[str, str]:
         return {}
     request.node.stash[CASE] = case
     return {case.choice: case.option}
-
-
-def selected_runs(item: pytest.Item, nodeids: Collection[str]) -> list[pytest.Function]:
-    """Return the runs of a sweep over all choices that have one of these ids."""
-    if not _is_over_choices_read(item):
-        return []
-    assert isinstance(item, pytest.Function)
-    return [_clone_item(item, case) for case in others(CHOICES) if _with_option(item.nodeid, case) in nodeids]

@@ -1,15 +1,13 @@
 """
-The traces of tests: HTML files in `.mockserver/traces`, with links in pytest-html, Allure and the summary of a CI job.
+The traces of tests: HTML files in `.mockserver/traces`.
 
 The plugin imports this module only if `--mockserver-trace` asks for traces.
 """
 
 from __future__ import annotations
 
-import os
-from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 
@@ -20,9 +18,6 @@ from mockserver.testing.report.failures import frames, message
 from mockserver.testing.report.folder import FOLDER, write_file
 
 _FOLDER: Final = Path(FOLDER, "traces")
-_PROPERTY: Final = "mockserver_trace"
-_NAME: Final = "mockserver trace"
-_FILES: pytest.StashKey[list[str]] = pytest.StashKey()  # of the current phase
 
 
 def write(item: pytest.Item, run: ReportedRun, replay: str = "") -> str:
@@ -39,9 +34,8 @@ def write(item: pytest.Item, run: ReportedRun, replay: str = "") -> str:
         write_file(root / _FOLDER / har, root, run.har())
     except Exception as problem:  # noqa: BLE001 - a trace must not hide the failure that it is about
         return printable(f"no trace was written: {type(problem).__name__}: {problem}")
-    item.stash.setdefault(_FILES, []).append(file)
-    item.user_properties.append((_PROPERTY, file))
-    return f"to see it step by step: {file}; mockserver open {file} serves its last state"
+    item.user_properties.append(("mockserver_trace", file))
+    return f"to see it step by step: {file}"
 
 
 def _traced(run: ReportedRun, replay: str, har: str) -> TracedRun:
@@ -49,7 +43,6 @@ def _traced(run: ReportedRun, replay: str, har: str) -> TracedRun:
     hosted = getattr(backend, "hosted", None)  # None for a sandbox on another server
     return TracedRun(
         name=run.name,
-        is_failed=run.described is not None,
         snapshot=run.views,
         report=run.report,
         document=run.document,
@@ -60,42 +53,3 @@ def _traced(run: ReportedRun, replay: str, har: str) -> TracedRun:
         replay=replay,
         har=har,
     )
-
-
-def add_links(item: pytest.Item, report: pytest.TestReport) -> None:
-    """Add links to the traces of this phase to the report, and to the reports of pytest-html and Allure."""
-    files = item.stash.get(_FILES, [])
-    item.stash[_FILES] = []
-    page, with_allure = item.config.getoption("htmlpath", None), item.config.getoption("allure_report_dir", None)
-    for file in files:
-        report.user_properties.append((_PROPERTY, file))
-        if page:
-            extras = import_module("pytest_html").extras
-            link = Path(os.path.relpath(file, Path(page).absolute().parent)).as_posix()
-            report.extras = [*getattr(report, "extras", []), extras.url(link, name=_NAME)]  # type: ignore[attr-defined]
-        if with_allure:
-            allure: Any = import_module("allure")
-            allure.attach.file(file, name=_NAME, attachment_type=allure.attachment_type.HTML)
-
-
-def write_job_summary(reporter: pytest.TerminalReporter) -> None:
-    """Append the failed tests that have a trace to the Markdown summary of a GitHub job, if this is one."""
-    path = os.environ.get("GITHUB_STEP_SUMMARY")
-    lines: list[str] = []
-    for report in (*reporter.stats.get("failed", ()), *reporter.stats.get("error", ())):
-        files = [_code(str(value)) for name, value in report.user_properties if name == _PROPERTY]
-        cause = next((told.partition("\n")[0] for title, told in report.sections if title.startswith("mockserver")), "")
-        if files:
-            lines += [f"- {_code(report.nodeid)}: {_code(cause)}  ", f"  trace {', '.join(files)}"]
-    if not path or not lines:
-        return
-    try:
-        with Path(path).open("a", encoding="utf-8") as summary:
-            summary.write("\n".join(["### Failed against mockserver", "", *lines, "", ""]))
-    except OSError as problem:
-        reporter.write_line(f"mockserver: no summary of the job was written: {problem}")
-
-
-def _code(text: str) -> str:
-    """Return the text as code of Markdown, in which nothing is interpreted."""
-    return f"`{printable(text).replace('`', chr(39))}`"

@@ -1,21 +1,19 @@
 """
-The trace of a test as one HTML file: its problems, everything that happened, and the document that repeats it.
+The trace of a test as one HTML file: its problems, and everything that happened.
 
 1. It contains no key. Equal runs have equal bytes: the address and the id of the sandbox are written without their numbers.
 2. All text of a run is hostile: the template escapes it, and the policy in the file runs no script.
-3. `mockserver open` reads the document in it, and how many calls of the run came before those of the document.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mockserver._json import JSON, View
-from mockserver.contract.text import brief, json_value, printable
+from mockserver.contract.text import brief, printable
 from mockserver.core.redaction import Redactor
 from mockserver.report.curl import curl
 from mockserver.report.pages import render_file
@@ -26,25 +24,21 @@ from mockserver.report.run.problems import verdict
 from mockserver.report.run.snapshot import SandboxSnapshot
 from mockserver.report.run.text import Report
 from mockserver.report.run.words import Call
-from mockserver.version import TRACE_VERSION, VERSION
 
 Clean = Callable[[str], str]
 
 _BODY_CHARS: Final = 4_000  # of an answer
 _BASE_URL: Final = "{base_url}"  # as in a document that repeats a run
 _DEFAULT_ID: Final = "default"  # of the sandbox without a prefix; a common word
-_BEGIN: Final = '<script type="application/json" id="trace">'  # a block of data, which no browser runs
-_END: Final = "</script>"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TracedRun:
     """
-    The run of a test in a sandbox, as far as its trace shows it.
+    The run of a failed test in a sandbox, as far as its trace shows it.
 
     Attributes:
         name: Of the test.
-        is_failed: False for a test that has passed.
         snapshot: The views of the sandbox.
         report: Its report.
         document: Repeats it.
@@ -58,7 +52,6 @@ class TracedRun:
     """
 
     name: str
-    is_failed: bool
     snapshot: SandboxSnapshot
     report: Report
     document: JSON
@@ -97,12 +90,7 @@ class _CallText:
 
 def render(run: TracedRun) -> bytes:
     """Return the file."""
-    clean, calls, document = _cleaner(run), run.snapshot.exchanges, run.document
-    data = {
-        "version": TRACE_VERSION,
-        "before": calls[0].n - 1 if calls else 0,
-        "document": {**document, "calls": [_without_answer(entry) for entry in document.get("calls", ())]},
-    }
+    clean = _cleaner(run)
     page = render_file(
         "trace.html",
         run=run,
@@ -110,37 +98,10 @@ def render(run: TracedRun) -> bytes:
         problems=[with_texts(problem, clean) for problem in run.report.problems],
         rows=rows_of(run.snapshot),
         calls=dict(_calls(run, clean)),
-        shown_calls=frozenset(call.n for call in calls),
+        shown_calls=frozenset(call.n for call in run.snapshot.exchanges),
         clean=clean,
-        data=_BEGIN + json.dumps(data, separators=(",", ":")).replace("<", "\\u003c") + _END,
     )
     return page.encode("utf-8", "backslashreplace")
-
-
-def read_trace(html: str) -> tuple[JSON, int] | None:
-    """
-    Return the document of a trace, and the number of calls before its first one; None for any other text.
-
-    Raises:
-        ValueError: The trace has the form of another version.
-    """
-    text, end, _ = html.partition(_BEGIN)[2].partition(_END)
-    data = json_value(text) if end else None
-    if not isinstance(data, dict):
-        return None
-    version = data.get("version", 1)
-    if version != TRACE_VERSION:
-        got = f"got version {version!r:.40} of a trace"
-        raise ValueError(f"{got}; expected {TRACE_VERSION}, which mockserver {VERSION} reads")
-    document, before = data.get("document"), data.get("before")
-    return (document, before) if isinstance(document, dict) and type(before) is int else None
-
-
-def _without_answer(entry: View) -> JSON:
-    """Return an entry of a document without the body of its answer, which a replay only compares."""
-    if entry.get("answer") is None:
-        return dict(entry)
-    return {**entry, "answer": {"status": entry["answer"]["status"], "cut": True}}
 
 
 def _cleaner(run: TracedRun) -> Clean:

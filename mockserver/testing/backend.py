@@ -24,23 +24,17 @@ from mockserver.server.control.commands import CommandId
 from mockserver.server.errors import ControlError
 from mockserver.server.exchange import NO_TIMEOUT, VirtualWait
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
-from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import is_refusal
-from mockserver.testing.end_user import EndUser, over_socket
+from mockserver.testing.end_user import EndUser
 from mockserver.testing.transports import in_process
 from mockserver.testing.transports.in_process import ClientRoute, Response
 from mockserver.wire.request import HttpRequest
-from mockserver.wire.response import NoResponse
 
 if TYPE_CHECKING:
-    from asyncio import AbstractEventLoop
-
     from mockserver.core.state.records import Webhook
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
 
 __tracebackhide__ = is_refusal
-_DELIVERED_S = 5.0  # the longest wait for the deliveries of a visit over a socket
-_POLL_S = 0.02
 
 
 class NotInThisProcess(ValueError):
@@ -118,7 +112,7 @@ class Backend(Protocol):
     ) -> RegisteredReceiver:
         """Register a function or app of this process, which gets its requests at `path`, as a webhook endpoint."""
 
-    def end_user(self, session: str | Mapping[str, Any], *, socket: bool) -> EndUser:
+    def end_user(self, session: str | Mapping[str, Any]) -> EndUser:
         """Return an end user with the link of a session; ValueError if the sandbox has none such."""
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
@@ -246,20 +240,13 @@ class LocalBackend:
         webhook: Webhook = self._run(lambda: self.hosted.run_command(handler, {}))
         return RegisteredReceiver(webhook.id, webhook.url, webhook.secret)
 
-    def end_user(self, session: str | Mapping[str, Any], *, socket: bool) -> EndUser:
-        if socket:
-            self._open_socket()
-        needs_loop = self.hosted.dispatch.needs_loop
-        send = partial(visit_over_socket, self, needs_loop) if socket else self.visit
-        base_url = self.hosted.base_url if socket else self.hosted.in_process_url
-        return EndUser(link_of(self.hosted, session, base_url), send)
+    def end_user(self, session: str | Mapping[str, Any]) -> EndUser:
+        return EndUser(_link_of(self.hosted, session), self.visit)
 
-    def visit(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes
-    ) -> tuple[int, Mapping[str, str], bytes]:
-        """Send one request of a browser, and return status, headers and body of its page."""
+    def visit(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Response:
+        """Send one request of a browser, and return its page."""
         __tracebackhide__ = True
-        page: tuple[int, Mapping[str, str], bytes] = self._run(lambda: _visit(self.hosted, method, url, headers, body))
+        page: Response = self._run(lambda: _visit(self.hosted, method, url, headers, body))
         return page
 
     @staticmethod
@@ -281,10 +268,7 @@ class LocalBackend:
         request = HttpRequest.create(method, path, headers, body, hosted.in_process_url)
         wait = NO_TIMEOUT if timeout_s is None else VirtualWait(round(timeout_s * SECOND))
         response, _ = front_controller.handle_request(hosted.host, request, hosted, wait)
-        if isinstance(response, NoResponse):
-            raise response.as_error()
-        received = in_process.complete_body(response)
-        return Response(response.status, {name.lower(): value for name, value in response.headers}, received)
+        return in_process.received(response)
 
     def client_route(self) -> ClientRoute:
         hosted = self.hosted
@@ -416,9 +400,7 @@ def wait_for_change(
         timer.cancel()
 
 
-def _visit(
-    hosted: HostedSandbox, method: str, url: str, headers: Mapping[str, str], body: bytes
-) -> tuple[int, Mapping[str, str], bytes]:
+def _visit(hosted: HostedSandbox, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Response:
     """
     Send one request of a browser to a sandbox in this process, and the webhooks that it makes due.
 
@@ -428,66 +410,23 @@ def _visit(
     base, separator, path = url.partition("/connect/")
     request = HttpRequest.create(method, separator + path, headers, body, base)
     answer, _ = front_controller.handle_request(hosted.host, request, hosted)
-    if isinstance(answer, NoResponse):
-        raise answer.as_error()
+    page = in_process.received(answer)
     hosted.dispatch_webhooks(raises_blocked=True)  # a redirect to the returnUrl is followed by no further request
-    return answer.status, {name.lower(): value for name, value in answer.headers}, answer.body
-
-
-def visit_over_socket(
-    backend: Backend,
-    needs_loop: Callable[[AbstractEventLoop, str], bool],
-    method: str,
-    url: str,
-    headers: Mapping[str, str],
-    body: bytes,
-) -> tuple[int, Mapping[str, str], bytes]:
-    """
-    Send one request of a browser over a socket, and wait for the webhooks that it makes due, which the server sends after it.
-
-    Raises:
-        ValueError: A receiver needs the event loop that this thread runs; the request itself has had its effect.
-    """
-    page = over_socket(method, url, headers, body)
-    if method != "POST":
-        return page
-    loop = event_loops.running()
-    due = _due_endpoints(backend) if loop is not None else []
-    if loop is not None and due:
-        webhooks = [row for tenant in backend.run("readState")["tenants"] for row in tenant["webhooks"]]
-        for receiver in (row["url"] for row in webhooks if row["id"] in due):
-            if needs_loop(loop, receiver):
-                raise ValueError(event_loops.LoopBlocked(receiver).message)
-    wait_for_change(threading.Event(), lambda: not _due_endpoints(backend), _DELIVERED_S, _POLL_S)
     return page
 
 
-def _due_endpoints(backend: Backend) -> list[str]:
-    """Return the ids of the endpoints whose next delivery is due; those behind one that waits to be repeated are not."""
-    first_open: dict[str, str] = {}
-    for event in backend.run("readEvents")["events"]:
-        for delivery in event.get("deliveries", ()):
-            if delivery["status"] not in ("delivered", "abandoned"):
-                first_open.setdefault(delivery["endpoint"], delivery["status"])
-    return [endpoint for endpoint, status in first_open.items() if status == "due"]
-
-
-def link_of(hosted: HostedSandbox, session: str | Mapping[str, Any], base_url: str) -> str:
+def _link_of(hosted: HostedSandbox, session: str | Mapping[str, Any]) -> str:
     """
-    Return the url of a session at an address of its sandbox.
+    Return the url of a session, without a socket; ValueError for what is no session of the sandbox.
 
     Args:
         hosted: The sandbox.
         session: The session's id, its url at any host, or the JSON of its creation.
-        base_url: The address.
-
-    Raises:
-        ValueError: It is no session of the sandbox.
     """
     named = session.get("url") or session.get("sessionId") if isinstance(session, Mapping) else session
     if not isinstance(named, str):
         raise ValueError(f"session: got {session!r}; expected a session's id, its url, or the JSON of its creation")  # noqa: TRY004
-    base = f"{base_url}/connect/"
+    base = f"{hosted.in_process_url}/connect/"
     with hosted.sandbox.lock:
         known: dict[str, str] = {session.id: session.token for _, session in hosted.sandbox.records("session")}
     if "/" in named:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import Any
 
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.endpoints import OperationName, Route, operations_named
+from mockserver.contract.endpoints import OperationName, operations_named
 from mockserver.core.instants import from_datetime, to_datetime
 from mockserver.report.run.exchanges import format_line
 from mockserver.testing.arguments import instant
@@ -23,85 +23,18 @@ from mockserver.testing.calls import (
 )
 from mockserver.testing.sandbox_parts import Log, SandboxClock
 
-if TYPE_CHECKING:
-    from mockserver.testing import bodies
-
-_Any = Exchange[Any, Any]
-
 
 class CallLog:
     """
     The calls of one sandbox, as `sandbox.calls`.
 
-    `sandbox.calls("startCampaign")` returns those of an operation so far, with the types of its bodies; the other methods
-    are those of the same names on `Sandbox`, which document them.
+    `sandbox.calls("startCampaign")` returns those of an operation so far.
     """
 
     def __init__(self, backend: Backend) -> None:
         self._backend, self._clock, self._log = backend, SandboxClock(backend), Log(backend)
 
-    @overload
-    def __call__(self, operation: Literal["listTemplates"]) -> Calls[None, bodies.ListTemplatesAnswer]: ...
-
-    @overload
-    def __call__(self, operation: Literal["readTemplate"]) -> Calls[None, bodies.ReadTemplateAnswer]: ...
-
-    @overload
-    def __call__(self, operation: Literal["readFilterSchema"]) -> Calls[None, bodies.ReadFilterSchemaAnswer]: ...
-
-    @overload
-    def __call__(
-        self, operation: Literal["previewAudience"]
-    ) -> Calls[bodies.PreviewAudienceRequest, bodies.PreviewAudienceAnswer]: ...
-
-    @overload
-    def __call__(
-        self, operation: Literal["createCampaign"]
-    ) -> Calls[bodies.CreateCampaignRequest, bodies.CreateCampaignAnswer]: ...
-
-    @overload
-    def __call__(self, operation: Literal["listCampaigns"]) -> Calls[None, bodies.ListCampaignsAnswer]: ...
-
-    @overload
-    def __call__(self, operation: Literal["readCampaign"]) -> Calls[None, bodies.ReadCampaignAnswer]: ...
-
-    @overload
-    def __call__(self, operation: Literal["readExecution"]) -> Calls[None, bodies.ReadExecutionAnswer]: ...
-
-    @overload
-    def __call__(
-        self, operation: Literal["startCampaign"]
-    ) -> Calls[bodies.StartCampaignRequest, bodies.StartCampaignAnswer]: ...
-
-    @overload
-    def __call__(self, operation: Literal["cancelCampaign"]) -> Calls[None, None]: ...
-
-    @overload
-    def __call__(
-        self, operation: Literal["createConnectionSession"]
-    ) -> Calls[bodies.CreateConnectionSessionRequest, bodies.CreateConnectionSessionAnswer]: ...
-
-    @overload
-    def __call__(
-        self, operation: Literal["readConnectionSession"]
-    ) -> Calls[None, bodies.ReadConnectionSessionAnswer]: ...
-
-    @overload
-    def __call__(self, operation: Literal["readEntrypoint"]) -> Calls[None, bodies.ReadEntrypointAnswer]: ...
-
-    @overload
-    def __call__(self, operation: Literal["uploadMedia"]) -> Calls[Any, bodies.UploadMediaAnswer]: ...
-
-    @overload
-    def __call__(self, operation: Literal["listMessages"]) -> Calls[None, bodies.ListMessagesAnswer]: ...
-
-    @overload
-    def __call__(self, operation: Literal["readFormPolicy"]) -> Calls[None, bodies.ReadFormPolicyAnswer]: ...
-
-    @overload
-    def __call__(self, operation: Route | Literal["*"]) -> Calls[Any, Any]: ...
-
-    def __call__(self, operation: str) -> Calls[Any, Any]:
+    def __call__(self, operation: OperationName) -> Calls:
         """
         Return the calls of an operation so far.
 
@@ -121,7 +54,7 @@ class CallLog:
         """
         return self._calls(operation, self._log.exchanges)
 
-    def _calls(self, operation: str, journal: list[_Any], after: int = 0) -> Calls[Any, Any]:
+    def _calls(self, operation: str, journal: list[Exchange], after: int = 0) -> Calls:
         """Return the calls of an operation with a number above `after`; a mismatch still shows the whole journal."""
         operations = operations_named(operation)
         calls = [exchange for exchange in journal if exchange.n > after and exchange.operation in operations]
@@ -144,7 +77,9 @@ class CallLog:
             before = f"; it was called before, as #{early[-1]}" if early else ""
             self._raise_mismatch(operations, f"no {names[0]} {place}{before}", journal, None)
 
-    def _raise_mismatch(self, operations: tuple[str, ...], mismatch: str, journal: list[_Any], n: int | None) -> None:
+    def _raise_mismatch(
+        self, operations: tuple[str, ...], mismatch: str, journal: list[Exchange], n: int | None
+    ) -> None:
         __tracebackhide__ = True
         raise CallMismatch(f"expected the order {', '.join(operations)}: {mismatch}", format_journal(journal), n)
 
@@ -160,7 +95,20 @@ class CallLog:
         within: str | float | None = None,
         **named: Any,
     ) -> Iterator[None]:
-        """Check that the block causes `times` calls (see `Sandbox.expecting`)."""
+        """
+        Check that the block causes calls of an operation.
+
+        Args:
+            operation: The id of an operation.
+            conditions: Expected values by path: `body.name`, `path.id`, `query.limit`, `header.x`, `status`.
+            times: The exact number of calls.
+            timeout: Real seconds to wait after the block for calls of other threads.
+            within: A length of time by which the sandbox's clock may advance after the block.
+            **named: Expected members of the body.
+
+        Raises:
+            CallMismatch: There were more or fewer.
+        """
         before = max((exchange.n for exchange in self._log.exchanges), default=0)
         yield
         __tracebackhide__ = True
@@ -177,7 +125,7 @@ class CallLog:
         timeout: float = 5.0,
         within: str | float | None = None,
         **named: Any,
-    ) -> Calls[Any, Any]:
+    ) -> Calls:
         """Wait until there are `times` calls (see `Sandbox.wait_for`)."""
         __tracebackhide__ = True
         paths = condition_paths(conditions, named)
@@ -191,8 +139,8 @@ class CallLog:
 
     def _until(
         self, operation: str, paths: Conditions, times: int, after: int, timeout_s: float, within: str | float | None
-    ) -> Calls[Any, Any]:
-        def calls() -> Calls[Any, Any]:
+    ) -> Calls:
+        def calls() -> Calls:
             return self._calls(operation, self._log.exchanges, after).where(paths)
 
         def is_enough() -> bool:

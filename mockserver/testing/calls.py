@@ -13,8 +13,6 @@ from typing import Any, NoReturn, Self, overload
 
 from mockserver.core.state.matching import PATH_ROOTS
 from mockserver.report.run.exchanges import (
-    AnswerT_co,
-    BodyT_co,
     Conditions,
     Exchange,
     differences,
@@ -75,7 +73,7 @@ class CallMismatch(AssertionError):
         self.extra = extra
 
 
-class Calls(Sequence[Exchange[BodyT_co, AnswerT_co]]):
+class Calls(Sequence[Exchange]):
     """
     The calls of one operation at the time of reading, oldest first; a sequence of `Exchange`.
 
@@ -90,8 +88,8 @@ class Calls(Sequence[Exchange[BodyT_co, AnswerT_co]]):
     def __init__(
         self,
         operation: str,
-        calls: Sequence[Exchange[BodyT_co, AnswerT_co]],
-        journal: Sequence[Exchange[Any, Any]],
+        calls: Sequence[Exchange],
+        journal: Sequence[Exchange],
         expected: Conditions = MappingProxyType({}),
     ) -> None:
         self._operation = operation
@@ -101,10 +99,10 @@ class Calls(Sequence[Exchange[BodyT_co, AnswerT_co]]):
         self._calls = [call for call in calls if not differences(call, expected)] if expected else list(calls)
 
     @overload
-    def __getitem__(self, place: int) -> Exchange[BodyT_co, AnswerT_co]: ...
+    def __getitem__(self, place: int) -> Exchange: ...
 
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Exchange[BodyT_co, AnswerT_co]]: ...
+    def __getitem__(self, place: slice) -> Sequence[Exchange]: ...
 
     def __getitem__(self, place: int | slice) -> Any:
         return self._calls[place]
@@ -112,7 +110,7 @@ class Calls(Sequence[Exchange[BodyT_co, AnswerT_co]]):
     def __len__(self) -> int:
         return len(self._calls)
 
-    def __iter__(self) -> Iterator[Exchange[BodyT_co, AnswerT_co]]:
+    def __iter__(self) -> Iterator[Exchange]:
         return iter(self._calls)
 
     def where(self, conditions: Conditions | None = None, /, **named: Any) -> Self:
@@ -133,7 +131,7 @@ class Calls(Sequence[Exchange[BodyT_co, AnswerT_co]]):
         return type(self)(self._operation, self._all, self._journal, expected)
 
     @property
-    def last(self) -> Exchange[BodyT_co, AnswerT_co]:
+    def last(self) -> Exchange:
         """
         The latest call.
 
@@ -143,7 +141,7 @@ class Calls(Sequence[Exchange[BodyT_co, AnswerT_co]]):
         __tracebackhide__ = True
         return self._calls[-1] if self._calls else self._raise_mismatch("at least 1 call")
 
-    def one(self) -> Exchange[BodyT_co, AnswerT_co]:
+    def one(self) -> Exchange:
         """
         Return the only call.
 
@@ -193,8 +191,8 @@ def too_few(
     expected: str,
     count: int,
     conditions: Conditions,
-    candidates: Sequence[Exchange[Any, Any]],
-    journal: Sequence[Exchange[Any, Any]],
+    candidates: Sequence[Exchange],
+    journal: Sequence[Exchange],
 ) -> CallMismatch:
     """Return the mismatch of too few calls, with the nearest one and the journal."""
     compared = [(call, differences(call, conditions)) for call in candidates] if conditions else []
@@ -209,7 +207,7 @@ def too_few(
 
 
 def too_many(
-    expected: str, calls: Sequence[Exchange[Any, Any]], conditions: Conditions, journal: Sequence[Exchange[Any, Any]]
+    expected: str, calls: Sequence[Exchange], conditions: Conditions, journal: Sequence[Exchange]
 ) -> CallMismatch:
     """Return the mismatch of too many calls, with the last one and its difference from the one before."""
     surplus = [f"the last of them is {format_line(calls[-1])}"]
@@ -233,7 +231,7 @@ def _expected(expected: str, conditions: Conditions, count: int) -> str:
     return f"expected {expected}{f' with {values}' if values else ''}, got {count}"
 
 
-def format_journal(journal: Sequence[Exchange[Any, Any]], shown: int = 12) -> list[str]:
+def format_journal(journal: Sequence[Exchange], shown: int = 12) -> list[str]:
     """Return the latest calls, one per line."""
     if not journal:
         return ["no call reached the sandbox"]

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from html.parser import HTMLParser
-from http.client import HTTPConnection
-from typing import NamedTuple, Self
-from urllib.parse import urlencode, urljoin, urlsplit
+from typing import NamedTuple
+from urllib.parse import urlencode, urljoin
 
 from mockserver.contract.text import closest_match_hint
+from mockserver.testing.transports.in_process import Response
 
 _UNSEEN = ("head", "script", "style", "template")
 _VOID = ("input", "meta", "link", "br", "img", "hr")
@@ -107,7 +107,8 @@ class Page(NamedTuple):
         return f"<Page {self.status} {self.title!r}, step {self.step}, buttons {', '.join(self.buttons) or 'none'}>"
 
 
-SendPage = Callable[[str, str, Mapping[str, str], bytes], tuple[int, Mapping[str, str], bytes]]
+# Sends a request to a url.
+SendPage = Callable[[str, str, Mapping[str, str], bytes], Response]
 
 
 class EndUser:
@@ -116,11 +117,11 @@ class EndUser:
 
     Each action returns the page that they see then, redirects followed, when the webhooks that it causes were delivered. It
     raises ValueError if the present page does not offer it, with the buttons that it offers, or if it blocks the event loop
-    of a receiver. In a `with` statement the link is opened, and the tab closed at the end.
+    of a receiver.
 
     Attributes:
         url: The link.
-        page: The present page; None if the tab is closed.
+        page: The present page; None before the link is opened.
 
     Example:
         >>> session = sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()
@@ -195,10 +196,6 @@ class EndUser:
         """
         return self._press(f"simulate-{end}")
 
-    def close_tab(self) -> None:
-        """Close the tab, without a request."""
-        self.page = None
-
     def connect(self, phone: str | None = None, *, name: str | None = None) -> Page:
         """
         Open the link and finish the flow.
@@ -224,7 +221,7 @@ class EndUser:
 
     def _page(self, action: str) -> Page:
         if self.page is None:
-            raise ValueError(f"{action}: got a closed tab; expected an open page: call open() first")
+            raise ValueError(f"{action}: got no page; expected an open one: call open() first")
         return self.page
 
     def _press(self, button: str, *, step: str | None = None, **fields: str) -> Page:
@@ -243,39 +240,18 @@ class EndUser:
             sent = dict(self._headers)
             if method == "POST":  # a form of a page that permits no referrer
                 sent |= {"content-type": _FORM_TYPE, "origin": "null", "sec-fetch-site": "same-origin"}
-            status, headers, content = self._send(method, url, sent, body)
-            location = headers.get("location")
+            answer = self._send(method, url, sent, body)
+            location = answer.headers.get("location")
             if location is None:
-                title, text, forms = read_page(content.decode("utf-8", "replace"))
-                self._at, self.page = (
-                    url,
-                    Page(status=status, title=title, text=text, location=None, forms=forms, headers=headers),
-                )
+                title, text, forms = read_page(answer.body.decode("utf-8", "replace"))
+                self._at = url
+                self.page = Page(answer.status, title, text, forms=forms, headers=answer.headers)
                 return self.page
             url, method, body = urljoin(url, location), "GET", b""
             if not url.startswith(f"{self._base}/connect/"):
-                self.page = Page(status, location=url, headers=headers)
+                self.page = Page(answer.status, location=url, headers=answer.headers)
                 return self.page
         raise ValueError(f"more than {_HOPS_MAX} redirects, the last one to {url}")
 
-    def __enter__(self) -> Self:
-        self.open()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close_tab()
-
     def __repr__(self) -> str:  # the url contains a secret
-        return f"<EndUser at {self.page!r}>" if self.page else "<EndUser, tab closed>"
-
-
-def over_socket(method: str, url: str, headers: Mapping[str, str], body: bytes) -> tuple[int, Mapping[str, str], bytes]:
-    """Send one request of a browser over a socket; return status, headers by lower-case name, and body."""
-    parts = urlsplit(url)
-    connection = HTTPConnection(parts.hostname or "", parts.port, timeout=30)
-    try:
-        connection.request(method, parts.path, body or None, dict(headers))
-        answer = connection.getresponse()
-        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
-    finally:
-        connection.close()
+        return f"<EndUser at {self.page!r}>" if self.page else "<EndUser, no page>"

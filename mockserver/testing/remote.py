@@ -12,7 +12,6 @@ import json as jsonlib
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from functools import partial
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
@@ -39,7 +38,6 @@ from mockserver.testing.backend import (
     NotInThisProcess,
     RegisteredReceiver,
     pass_until,
-    visit_over_socket,
     wait_for_change,
 )
 from mockserver.testing.end_user import EndUser
@@ -47,9 +45,8 @@ from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 from mockserver.testing.settings import FILES, Layer, Settings
 from mockserver.testing.transports.control_calls import ControlCalls
-from mockserver.testing.transports.in_process import ClientRoute, Response, complete_body
+from mockserver.testing.transports.in_process import ClientRoute, Response, received
 from mockserver.testing.transports.loopback_receiver import LoopbackReceiver
-from mockserver.wire.response import NoResponse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,6 +60,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _CREATION_TRIES = 10
 _RETRY_S = 1.0  # as the header Retry-After of these refusals
 _POLL_S = 0.02  # of a condition, since a remote sandbox sends no notice of a change
+_DELIVERED_S = 5.0  # the longest wait for the deliveries of a visit
 
 
 def _pause(seconds: float) -> None:
@@ -276,11 +274,7 @@ class RemoteBackend:
     ) -> Response:
         self._check_clock()
         response = self._calls.call(method, path, headers, body, timeout_s)
-        if isinstance(response, NoResponse):
-            raise response.as_error()
-        return Response(
-            response.status, {name.lower(): value for name, value in response.headers}, complete_body(response)
-        )
+        return received(response)
 
     def client_route(self) -> ClientRoute:
         return ClientRoute(self._calls.send_request, self.address, lambda: True)
@@ -294,7 +288,7 @@ class RemoteBackend:
         row = self.run("createWebhook", url=receiver.url, tenantId=tenant_id, events=list(events), **own)
         return RegisteredReceiver(row["webhookId"], receiver.url, row["secret"])
 
-    def end_user(self, session: str | Mapping[str, Any], *, socket: bool) -> EndUser:
+    def end_user(self, session: str | Mapping[str, Any]) -> EndUser:
         url = session if isinstance(session, str) else str(session.get("url", ""))
         base = f"{self.address}/connect/"
         if not url.startswith(base):
@@ -302,7 +296,30 @@ class RemoteBackend:
                 f"session: expected the url of a session on {self.address}, or the JSON of its creation; "
                 "an id is enough for a sandbox in this process"
             )
-        return EndUser(url, partial(visit_over_socket, self, event_loops.serves))
+        return EndUser(url, self._visit)
+
+    def _visit(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Response:
+        """
+        Send one request of a browser, and wait for the webhooks that it makes due, which the server sends after it.
+
+        Raises:
+            ValueError: A receiver needs the event loop that this thread runs; the request itself has had its effect.
+        """
+        page = self._client.send(method, url, headers, body or None)
+        if method != "POST":
+            return page
+        loop = event_loops.running()
+        if loop is not None:
+            for receiver in self._due_receivers():
+                if event_loops.serves(loop, receiver):
+                    raise ValueError(event_loops.LoopBlocked(receiver).message)
+        self.wait_until(lambda: not _due_endpoints(self), _DELIVERED_S)
+        return page
+
+    def _due_receivers(self) -> list[str]:
+        due = _due_endpoints(self)
+        rows = [row for tenant in self.run("readState")["tenants"] for row in tenant["webhooks"]]
+        return [row["url"] for row in rows if row["id"] in due]
 
     def _check_clock(self) -> None:
         """Refuse a sandbox whose clock would follow this process's, which a test has frozen, if it were in this process."""
@@ -349,6 +366,16 @@ class RemoteBackend:
 
     def __str__(self) -> str:
         return f"on {self._client.url}"
+
+
+def _due_endpoints(backend: RemoteBackend) -> list[str]:
+    """Return the ids of the endpoints whose next delivery is due; those behind one that waits to be repeated are not."""
+    first_open: dict[str, str] = {}
+    for event in backend.run("readEvents")["events"]:
+        for delivery in event.get("deliveries", ()):
+            if delivery["status"] not in ("delivered", "abandoned"):
+                first_open.setdefault(delivery["endpoint"], delivery["status"])
+    return [endpoint for endpoint, status in first_open.items() if status == "due"]
 
 
 class RemoteServer(MockServer):
@@ -462,16 +489,6 @@ class RemoteServer(MockServer):
 
     def _has_open(self, sandbox_id: str) -> bool:
         return any(backend.sandbox_id == sandbox_id and backend.is_open for backend in self._backends)
-
-    def late_calls(self) -> Mapping[str, int]:
-        """Return the calls to each closed sandbox of the server, of any client; none if the server has ended."""
-        count = self._health.get("shards", 1)  # each process lists its own sandboxes alone
-        addresses = [self.url] if count == 1 else [f"{self.url}/sandboxes/shard_{number}" for number in range(count)]
-        try:
-            views = [self._client.request("GET", f"{address}/_mock/sandboxes") for address in addresses]
-        except (OSError, ValueError):
-            return {}
-        return {row["sandboxId"]: row["lateCalls"] for view in views for row in view["closed"]}
 
     def close(self) -> None:
         """Close the sandboxes that this object has created; the server continues."""

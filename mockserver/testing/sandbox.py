@@ -1,7 +1,7 @@
 """
 The Python interface of one sandbox.
 
-`Sandbox` has what a test uses most; the rest is in its parts (`sandbox_parts`), and every form that awaits in `Aio`. A
+`Sandbox` has what a test uses most; the rest is in its parts (`sandbox_parts`), and what awaits in `Aio`. A
 `Backend` reaches the sandbox, in this process or on a running server.
 """
 
@@ -96,7 +96,7 @@ class Sandbox:
 
     @property
     def aio(self) -> Aio:
-        """Every form that awaits, under the name that the other has: `await sandbox.aio.advance(minutes=1)` (see `Aio`)."""
+        """The forms that await, under the names that the others have: `await sandbox.aio.advance(minutes=1)` (see `Aio`)."""
         # Not an attribute, which would be a reference cycle: each test's sandbox would wait for the garbage collector.
         return Aio(self)
 
@@ -182,13 +182,12 @@ class Sandbox:
 
         return httpx_transport.httpx_client(self._backend.client_route())
 
-    def end_user(self, session: str | Mapping[str, Any], *, socket: bool = False) -> EndUser:
+    def end_user(self, session: str | Mapping[str, Any]) -> EndUser:
         """
         Return the person who opens the link of a connection session, and connects a phone number on the hosted page.
 
         Args:
             session: The session's id, its url, or the JSON of the response that created it.
-            socket: Load the pages over the server's socket instead of in process.
 
         Raises:
             ValueError: The sandbox has no such session. On a running server it has the session's url or that JSON.
@@ -198,7 +197,7 @@ class Sandbox:
             >>> sandbox.end_user(session).connect(phone="+5511999990000").status
             200
         """
-        return self._backend.end_user(session, socket=socket)
+        return self._backend.end_user(session)
 
     # Calls so far
 
@@ -232,7 +231,7 @@ class Sandbox:
         timeout: float = 5.0,
         within: str | float | None = None,
         **named: Any,
-    ) -> Calls[Any, Any]:
+    ) -> Calls:
         """
         Wait until an operation was called; calls before this one count as well.
 
@@ -668,9 +667,10 @@ class Sandbox:
 
 class Aio:
     """
-    Every form of a sandbox that awaits: the work is done in another thread while the event loop continues.
+    The forms of a sandbox that await: the work is done in another thread while the event loop continues.
 
-    So a receiver on the loop can respond. The methods have the names, arguments and results of those that do not await.
+    So a receiver on the loop can respond. The methods have the names, arguments and results of those that do not await;
+    `run` awaits any other, such as `sandbox.aio.run(sandbox.fail_session, session_id)`.
 
     Attributes:
         sandbox: The sandbox.
@@ -716,14 +716,3 @@ class Aio:
     call = _of(Sandbox.call)
     wait_for = _of(Sandbox.wait_for)
     complete_session = _of(Sandbox.complete_session)
-    fail_session = _of(Sandbox.fail_session)
-    cancel_session = _of(Sandbox.cancel_session)
-    expire_session = _of(Sandbox.expire_session)
-
-    async def redeliver(self, event_id: str) -> JSON:
-        """The form of `Webhooks.redeliver` that awaits."""
-        return await self.run(self.sandbox.webhooks.redeliver, event_id)
-
-    async def recover(self, webhook_id: str) -> list[str]:
-        """The form of `Webhooks.recover` that awaits."""
-        return await self.run(self.sandbox.webhooks.recover, webhook_id)

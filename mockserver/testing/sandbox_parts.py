@@ -105,7 +105,7 @@ class Log:
         self._backend = backend
 
     @property
-    def exchanges(self) -> list[Exchange[Any, Any]]:
+    def exchanges(self) -> list[Exchange]:
         """Every call so far, oldest first, also of paths that no operation has."""
         return [exchanges.read(row) for row in self.journal["exchanges"]]
 

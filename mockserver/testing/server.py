@@ -353,10 +353,6 @@ class MockServer:
         """
         return sandbox.id in self._host.sandboxes
 
-    def late_calls(self) -> Mapping[str, int]:
-        """Return the number of calls that a closed sandbox got after its end, by its id; those without one are left out."""
-        return self._host.closed.late_calls
-
     @property
     def calls_without_prefix(self) -> int:
         """The number of API calls at the server's own address, which no sandbox received."""

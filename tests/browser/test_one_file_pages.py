@@ -1,4 +1,4 @@
-"""The pages of one file (conduct, explorations, coverage) in a real browser: everyone can read them, and no text of a run is run."""
+"""The pages of one file (explorations, coverage) in a real browser: everyone can read them, and no text of a run is run."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from typing import Any
 import pytest
 
 from mockserver.judge.coverage.coverage import Coverage
-from mockserver.report import conduct_page, coverage_page, explore_page
+from mockserver.report import coverage_page, explore_page
 from tests.browser.axe import violations
 from tests.browser.looks import LOOKS
 from tests.browser.tabs import Tab
-from tests.conduct.test_conduct_html import finding
 from tests.runs.faults.test_explore_page import hostile
 
 pytestmark = pytest.mark.deep
 
 PAGES = {
-    "conduct": lambda: conduct_page.render([finding("a test " * 9), finding("x" * 200, severity=3)], []),
     "coverage": lambda: coverage_page.render(Coverage()),
     "explored": lambda: explore_page.render([hostile("a test " * 9), hostile("x" * 200)]),
     "nothing-explored": lambda: explore_page.render([]),

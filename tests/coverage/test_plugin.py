@@ -166,16 +166,6 @@ def test_a_threshold_that_is_none_is_refused_before_any_test(
     result.stderr.fnmatch_lines([f"*--mockserver-cov-fail-under: {message}*"])
 
 
-def test_a_session_adds_to_the_file_of_an_earlier_one_if_it_is_asked_to(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(SUITE)
-    for name in ("test_list", "test_several"):
-        run_in_process(pytester, "--mockserver-cov", "--mockserver-cov-append", "-k", f"{name} and not otherwise")
-    both = loaded(pytester).covered("operations")
-    run_in_process(pytester, "--mockserver-cov", "-k", "test_several")
-
-    assert (("listCampaigns", *OPERATIONS[3:]), OPERATIONS[3:]) == (both, loaded(pytester).covered("operations"))
-
-
 @pytest.mark.deep
 def test_sandboxes_on_a_running_server_cover_what_they_cover_in_process(pytester: pytest.Pytester) -> None:
     alone = in_one_process(pytester)

@@ -1,4 +1,4 @@
-"""The machine: its actors, the invariants by name, and the ways to run it."""
+"""The machine: its actors, the rules of conduct by name, and the ways to run it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import Phase, settings
 
 from mockserver import MockServer, Sandbox
-from mockserver.testing.machine import FAULTS, INVARIANTS, GatewayMachine
+from mockserver.testing.machine import FAULTS, ConductError, GatewayMachine
 from mockserver.testing.machine.faults import drawn
 from tests.harness.rows import each_row
 from tests.machine.campaigns import Campaigns, with_bug
@@ -46,7 +46,7 @@ def calls(machine: Campaigns) -> list[Any]:
     return [(each["operation"], each["at"], each["response"] and each["response"]["status"]) for each in exchanges]
 
 
-def test_the_clean_client_violates_no_invariant(mockserver_server: MockServer) -> None:
+def test_the_careful_client_breaks_no_rule(mockserver_server: MockServer) -> None:
     Campaigns.check(mockserver_server, settings=FEW)
 
 
@@ -54,8 +54,8 @@ def test_a_failing_example_is_reported_with_its_calls(mockserver_server: MockSer
     machine: Any = type("Mine", (with_bug("lost-filters"),), {"faults": (), "operator": False})
 
     with pytest.raises(
-        AssertionError,
-        match=r"^no-start-without-filters: campaign .* after a preview with filters \(calls #\d+, #\d+, #\d+\)\nThe API document: ",
+        ConductError,
+        match=r"^lost-filters, severity 1 .*: campaign .* after a preview with filters \(calls #\d+, #\d+, #\d+\)\n",
     ) as violation:
         machine.check(mockserver_server, settings=settings(FEW, max_examples=50, report_multiple_bugs=False))
 
@@ -107,7 +107,8 @@ def test_no_faults_means_no_faults(mockserver_server: MockServer) -> None:
 @pytest.mark.parametrize(
     ("attributes", "problem"),
     [
-        ({"invariants": ("no-duplicate-executions",)}, "got 'no-duplicate-executions'; expected an invariant; did you mean 'no-duplicate-execution'?"),
+        ({"conduct": ("duplicate-starts",)}, "got 'duplicate-starts'; expected a rule of conduct that one run shows; did you mean 'duplicate-start'?"),
+        ({"conduct": ("match-on-message",)}, "got 'match-on-message'; expected a rule of conduct that one run shows"),
         ({"faults": ("drop-afer",)}, "got 'drop-afer'; expected a fault; did you mean 'drop-after'?"),
         ({"fault_operations": ("startCampain",)}, "got 'startCampain'; expected an operation; did you mean 'startCampaign'?"),
         ({"varied": ("dual-statu",)}, "got 'dual-statu'; expected a choice or a family; did you mean 'dual-status'?"),
@@ -118,37 +119,38 @@ def test_an_unknown_name_is_refused_with_the_closest_match(attributes: dict[str,
         type("Misspelt", (GatewayMachine,), attributes)
 
 
-def test_a_violation_contains_what_the_client_did_why_it_is_wrong_and_the_calls() -> None:
+def test_a_text_in_place_of_the_ids_of_rules_is_refused() -> None:
+    with pytest.raises(TypeError, match="expected a tuple of ids, such as \\('duplicate-start',\\)"):
+        type("Misspelt", (GatewayMachine,), {"conduct": "duplicate-start"})
+
+
+def test_the_end_of_an_example_names_the_rule_the_calls_and_the_advice() -> None:
     machine = played("duplicate-start")
     machine.inject_fault(LOST)
     machine.launch(60)
 
-    assert machine._is_broken()
-    with pytest.raises(AssertionError) as violation:
-        machine.client_keeps_its_invariants()
+    with pytest.raises(ConductError) as broken:
+        machine.teardown()
 
-    first, second, *calls = str(violation.value).splitlines()
-    assert first.startswith("reads-before-restart: campaign campaign_")
+    first, clause, advice = str(broken.value).splitlines()
+    assert first.startswith("duplicate-start, severity 1 (money, spam or security): campaign ")
     assert first.endswith("after a start without an answer, which had taken effect (calls #5, #6)")
-    assert "The API document: After a network timeout on start, read the campaign before retrying" in second
-    assert any("startCampaign" in line and "no answer, took effect" in line for line in calls)
+    assert clause.startswith("  breaks ")
+    assert advice.startswith("  advice: ")
 
 
-def test_a_client_that_the_service_refuses_need_not_repeat_its_cancel() -> None:
-    machine = played()
-    machine.launch(1)
-    machine.inject_fault({"on": "cancelCampaign", "skip": 0, "times": 1, "do": {"drop": "before"}})
-    machine.inject_fault({"on": "readCampaign", "skip": 0, "times": 1, "do": {"error": "SUBSCRIPTION_INACTIVE"}})
-    assert not machine._is_broken()
-    machine.cancel(machine.launched[-1])
+def test_a_rule_that_the_machine_does_not_name_fails_no_example() -> None:
+    machine = played("duplicate-start", conduct=("poll-too-fast",))
+    machine.inject_fault(LOST)
+    machine.launch(60)
 
-    assert not machine._is_broken(), machine._violation
+    machine.teardown()
 
 
 def test_waiting_without_end_is_a_violation() -> None:
     machine = played(waits_at_most=3)
 
-    with pytest.raises(AssertionError, match="^no-endless-wait: the client waited 3 times in one step"):
+    with pytest.raises(AssertionError, match="^the client waited 3 times in one step"):
         for _ in range(4):
             machine.sleep(1)
 
@@ -163,12 +165,11 @@ def test_a_client_may_await_its_waits_which_count_as_well() -> None:
 
     asyncio.run(wait(2))
     assert 120 == (machine.sandbox.now - before).total_seconds()
-    with pytest.raises(AssertionError, match="^no-endless-wait: the client waited 2 times in one step"):
+    with pytest.raises(AssertionError, match="^the client waited 2 times in one step"):
         asyncio.run(wait(1))
 
 
-def test_every_invariant_and_fault_has_a_description() -> None:
-    assert all(row.why.endswith(".") for row in INVARIANTS.values())
+def test_every_fault_has_a_description() -> None:
     assert all(row.meaning and row.operations for row in FAULTS.values())
 
 

@@ -15,7 +15,6 @@ from mockserver.contract.choices import FAMILIES
 from mockserver.contract.effects import EFFECTS, FORGERIES
 from mockserver.server.control.routes import ROUTES
 from mockserver.testing import strategies
-from mockserver.testing.machine import INVARIANTS
 from mockserver.testing.runs.faults import ExploreOptions
 from mockserver.testing.runs.faults.tables import NAMES as EXPLORED
 from mockserver.testing.sandbox import Aio
@@ -64,10 +63,9 @@ def test_the_tables_of_settings_are_those_of_the_rows(page: str) -> None:
     assert setting_tables.written(page) == read(f"docs/{page}"), "write it again: python -m tests.setting_tables"
 
 
-def test_the_page_on_hypothesis_names_every_invariant_and_strategy() -> None:
+def test_the_page_on_hypothesis_names_every_strategy() -> None:
     drawing = [name for name in strategies.__all__ if name.islower()]
 
-    assert [] == missing("docs/hypothesis.md", INVARIANTS)
     assert [] == missing("docs/hypothesis.md", drawing)
 
 

@@ -32,11 +32,10 @@ from mockserver.report.service import answer_json
 from mockserver.scenario import library
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.errors import STATUSES
-from mockserver.testing import bodies
 from mockserver.testing.runs.faults.placements import ExploreStep
 from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS, ORDER
 from mockserver.trace.recorded import recorded_trace
-from mockserver.version import REPORT_VERSION, SCENARIO_VERSION, TRACE_VERSION
+from mockserver.version import REPORT_VERSION, SCENARIO_VERSION
 from tests.public_interface import python_names
 from tests.public_interface.shapes import schema_facts, value_facts
 
@@ -61,7 +60,6 @@ def _package() -> Iterator[str]:
 
 
 def _python() -> Iterator[str]:
-    yield from (f"python import mockserver.testing.bodies.{name}" for name in bodies.__all__)
     yield from (f"python import mockserver.{name}" for name in mockserver.__all__)
     yield from (f"python import {path}" for path in python_names.documented())
 
@@ -178,7 +176,6 @@ def _files() -> Iterator[str]:
     """Yield the members of the files that are written, and their versions."""
     yield f"scenario document, version {SCENARIO_VERSION}"
     yield f"report, version {REPORT_VERSION}"
-    yield f"trace, version {TRACE_VERSION}"
     with MockServer() as server:
         recorded = _recorded(server)
         yield from value_facts(
@@ -204,7 +201,7 @@ def _files() -> Iterator[str]:
         ).as_json(),
         frozenset(("incomplete",)),
     )
-    for command in ("choices", "clauses", "scenarios", "docs"):
+    for command in ("choices", "clauses", "scenarios"):
         yield from value_facts(f"mockserver {command} --json", _printed(command), frozenset(("means",)))
     yield from value_facts("mockserver clauses --conduct --json", _printed("clauses", "--conduct"))
 

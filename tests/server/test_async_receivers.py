@@ -217,13 +217,13 @@ def test_the_async_forms_answer_as_the_sync_ones_do(mockserver: Sandbox) -> None
             receiver = mockserver.receive_webhooks(server.url)
             ids = [begin(mockserver) for _ in range(5)]
             assert ids[0] == (await mockserver.aio.complete_session(ids[0], phone="+5511999990000"))["sessionId"]
-            assert ids[1] == (await mockserver.aio.fail_session(ids[1]))["sessionId"]
-            await mockserver.aio.cancel_session(ids[2])
-            await mockserver.aio.expire_session(ids[3])
+            assert ids[1] == (await mockserver.aio.run(mockserver.fail_session, ids[1]))["sessionId"]
+            await mockserver.aio.run(mockserver.cancel_session, ids[2])
+            await mockserver.aio.run(mockserver.expire_session, ids[3])
             assert 4 == server.count
-            event = await mockserver.aio.redeliver(mockserver.events[0]["id"])
+            event = await mockserver.aio.run(mockserver.webhooks.redeliver, mockserver.events[0]["id"])
             assert (5, 2) == (server.count, len(event["deliveries"][0]["attempts"]))
-            assert [] == await mockserver.aio.recover(receiver.id)
+            assert [] == await mockserver.aio.run(mockserver.webhooks.recover, receiver.id)
             assert 200 == (await mockserver.aio.call("GET", "/v1/campaigns")).status
             before = mockserver.now
             assert None is await mockserver.aio.sleep(1200)

@@ -12,7 +12,6 @@ from urllib.parse import quote
 import pytest
 
 from mockserver.cli import main
-from mockserver.report.trace_page import read_trace
 from mockserver.server import front_controller
 from mockserver.server.control import access
 from mockserver.server.control import page_paths as paths
@@ -261,7 +260,7 @@ def test_no_view_file_or_log_line_shows_what_its_name_shows_to_be_secret(world: 
     assert [] == [row.label for row in replay(json.loads(shown["/_mock/replay"])) if row.differences]
 
 
-def test_the_masked_files_of_a_failed_test_are_replayed_opened_and_judged(
+def test_the_masked_files_of_a_failed_test_are_replayed_and_judged(
     world: World, capsys: pytest.CaptureFixture[str]
 ) -> None:
     key = world.hosted.tenant.secret_key
@@ -270,11 +269,8 @@ def test_the_masked_files_of_a_failed_test_are_replayed_opened_and_judged(
         world.send("GET", f"/v1/campaigns{query}", sent)
     world.send("POST", "/v1/campaigns", {**sent, **AS_JSON}, json.dumps({**DRAFT, "name": SERVER}).encode())
     world.send("POST", "/_mock/report?failure=x&name=TestX")
-    trace, before = read_trace((world.folder / "TestX.html").read_text("utf-8")) or ({}, -1)
 
     assert 0 == main(["replay-calls", str(world.folder / "TestX.yaml")])
-    assert (4, 0) == (len(trace["calls"]), before)
-    assert [] == [line for row in replay(trace) for line in row.differences if "cut" not in line]
     assert 0 == main(["judge", str(world.folder / "TestX.har")]), capsys.readouterr().out
 
 

@@ -67,8 +67,7 @@ def test_the_steps_contain_what_was_done_and_what_is_due(made: Made) -> None:
 
 def test_the_link_of_a_hosted_page_is_only_for_the_end_user(sandbox: Sandbox) -> None:
     session = sandbox.call("POST", SESSIONS, json={}).json()
-    with sandbox.end_user(session) as person:
-        person.connect()
+    sandbox.end_user(session).connect()
 
     shown = sandbox.call("GET", "/_mock/steps")
 

@@ -20,11 +20,10 @@ RETURN_URLS = [
 
 
 @each_row("url", RETURN_URLS)
-@each_row("socket", [False, True])
 @pytest.mark.clause("session.return")
-def test_a_browser_is_redirected_to_the_exact_return_url(mockserver: Sandbox, url: str, socket: bool) -> None:
+def test_a_browser_is_redirected_to_the_exact_return_url(mockserver: Sandbox, url: str) -> None:
     session = create(mockserver, {"returnUrl": url})
 
-    page = mockserver.end_user(session, socket=socket).connect()
+    page = mockserver.end_user(session).connect()
 
     assert (303, url) == (page.status, page.location)

@@ -8,7 +8,6 @@ import pytest
 
 from mockserver.core.run import Run
 from mockserver.judge.client import judge
-from mockserver.report import conduct_page
 from tests.testing.conftest import PLUGIN, Suite
 
 TWICE = """
@@ -185,9 +184,8 @@ def test_a_test_is_judged_only_by_its_own_sandboxes(suite: Suite) -> None:
     result.assert_outcomes(passed=3)
 
 
-def test_findings_are_written_as_json_and_as_a_page(suite: Suite) -> None:
+def test_findings_are_written_as_json(suite: Suite) -> None:
     file = suite.file("reports/conduct.json")  # in a folder that is not there yet
-    page = file.with_suffix(".html")
     suite.run(
         TWICE
         + """
@@ -195,7 +193,6 @@ def test_findings_are_written_as_json_and_as_a_page(suite: Suite) -> None:
             fraction(mockserver)
         """,
         f"--mockserver-conduct-json={file}",
-        f"--mockserver-conduct-html={page}",
     )
 
     document = json.loads(file.read_text(encoding="utf-8"))
@@ -207,7 +204,6 @@ def test_findings_are_written_as_json_and_as_a_page(suite: Suite) -> None:
         found["exchanges"],
     )
     assert "cadence-units" in document["judged"] and "no-verify" not in document["judged"]
-    assert page.read_text(encoding="utf-8") == conduct_page.render([found], document["judged"])
 
 
 @pytest.mark.deep

@@ -27,14 +27,15 @@ def test_a_person_is_sent_to_a_session_by_its_id_its_url_or_its_creation(
 
 
 @pytest.mark.parametrize("body", [{}, {"coexistence": True}], ids=["standard", "coexistence"])
-def test_over_the_socket_a_person_sees_what_they_see_in_process(mockserver: Sandbox, body: JSON) -> None:
-    mockserver.base_url  # noqa: B018 - opens the socket, so that both are under one address
+def test_over_the_socket_a_person_sees_what_they_see_in_process(body: JSON) -> None:
     seen = []
-    for socket in (False, True):
-        session_id = begin(mockserver, body)
-        page = mockserver.end_user(session_id, socket=socket).connect("+551199999000" + str(int(socket)))
-        assert "completed" == read(mockserver, session_id)["status"]
-        seen.append((page.status, page.title, page.text.replace("0001", "0000")))
+    with MockServer() as server:
+        for each in (server, RemoteServer(server.url)):
+            with each.sandbox(now="2026-03-01T12:00:00Z") as sandbox:
+                session = create(sandbox, body)
+                page = sandbox.end_user(session).connect("+5511999990000")
+                assert "completed" == read(sandbox, session["sessionId"])["status"]
+                seen.append((page.status, page.title, page.text))
 
     assert seen[0] == seen[1]
 
@@ -96,24 +97,22 @@ def finish(user: EndUser, way: str) -> None:
 
 @pytest.mark.clause("events.connected")
 @each_row("way", ["connect", "cancel", "phone_in_use"])
-@each_row("socket", [False, True])
 @each_row("body", [{}, RETURNING])
 def test_the_webhook_has_arrived_when_the_person_sees_the_next_page_or_has_left_for_the_return_url(
-    mockserver: Sandbox, body: JSON, socket: bool, way: str
+    mockserver: Sandbox, body: JSON, way: str
 ) -> None:
     seen = []
     mockserver.receive_webhooks(lambda webhook: seen.append(webhook.json()["event"]))
 
-    finish(mockserver.end_user(create(mockserver, body), socket=socket), way)
+    finish(mockserver.end_user(create(mockserver, body)), way)
 
     failed = "entrypoints.chatapp.connection_failed"
     assert [{"connect": "entrypoints.chatapp.connected"}.get(way, failed)] == seen
 
 
-@pytest.mark.parametrize("socket", [False, True], ids=["in process", "over the socket"])
 @pytest.mark.parametrize("body", [{}, RETURNING], ids=["stays", "returns"])
 def test_an_awaited_flow_ends_after_its_webhook_reached_the_receiver_on_the_loop(
-    mockserver: Sandbox, body: JSON, socket: bool
+    mockserver: Sandbox, body: JSON
 ) -> None:
     seen = []
 
@@ -123,7 +122,7 @@ def test_an_awaited_flow_ends_after_its_webhook_reached_the_receiver_on_the_loop
 
     async def main() -> list[str]:
         mockserver.receive_webhooks(receive)
-        await mockserver.aio.run(mockserver.end_user(create(mockserver, body), socket=socket).connect)
+        await mockserver.aio.run(mockserver.end_user(create(mockserver, body)).connect)
         return list(seen)
 
     assert ["entrypoints.chatapp.connected"] == asyncio.run(main())

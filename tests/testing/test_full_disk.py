@@ -39,6 +39,9 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "write_bytes", write_half)
 
 
+WRITTEN = (("conduct", "json"), ("explore", "json"), ("explore", "html"))
+
+
 def files_below(folder: Path) -> list[str]:
     return sorted(
         file.name for file in folder.rglob("*") if file.is_file() and file.suffix not in (".py", ".ini", ".pyc")
@@ -50,13 +53,9 @@ def files_below(folder: Path) -> list[str]:
 def test_each_test_has_its_own_result_and_each_missing_file_one_line(suite: Suite) -> None:
     result = suite.run(
         TESTS,
-        "--mockserver-trace=always",
+        "--mockserver-trace=on-failure",
         "--mockserver-cov",
-        *(
-            f"--mockserver-{part}-{form}=out/{part}.{form}"
-            for part in ("conduct", "explore")
-            for form in ("json", "html")
-        ),
+        *(f"--mockserver-{part}-{form}=out/{part}.{form}" for part, form in WRITTEN),
         "-p",
         "no:randomly",
         "-p",
@@ -70,11 +69,7 @@ def test_each_test_has_its_own_result_and_each_missing_file_one_line(suite: Suit
             f"no replay document was written: {FULL}",
             f"  no replay document was written: {FULL}",
             f"no trace was written: {FULL}",
-            *(
-                f"mockserver: out/{part}.{form} was not written: No space left on device"
-                for part in ("conduct", "explore")
-                for form in ("json", "html")
-            ),
+            *(f"mockserver: out/{part}.{form} was not written: No space left on device" for part, form in WRITTEN),
             "mockserver: *coverage.json was not written: No space left on device",
         ]
     )

@@ -11,10 +11,6 @@ import pytest
 
 from mockserver.cli import main
 from mockserver.judge.coverage.coverage import Coverage
-from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import SandboxHost
-from mockserver.testing.report.replay import replay_in
-from mockserver.version import TRACE_VERSION
 from tests.harness.rows import each_row
 
 DEEP = "[" * 100_000
@@ -45,7 +41,6 @@ FILES: dict[str, bytes] = {
 }
 COMMANDS = (
     ["replay-calls"],
-    ["open", "--port", "0"],
     ["play", "--port", "0"],
     ["coverage", "combine", "-o", "out.json"],
     ["coverage", "html"],
@@ -89,8 +84,6 @@ def refusal(command: list[str], name: str, content: bytes, capsys: pytest.Captur
 def test_a_hostile_file_is_refused_and_named(kind: str, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     if (kind, command[0]) == ("empty", "play"):
         pytest.skip("an empty scenario is one")
-    if (kind, command[0]) == ("empty", "open"):
-        pytest.skip("a run without a call is one")
 
     error = refusal(command, "hostile.json", FILES[kind], capsys)
 
@@ -98,49 +91,13 @@ def test_a_hostile_file_is_refused_and_named(kind: str, command: list[str], caps
     assert "hostile.json" in error or (kind, command) == ("empty", ["replay-calls"])
 
 
-@each_row("command", [["replay-calls"], ["open", "--port", "0"]])
 @each_row("kind", ENTRIES)
-def test_a_hostile_entry_of_a_run_is_refused(command: list[str], kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hostile_entry_of_a_run_is_refused(kind: str, capsys: pytest.CaptureFixture[str]) -> None:
     document = {"scenario": "../../out", "calls": [ENTRIES[kind]]}
 
-    error = refusal(command, "run.json", json.dumps(document).encode(), capsys)
+    error = refusal(["replay-calls"], "run.json", json.dumps(document).encode(), capsys)
 
     assert error.startswith("mockserver: ") and "; expected " in error
-
-
-def trace(data: object) -> bytes:
-    return f'<script type="application/json" id="trace">{json.dumps(data)}</script>'.encode()
-
-
-def trace_of(calls: object, before: object = 0) -> bytes:
-    return trace({"version": TRACE_VERSION, "before": before, "document": {"scenario": "x", "calls": calls}})
-
-
-@each_row(
-    "content",
-    [
-        b"\xff\xfe",
-        b"<html>",
-        trace([]),
-        trace({"version": TRACE_VERSION}),
-        trace_of([{"call": "GET /v1/campaigns"}], before=True),
-        trace_of([{"call": "GET /v1/campaigns"}], before="0"),
-        trace_of("x"),
-        trace_of([{"do": []}]),
-        trace_of([{"do": "removeSandbox"}]),
-        b'<script type="application/json" id="trace">' + DEEP.encode() + b"</script>",
-    ],
-)
-def test_a_hostile_trace_is_refused(content: bytes, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "; expected " in refusal(["open", "--port", "0"], "trace.html", content, capsys)
-
-
-def test_the_state_after_a_run_has_no_endpoint_that_a_document_has_set_up() -> None:
-    document = {"scenario": "x", "calls": [{"do": "create_webhook", "with": {"url": "http://127.0.0.1:631/"}}]}
-    hosted = SandboxHost().create(SandboxConfig(document))
-    list(replay_in(hosted, document))
-
-    assert [] == [id for tenant in hosted.sandbox.tenants.values() for id in tenant.webhooks]
 
 
 @pytest.mark.parametrize("value", [None, 1, "x", [], [[]], {"a": 1}, float("nan")], ids=repr)

@@ -62,7 +62,7 @@ def test_a_failed_assertion_in_a_receiver_alone_fails_its_test(
     assert outcome == {name: count for name, count in result.parseoutcomes().items() if name in ("failed", "passed")}
 
 
-@pytest.mark.parametrize("trace", ["off", "always"])
+@pytest.mark.parametrize("trace", ["off", "on-failure"])
 def test_a_receiver_that_ends_the_test_fails_it_with_a_report_that_has_its_request(suite: Suite, trace: str) -> None:
     test = """
 @pytest.mark.parametrize("end", [lambda: pytest.fail('no such event'), lambda: sys.exit(3)])

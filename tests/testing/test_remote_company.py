@@ -1,4 +1,4 @@
-"""What a suite against a remote server shares with one in process in addition to its reports: late calls, sweeps, sandboxes kept open."""
+"""What a suite against a remote server shares with one in process in addition to its reports: sweeps, sandboxes kept open."""
 
 from __future__ import annotations
 
@@ -19,39 +19,6 @@ NOW = "2026-03-01T12:00:00Z"
 def running() -> Iterator[MockServer]:
     with MockServer() as server:
         yield server
-
-
-def test_a_late_call_is_assigned_to_the_test_of_its_sandbox(suite: Suite, running: MockServer) -> None:
-    result = suite.run(
-        """
-        import urllib.error
-        import urllib.request
-
-        kept = []
-
-        def test_first(mockserver):
-            kept.append(mockserver.base_url)
-
-        def test_second(mockserver):
-            try:
-                urllib.request.urlopen(kept[0] + "/v1/campaigns")
-            except urllib.error.HTTPError as refusal:
-                refusal.close()
-
-        def test_third(mockserver):
-            pass
-        """,
-        "--mockserver-url",
-        running.url,
-    )
-
-    result.assert_outcomes(passed=3, warnings=1)
-    result.stdout.fnmatch_lines(
-        [
-            "test_mine.py::test_first",
-            "*LateCallWarning: a call arrived at sandbox_1 after * and got 410 (noticed after test_mine.py::test_second)",
-        ]
-    )
 
 
 def test_the_document_of_a_run_over_sockets_is_sent_again_and_is_a_scenario_for_a_mark(
@@ -129,7 +96,6 @@ def test_a_closed_sandbox_returns_its_last_state_without_a_request(running: Mock
     sandbox.close()
     with pytest.raises(ValueError, match="closed"):
         sandbox.choose({"dual-status": "guide"})
-    assert 1 == running.late_calls()[sandbox.id]
 
 
 def has_events(sandbox: Sandbox) -> bool:

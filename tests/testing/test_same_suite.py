@@ -270,7 +270,6 @@ class TestOthers:
 SKIPPED = {
     "test_a_follower_of_freezegun": "a clock that follows freezegun or time-machine",
     "test_a_follower_that_freezegun_freezes_later": "a clock that follows freezegun or time-machine",
-    "test_the_machine": "a state machine",
     "test_the_application": "sandbox.admin.app",
     "test_the_keys_of_a_tenant": "sandbox.admin.keys",
     "test_a_port_of_its_own": "own_port=True",

@@ -9,7 +9,7 @@ import pytest
 
 from mockserver.contract.choices import CHOICES, DEFAULTS
 from mockserver.server.hosting.tracked_choices import TrackedChoices
-from tests.testing.conftest import PLUGIN, Suite
+from tests.testing.conftest import Suite
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -148,46 +148,20 @@ def failures(result: pytest.RunResult) -> list[str]:
     return sorted(re.findall(r"^FAILED test_mine\.py::(\S+)", result.stdout.str(), re.MULTILINE))
 
 
-def test_a_run_of_a_sweep_over_all_is_selected_by_the_id_that_was_printed(suite: Suite) -> None:
+def test_each_failing_run_of_a_sweep_over_all_has_its_own_id(suite: Suite) -> None:
     assert FAILURES == failures(suite.run(SEVERAL))
-
-    assert [[failed] for failed in FAILURES] == [
-        failures(suite.run_again(f"test_mine.py::{failed}")) for failed in FAILURES
-    ]
-
-
-def test_the_last_failures_of_a_sweep_run_alone_or_first(suite: Suite) -> None:
-    suite.run(SEVERAL, cache=True)
-
-    last = suite.run_again("--lf", cache=True)
-    first = suite.run_again("--ff", "-v", cache=True)
-
-    assert FAILURES == failures(last) == failures(first)
-    last.assert_outcomes(failed=3)
-    assert set(list(outcomes(first))[:3]) == {name.partition("[")[2].removesuffix("]") for name in FAILURES}
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("cached", [False, True])
-def test_on_workers_the_runs_have_their_own_ids_and_the_last_failures_run_alone(
-    suite: Suite, monkeypatch: pytest.MonkeyPatch, cached: bool
-) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
-    workers = ("-p", "xdist", "-n", "2", *PLUGIN)
+def test_workers_report_the_runs_under_the_id_of_their_test(suite: Suite) -> None:
+    alone = suite.run(SEVERAL)
+    result = suite.run_in_workers(SEVERAL, "-v")
 
-    result = suite.run_apart(SEVERAL, *workers, "-v", cache=True)
-
-    assert FAILURES == failures(result)
-    assert 100 == max(percentages(result))
-    if cached:
-        last = suite.run_apart(SEVERAL, *workers, "--lf", cache=True)
-        last.assert_outcomes(failed=3)
-        assert FAILURES == failures(last)
-
-
-def percentages(result: pytest.RunResult) -> list[int]:
-    return [int(number) for number in re.findall(r"\[ *(\d+)%\]", result.stdout.str())]
+    assert alone.parseoutcomes() == result.parseoutcomes()
+    assert [name.partition("dual")[0].rstrip("-[") for name in FAILURES] == [
+        name.removesuffix("]") for name in failures(result)
+    ]
+    assert 3 == result.stdout.str().count("This run has the choice 'dual-status' set to 'guide'")
 
 
 def test_each_run_is_repeated_on_its_own(suite: Suite) -> None:

@@ -1,16 +1,11 @@
-"""Traces of a suite: when they are written, where they are, and the links to them in other reports."""
+"""Traces of a suite: when they are written, and where they are."""
 
 from __future__ import annotations
-
-import json
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
 from mockserver import MockServer
-from tests.testing.conftest import WITHOUT, Suite
+from tests.testing.conftest import Suite
 
 SOURCE = """
 import pytest
@@ -29,7 +24,7 @@ def test_without_calls(mockserver):
 def test_without_sandbox():
     assert False
 """
-FAILS, PASSES = "test_mine.py.test_fails.html", "test_mine.py.test_passes.html"
+FAILS = "test_mine.py.test_fails.html"
 
 
 def traces(suite: Suite) -> list[str]:
@@ -42,9 +37,8 @@ def traces(suite: Suite) -> list[str]:
         ((), []),
         (("--mockserver-trace=off",), []),
         (("--mockserver-trace=on-failure",), [FAILS]),
-        (("--mockserver-trace=always",), [FAILS, PASSES]),
-        (("-o", "mockserver_trace=always"), [FAILS, PASSES]),
-        (("-o", "mockserver_trace=always", "--mockserver-trace=off"), []),
+        (("-o", "mockserver_trace=on-failure"), [FAILS]),
+        (("-o", "mockserver_trace=on-failure", "--mockserver-trace=off"), []),
         (("--mockserver-trace=on-failure", "--mockserver-failures-dir=off"), [FAILS]),
     ],
 )
@@ -60,7 +54,7 @@ def test_the_report_names_the_trace_and_the_command_that_serves_it(suite: Suite)
     result = suite.run(SOURCE, "--mockserver-trace=on-failure")
 
     file = f".mockserver/traces/{FAILS}"
-    result.stdout.fnmatch_lines([f"to see it step by step: {file}; mockserver open {file} serves its last state"])
+    result.stdout.fnmatch_lines([f"to see it step by step: {file}"])
     assert 1 == result.stdout.str().count("to see it step by step")
     assert "expected exactly 1 call of startCampaign, got 0" in suite.read(file)
 
@@ -86,50 +80,17 @@ def test_a_trace_that_cannot_be_written_is_a_line_of_the_report(suite: Suite) ->
     suite.file(".mockserver").mkdir()
     suite.file(".mockserver/traces").write_text("a file", encoding="utf-8")
 
-    result = suite.run(SOURCE, "--mockserver-trace=always")
+    result = suite.run(SOURCE, "--mockserver-trace=on-failure")
 
     result.assert_outcomes(passed=1, failed=3)
     result.stdout.fnmatch_lines(["no trace was written: FileExistsError: *"])
 
 
 @pytest.mark.deep
-def test_the_workers_of_xdist_write_traces(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
-    summary = suite.file("summary.md")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+def test_the_workers_of_xdist_write_traces(suite: Suite) -> None:
+    suite.run_in_workers(SOURCE, "--mockserver-trace=on-failure")
 
-    suite.run_in_workers(SOURCE, "--mockserver-trace=always")
-
-    assert [FAILS, PASSES] == traces(suite)
-    assert FAILS in summary.read_text(encoding="utf-8")
-
-
-def test_the_summary_of_a_job_lists_the_failures_with_their_traces(
-    suite: Suite, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    summary = suite.file("summary.md")
-    summary.write_text("# Before\n", encoding="utf-8")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-
-    suite.run(SOURCE.replace("test_fails", ["test_fails", "`x`]"][0]), "--mockserver-trace=on-failure")
-
-    assert summary.read_text(encoding="utf-8") == (
-        "# Before\n"
-        "### Failed against mockserver\n\n"
-        "- `test_mine.py::test_fails`: `expected exactly 1 call of startCampaign, got 0 (test_mine.py:6)`  \n"
-        f"  trace `.mockserver/traces/{FAILS}`\n\n"
-    )
-
-
-@pytest.mark.parametrize("arguments", [("--mockserver-trace=off",), ("--mockserver-trace=on-failure", "-k", "passes")])
-def test_a_job_without_a_trace_has_no_summary(
-    suite: Suite, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
-) -> None:
-    summary = suite.file("summary.md")
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
-
-    suite.run(SOURCE, *arguments)
-
-    assert not summary.exists()
+    assert [FAILS] == traces(suite)
 
 
 def test_a_run_against_a_remote_server_writes_equal_traces(suite: Suite) -> None:
@@ -140,28 +101,3 @@ def test_a_run_against_a_remote_server_writes_equal_traces(suite: Suite) -> None
         suite.run(SOURCE, "--mockserver-trace=on-failure", "--mockserver-url", server.url)
 
     assert here == written.read_bytes()
-
-
-def apart(suite: Suite, *arguments: str, company: tuple[str, ...]) -> None:
-    """Run the suite in a process of its own with these other plugins, since those of the reports register themselves."""
-    suite.pytester.makeini("[pytest]\n")
-    suite.pytester.makepyfile(test_mine=SOURCE)
-    absent = [name for name in WITHOUT if name.startswith("no:") and name.removeprefix("no:") not in company]
-    options = [*(part for name in absent for part in ("-p", name)), "--mockserver-trace=on-failure", *arguments]
-    subprocess.run([sys.executable, "-m", "pytest", "-q", *options], cwd=suite.pytester.path, check=False, timeout=120, capture_output=True)  # fmt: skip
-
-
-@pytest.mark.deep
-def test_the_report_of_allure_has_the_trace_as_an_attachment(suite: Suite) -> None:
-    pytest.importorskip("allure_pytest")
-
-    apart(suite, "--alluredir=allure", company=("allure_pytest",))
-
-    folder = suite.file("allure")
-    results = [json.loads(file.read_text(encoding="utf-8")) for file in folder.glob("*-result.json")]
-    attached = {result["name"]: result.get("attachments", []) for result in results}
-    (trace,) = [each for each in attached["test_fails"] if each["name"] == "mockserver trace"]
-    assert "text/html" == trace["type"]
-    written = suite.file(f".mockserver/traces/{FAILS}")
-    assert written.read_bytes() == (folder / Path(trace["source"]).name).read_bytes()
-    assert [] == [each for name in ("test_passes", "test_without_sandbox") for each in attached[name] if each["name"] == "mockserver trace"]  # fmt: skip

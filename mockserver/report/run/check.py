@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, Literal, NamedTuple, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from mockserver._json import View
 from mockserver.core.state.outbox import RECEIVER_RAISED
@@ -41,7 +41,7 @@ class CheckFailure(NamedTuple):
     exchanges: tuple[int, ...] = ()
 
 
-def of_rules(rules: Iterable[View], exchanges: Sequence[Exchange[Any, Any]]) -> list[CheckFailure]:
+def of_rules(rules: Iterable[View], exchanges: Sequence[Exchange]) -> list[CheckFailure]:
     """Return the failures of the rules that must fire, in their order: those that never fired come first."""
     wanted = [rule for rule in rules if rule.get("mustFire")]
     unfired = [rule for rule in wanted if not rule["fired"]]
@@ -71,6 +71,6 @@ def of_conduct(findings: Iterable[Finding]) -> list[CheckFailure]:
     ]
 
 
-def _calls_of(rule: View, exchanges: Sequence[Exchange[Any, Any]]) -> tuple[int, ...]:
+def _calls_of(rule: View, exchanges: Sequence[Exchange]) -> tuple[int, ...]:
     """Return the newest calls of the rule's operation."""
     return tuple(call.n for call in exchanges if call.operation == rule.get("on"))[-_CALLS_SHOWN:]

@@ -8,15 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from mockserver.contract.text import brief, printable, whole_number
 from mockserver.core.instants import parse, to_datetime
 from mockserver.core.state.matching import ABSENT, PathDifference, matches, value_at
 from mockserver.wire.request import HttpRequest, parse_call
 
-BodyT_co = TypeVar("BodyT_co", covariant=True)
-AnswerT_co = TypeVar("AnswerT_co", covariant=True)
 Conditions = Mapping[str, Any]
 
 _DIFFERENCES_SHOWN = 5
@@ -27,7 +25,7 @@ _FILE = re.compile(r'filename="([^"\r\n]{1,100})"')
 
 
 @dataclass(frozen=True)
-class Exchange(Generic[BodyT_co, AnswerT_co]):
+class Exchange:
     """
     One call and its response, keys redacted.
 
@@ -56,7 +54,7 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
     path: str
     query: Mapping[str, str]
     headers: Mapping[str, str]
-    body: BodyT_co
+    body: Any
     status: int | None
     body_received: Any
     applied: bool
@@ -66,7 +64,7 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
     cut_from_bytes: int | None = None
 
     @property
-    def answer(self) -> AnswerT_co:
+    def answer(self) -> Any:
         """
         The body of a successful response.
 
@@ -82,14 +80,13 @@ class Exchange(Generic[BodyT_co, AnswerT_co]):
             raise AssertionError(
                 f"{format_line(self)}: the journal holds only the beginning of these {self.cut_from_bytes:,} bytes"
             )
-        answer: AnswerT_co = self.body_received
-        return answer
+        return self.body_received
 
     def __str__(self) -> str:
         return format_line(self)
 
 
-def read(view: Mapping[str, Any]) -> Exchange[Any, Any]:
+def read(view: Mapping[str, Any]) -> Exchange:
     """Return an exchange from the control plane's view of it."""
     request, response = view["request"], view["response"] or {}
     received, at = response.get("body"), parse(view["at"])
@@ -113,7 +110,7 @@ def read(view: Mapping[str, Any]) -> Exchange[Any, Any]:
     )
 
 
-def format_line(call: Exchange[Any, Any]) -> str:
+def format_line(call: Exchange) -> str:
     """Return an exchange in one line: number, operation, method and path, result, and the fault of a rule."""
     name = f"{call.operation} " if call.operation else ""
     query = "?" + "&".join(f"{key}={value}" for key, value in call.query.items()) if call.query else ""
@@ -124,7 +121,7 @@ def format_line(call: Exchange[Any, Any]) -> str:
     return printable(f"#{call.n} {name}{call.method} {call.path}{query} -> {result}{fault}")
 
 
-def format_body(call: Exchange[Any, Any]) -> Any:
+def format_body(call: Exchange) -> Any:
     """Return the body of a call for a report; if it is not JSON, its media type, its size and the names of its files."""
     kind = call.headers.get("content-type", "").partition(";")[0]
     length = whole_number(call.headers.get("content-length", ""))
@@ -180,7 +177,7 @@ def format_fault(fault: Mapping[str, Any]) -> str:
     return f"{fault['rule']}: {effects}"
 
 
-def differences(exchange: Exchange[Any, Any], expected: Conditions) -> list[PathDifference]:
+def differences(exchange: Exchange, expected: Conditions) -> list[PathDifference]:
     """Return the differences of an exchange from conditions, leaf by leaf; empty if it fulfils them."""
     query = "&".join(f"{key}={value}" for key, value in exchange.query.items())
     request = HttpRequest(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from mockserver._json import View
 from mockserver.contract.effects.descriptions import describe_rule
 from mockserver.report.run.exchanges import Exchange, differences, format_differences, format_line
 
 
-def render_unfired_rules(rules: Iterable[View], exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
+def render_unfired_rules(rules: Iterable[View], exchanges: Sequence[Exchange]) -> list[str]:
     """Return the rules that never fired: the condition of each, its number of matches, and the nearest call."""
     return [
         line
@@ -29,7 +28,7 @@ def _format_rule(rule: View) -> str:
     return f"  {rule['id']}{source} {describe_rule(rule)}"
 
 
-def _nearest_call(rule: View, exchanges: Sequence[Exchange[Any, Any]]) -> list[str]:
+def _nearest_call(rule: View, exchanges: Sequence[Exchange]) -> list[str]:
     """Return the call of the rule's operation with the fewest differences, if its `where` matched none."""
     if rule["matched"] or not rule.get("where"):
         return []

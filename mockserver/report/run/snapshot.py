@@ -72,7 +72,7 @@ class SandboxSnapshot:
     choices: Mapping[str, Any]
     settings: Mapping[str, Any]
     sources: Mapping[str, str]
-    exchanges: Sequence[Exchange[Any, Any]]
+    exchanges: Sequence[Exchange]
     transitions: Sequence[View]
     steps: Sequence[View]
     events: Sequence[View]

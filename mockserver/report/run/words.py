@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from mockserver._json import View
 from mockserver.contract.text import printable
@@ -14,7 +14,7 @@ from mockserver.judge.client.evidence import REPEATS_POSTS
 from mockserver.report.problem import CallLine
 from mockserver.report.run.exchanges import Exchange, format_line
 
-Call = Exchange[Any, Any]
+Call = Exchange
 Names = Mapping[str, str]
 
 # What is due; the record's name follows.

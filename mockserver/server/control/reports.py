@@ -116,7 +116,6 @@ def _keep(
     name = redactor(snapshot.state).text(name) if name.strip() else snapshot.hosted.id
     run = TracedRun(
         name=name,
-        is_failed=True,
         snapshot=seen,
         report=report,
         document=document(snapshot, name[:NAME_MAX_CHARS]),

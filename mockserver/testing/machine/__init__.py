@@ -2,7 +2,7 @@
 A state machine that tests a client of the gateway: subclass `GatewayMachine`, add rules for what your client does.
 
     class Campaigns(GatewayMachine):
-        invariants = ("no-duplicate-execution", "reads-before-restart")
+        conduct = ("duplicate-start", "blind-post-retry")
 
         def make_client(self):
             return MyClient(self.sandbox.requests_session(), self.sandbox.base_url, self.sandbox.secret_key)
@@ -16,7 +16,6 @@ A state machine that tests a client of the gateway: subclass `GatewayMachine`, a
 """
 
 from mockserver.testing.machine.faults import FAULTS, ON_CALLS, ON_DELIVERIES
-from mockserver.testing.machine.invariants import INVARIANTS, InvariantError
-from mockserver.testing.machine.machine import GatewayMachine
+from mockserver.testing.machine.machine import ConductError, GatewayMachine
 
-__all__ = ["FAULTS", "INVARIANTS", "ON_CALLS", "ON_DELIVERIES", "GatewayMachine", "InvariantError"]
+__all__ = ["FAULTS", "ON_CALLS", "ON_DELIVERIES", "ConductError", "GatewayMachine"]

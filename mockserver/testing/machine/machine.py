@@ -1,15 +1,16 @@
 """
-The state machine to subclass, and the sandbox that its examples share.
+The state machine to subclass, whose examples share a sandbox.
 
-A subclass adds rules that call its client; the machine adds time, the end user, the operator and faults.
+A subclass adds rules that call its client; the machine adds time, the end user, the operator and faults. At the end of
+each example it judges the client's conduct.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack, closing
+from typing import Any, ClassVar
 
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
@@ -25,49 +26,15 @@ from hypothesis.stateful import (
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.filters import PLATFORMS
+from mockserver.contract.text import closest_match_hint
+from mockserver.judge.client.rules import RULES
 from mockserver.testing import sweep
-from mockserver.testing.machine import invariants
-from mockserver.testing.machine.example_log import ExampleLog
+from mockserver.testing.conduct import format_findings
 from mockserver.testing.machine.faults import ON_CALLS, drawn
-from mockserver.testing.machine.invariants import ENDLESS, Invariant, Violation
+from mockserver.testing.report.failures import SelfExplainingError
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 from mockserver.testing.strategies import GIVEN, durations
-
-_NEED = "a state machine"  # needs the sandbox in this process
-
-
-class SharedSandbox:
-    """
-    A sandbox that all examples of a machine use, one after another.
-
-    An example begins with the state that `prepare` left, which the end of the example restores.
-
-    Lifetime: The caller closes it. Without a given server it starts and stops one of its own.
-    """
-
-    def __init__(self, server: MockServer | None, **settings: Any) -> None:
-        self._own = MockServer() if server is None else None
-        self.sandbox: Sandbox = (server or self._own or MockServer()).sandbox(**settings)
-        try:
-            self.sandbox.local(_NEED)
-        except ValueError:
-            self.close()
-            raise
-        self.sandbox.is_rolled_back = self.sandbox.is_repeated = True
-
-    @contextmanager
-    def example(self) -> Iterator[Sandbox]:
-        """Lend the sandbox in its prepared state."""
-        with self.sandbox.checkpoint():
-            yield self.sandbox
-
-    def close(self) -> None:
-        """Close the sandbox, and its own server."""
-        self.sandbox.close()
-        if self._own is not None:
-            self._own.close()
-
 
 _FAULTS_AT_FIRST = 3
 _PHONES = ("+5511900000001", "+5511900000002")
@@ -103,6 +70,10 @@ def _without_explain(chosen: settings) -> settings:
     return settings(chosen, phases=[phase for phase in Phase if phase is not Phase.explain])
 
 
+class ConductError(SelfExplainingError):
+    """The client of an example broke rules of conduct, or waits without end."""
+
+
 class GatewayMachine(RuleBasedStateMachine):
     """
     State machine around a client of the gateway: subclass it, override `make_client`, and add a rule per client function.
@@ -119,8 +90,8 @@ class GatewayMachine(RuleBasedStateMachine):
         faults: Names of `FAULTS` that the machine may inject.
         fault_operations: Operations at which it may inject them; None for all that a fault names.
         longest_span: Longest advance of the clock, in seconds.
-        waits_at_most: Waits of the client per step; one more violates `no-endless-wait`.
-        invariants: Names of `INVARIANTS` that the client must not violate.
+        waits_at_most: Waits of the client per step; one more counts as a wait without end.
+        conduct: Ids of the rules of conduct that the client must keep.
         client: The client under test, from `make_client`.
         sandbox: The sandbox that the client calls.
     """
@@ -137,33 +108,29 @@ class GatewayMachine(RuleBasedStateMachine):
     fault_operations: ClassVar[Sequence[str] | None] = None
     longest_span: ClassVar[float] = 3600
     waits_at_most: ClassVar[int] = 50
+    conduct: ClassVar[Sequence[str]] = ()
 
-    if TYPE_CHECKING:
-        invariants: Any  # names, removed when the class is created: Hypothesis has a method of this name
-
-    _named_invariants: ClassVar[tuple[Invariant, ...]] = ()
     _faults: ClassVar[st.SearchStrategy[JSON] | None] = drawn(ON_CALLS)
     _cases: ClassVar[Sequence[sweep.Case]] = ()
     _spans: ClassVar[st.SearchStrategy[Any]] = durations(at_most=3600)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "invariants" in cls.__dict__:
-            cls._named_invariants = invariants.named(cls.__dict__["invariants"])
-            del cls.invariants
+        _check_rules(cls.conduct)
         cls._faults = drawn(cls.faults, cls.fault_operations)
         cls._cases = [case for case in sweep.cases(cls.varied) if case.option != CHOICES[case.choice].default]
         cls._spans = durations(at_most=cls.longest_span)
 
-    def __init__(self, shared: SharedSandbox | None = None) -> None:
+    def __init__(self, sandbox: Sandbox | None = None) -> None:
         super().__init__()
-        self._own_shared = None if shared is not None else self._share(None)
-        self._shared: SharedSandbox = shared or self._own_shared or self._share(None)
         self._stack = ExitStack()
-        self.sandbox: Sandbox = self._stack.enter_context(self._shared.example())
-        self._log = ExampleLog(self.sandbox.local(_NEED))
+        if sandbox is None:
+            server = self._stack.enter_context(closing(MockServer()))
+            sandbox = self._stack.enter_context(self._prepared(server))
+        self._stack.enter_context(sandbox.checkpoint())
+        self.sandbox: Sandbox = sandbox
+        self._calls_before = sandbox.log.call_count
         self._waits = 0
-        self._violation: Violation | None = None
         self.client: Any = self.make_client()
 
     # For subclasses to override
@@ -193,20 +160,22 @@ class GatewayMachine(RuleBasedStateMachine):
                 of the client would take most of a failing run and add nothing to the steps and the message.
 
         Raises:
-            InvariantError: The client violates an invariant.
+            ConductError: The client breaks a rule of `conduct`.
         """
-        shared = cls._share(server)
-        try:
-            create: Any = lambda: cls(shared)  # Hypothesis documents a factory, its types name a class
+        with ExitStack() as stack:
+            if server is None:
+                server = stack.enter_context(closing(MockServer()))
+            sandbox = stack.enter_context(cls._prepared(server))
+            create: Any = lambda: cls(sandbox)  # Hypothesis documents a factory, its types name a class
             run_state_machine_as_test(create, settings=_without_explain(settings or cls.TestCase.settings))
-        finally:
-            shared.close()
 
     @classmethod
-    def _share(cls, server: MockServer | None) -> SharedSandbox:
-        shared = SharedSandbox(server, given=cls.given, choices=cls.choices, seed=cls.seed, now=cls.now)
-        cls.prepare(shared.sandbox)
-        return shared
+    def _prepared(cls, server: MockServer) -> Sandbox:
+        """Return the sandbox in whose state every example begins."""
+        sandbox = server.sandbox(given=cls.given, choices=cls.choices, seed=cls.seed, now=cls.now)
+        sandbox.is_rolled_back = sandbox.is_repeated = True
+        cls.prepare(sandbox)
+        return sandbox
 
     def sleep(self, seconds: float) -> None:
         """
@@ -216,15 +185,12 @@ class GatewayMachine(RuleBasedStateMachine):
             seconds: The wait, in seconds.
 
         Raises:
-            InvariantError: The client waits more than `waits_at_most` times in one step.
+            ConductError: The client waits more than `waits_at_most` times in one step.
             ValueError: The wait is not a number, or negative.
         """
         self._waits += 1
         if self._waits > self.waits_at_most:
-            endless = Violation(
-                ENDLESS, f"the client waited {self.waits_at_most} times in one step, and continues to wait"
-            )
-            raise invariants.error(invariants.first_violation(self._named_invariants, self._log) or endless, self._log)
+            raise ConductError(f"the client waited {self.waits_at_most} times in one step, and continues to wait")
         self.sandbox.sleep(seconds)
 
     async def sleep_async(self, seconds: float) -> None:
@@ -235,7 +201,7 @@ class GatewayMachine(RuleBasedStateMachine):
             seconds: The wait, in seconds.
 
         Raises:
-            InvariantError: The client waits more than `waits_at_most` times in one step.
+            ConductError: The client waits more than `waits_at_most` times in one step.
             ValueError: The wait is not a number, or negative.
         """
         await self.sandbox.aio.run(self.sleep, seconds)
@@ -256,7 +222,7 @@ class GatewayMachine(RuleBasedStateMachine):
             self.inject_fault(fault)
 
     def _drawn_options(self) -> st.SearchStrategy[Mapping[str, str]]:
-        if not self._cases or not self._log.is_untouched:
+        if not self._cases or self.sandbox.log.call_count > self._calls_before:
             return st.just({})
         cases = st.lists(st.sampled_from(self._cases), max_size=3, unique_by=lambda case: case.choice)
         return cases.map(lambda chosen: {case.choice: case.option for case in chosen})
@@ -277,8 +243,8 @@ class GatewayMachine(RuleBasedStateMachine):
 
     @property
     def _pending(self) -> list[str]:
-        sessions = self.sandbox.local(_NEED).sandbox.records("session")
-        return [session.id for _, session in sessions if session.status == "pending"]
+        sessions = [row for tenant in self.sandbox.state()["tenants"] for row in tenant["sessions"]]
+        return [row["id"] for row in sessions if row["status"] == "pending"]
 
     @precondition(lambda self: self.end_user and self._pending)
     @rule(session_id=st.runner().flatmap(lambda self: st.sampled_from(self._pending)), end=st.sampled_from(_ENDS))
@@ -307,25 +273,35 @@ class GatewayMachine(RuleBasedStateMachine):
         if no_target:
             raise ValueError(f"{dict(effects)} has no target: {no_target}")
 
-    # Judging
+    # The end of a step, and of an example
 
-    @precondition(lambda self: self._is_broken())
+    @precondition(lambda self: self._is_step_begun())
     @invariant()
-    def client_keeps_its_invariants(self) -> None:
-        """Raise the violation; the precondition keeps this step out of the output until there is one."""
-        if self._violation is not None:
-            raise invariants.error(self._violation, self._log)
+    def a_step_ends(self) -> None:
+        """Do nothing: Hypothesis asks the precondition after each step, and a false one keeps it out of the output."""
 
-    def _is_broken(self) -> bool:
-        self._violation = invariants.first_violation(self._named_invariants, self._log)
-        self._log.begin_step()
+    def _is_step_begun(self) -> bool:
         self._waits = 0
-        return self._violation is not None
+        return False
 
     def teardown(self) -> None:
-        """Restore the sandbox; the report of a failing example is that of its calls."""
-        try:
-            self._stack.__exit__(*sys.exc_info())
-        finally:
-            if self._own_shared is not None:
-                self._own_shared.close()
+        """Judge the client's conduct unless the example has failed, and restore the sandbox."""
+        raised = sys.exc_info()
+        if raised[0] is not None:
+            self._stack.__exit__(*raised)
+            return
+        with self._stack:
+            broken = [finding for finding in self.sandbox.conduct if finding.rule in self.conduct]
+            if broken:
+                raise ConductError(format_findings(broken))
+
+
+def _check_rules(ids: Iterable[str]) -> None:
+    """Raise ValueError for an id of no rule that the calls of one run show; TypeError for a text in place of a tuple."""
+    if isinstance(ids, str):
+        raise TypeError(f"conduct: got the text {ids!r}; expected a tuple of ids, such as ({ids!r},)")
+    known = [rule.id for rule in RULES.values() if rule.judge is not None]
+    for id in ids:
+        if id not in known:
+            hint = closest_match_hint(id, known) or f": {', '.join(known)}"
+            raise ValueError(f"got {id!r}; expected a rule of conduct that one run shows{hint}")

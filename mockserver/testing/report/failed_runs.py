@@ -70,10 +70,9 @@ class FailedRuns:
                 repeat = "to repeat its calls, without the client: mockserver replay-calls {}"
                 replay = self._write(kept, "yaml", dumped.encode, repeat, lines)
                 calls = self._write(kept, "har", lambda: json.dumps(har, indent=1).encode(), "", lines)
-                step_by_step = "to see it step by step: {0}; mockserver open {0} serves its last state"
                 names = [f"{kept.stem}.{ending}" if ending in kept.sizes else "" for ending in ("yaml", "har")]
                 traced = replace(run, replay=names[0], har=names[1])
-                trace = self._write(kept, "html", lambda: render(traced), step_by_step, lines)
+                trace = self._write(kept, "html", lambda: render(traced), "to see it step by step: {}", lines)
             own = f"this report: {command_line([self._path(kept, 'txt')])}"
             text = printable("\n".join([*run.report.summary, *run.report.sections, *lines, own]), keep="\n") + "\n"
             content = text.encode(errors="backslashreplace")

@@ -67,14 +67,9 @@ class NoWait(NamedTuple):
 
 def replay(document: Mapping[str, Any]) -> Iterator[ReplayedEntry]:
     """Yield the result of each entry of `calls`, in a sandbox that is created from the rest of the document."""
-    # The creation validates the whole document, with its calls.
-    yield from replay_in(SandboxHost().create(SandboxConfig(document)), document)
-
-
-def replay_in(hosted: HostedSandbox, document: Mapping[str, Any]) -> Iterator[ReplayedEntry]:
-    """Yield the result of each entry of `calls`, in this sandbox, which was created from the rest of the document."""
-    _drop_receivers(hosted)
+    hosted = SandboxHost().create(SandboxConfig(document))  # which validates the whole document, with its calls
     for entry in to_plain(document.get("calls", ())):
+        _drop_receivers(hosted)
         instant = parse(entry["at"]) if "at" in entry else None
         if instant is not None and instant[0] > hosted.sandbox.now:
             hosted.dispatch.advance(to=instant[0])
@@ -85,15 +80,12 @@ def replay_in(hosted: HostedSandbox, document: Mapping[str, Any]) -> Iterator[Re
             refusal = run_recorded(hosted, name, arguments)
             refused = [f"  refused: {refusal}"] if refusal else []
             outcome = ReplayedEntry(format_command(name, arguments), None, b"", refused, is_call=False)
-        _drop_receivers(hosted)  # also of the last entry, whose state `mockserver open` serves
         yield outcome
 
 
-def print_replay(document: Mapping[str, Any], out: TextIO, as_json: bool = False) -> int:
+def print_replay(document: Mapping[str, Any], out: TextIO) -> int:
     """
     Repeat the run and print each entry with its response and its differences; return 0 if there are none, else 1.
-
-    As JSON: `{entries: [{label, isCall, answer, differences}], differing}`, an `answer` as in the document, null without one.
 
     Raises:
         ValueError: The document has no calls.
@@ -106,14 +98,6 @@ def print_replay(document: Mapping[str, Any], out: TextIO, as_json: bool = False
             f"got the document{named} without calls; expected calls to send again: "
             "a scenario is for @pytest.mark.mockserver(scenario=FILE) or `mockserver play FILE`"
         )
-    if as_json:
-        entries = [
-            {"label": each.label, "isCall": each.is_call, "answer": each.answer, "differences": each.differences}
-            for each in replay(document)
-        ]
-        differing = sum(bool(each["differences"]) for each in entries)
-        print(json.dumps({"entries": entries, "differing": differing}, ensure_ascii=False, indent=2), file=out)
-        return 1 if differing else 0
     count = differing = 0
     for outcome in replay(document):
         count, differing = count + 1, differing + bool(outcome.differences)

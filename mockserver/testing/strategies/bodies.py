@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, get_type_hints
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -13,7 +13,6 @@ from mockserver.contract import schemas
 from mockserver.contract.endpoints import ENDPOINTS, Operation
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS
 from mockserver.contract.text import closest_match_hint
-from mockserver.testing import bodies as body_types
 from mockserver.testing.strategies import values
 from mockserver.testing.strategies.filters import filters
 
@@ -153,44 +152,3 @@ def _sessions(given: SeedData) -> st.SearchStrategy[JSON]:
         return {key: ids.get(key, value) for key, value in row[0].items()}
 
     return st.tuples(drawn, st.sampled_from(pairs)).map(in_funnel)
-
-
-_REQUESTS: Mapping[Any, Operation] = MappingProxyType(
-    {
-        body_types.PreviewAudienceRequest: "previewAudience",
-        body_types.CreateCampaignRequest: "createCampaign",
-        body_types.StartCampaignRequest: "startCampaign",
-        body_types.CreateConnectionSessionRequest: "createConnectionSession",
-    }
-)
-
-
-def typed(body: Any) -> st.SearchStrategy[Any]:
-    """
-    Return valid bodies for the type of a request, and objects with JSON in the fields of type `Any` for others.
-
-    Args:
-        body: A type of `mockserver.testing.bodies`, which Hypothesis's entry point registers.
-    """
-    if body in _REQUESTS:
-        return bodies(_REQUESTS[body])
-    fields: dict[str, st.SearchStrategy[Any]] = {}
-    for name, hint in get_type_hints(body).items():
-        if hint is Any:
-            fields[name] = _json()
-        elif hint == dict[str, Any] | None:
-            fields[name] = st.none() | st.dictionaries(st.text(max_size=10), _json(), max_size=3)
-        else:
-            fields[name] = st.from_type(hint)
-    required = {name: fields[name] for name in fields if name in body.__required_keys__}
-    optional = {name: fields[name] for name in fields if name not in body.__required_keys__}
-    return st.fixed_dictionaries(required, optional=optional)
-
-
-def _json() -> st.SearchStrategy[Any]:
-    scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
-    return st.recursive(
-        scalars,
-        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=10), inner, max_size=3),
-        max_leaves=5,
-    )

@@ -113,3 +113,11 @@ def complete_body(answer: HttpResponse) -> bytes:
     if len(body) < len(answer.body):
         raise IncompleteRead(body, len(answer.body) - len(body))
     return body
+
+
+def received(answer: HttpResponse | NoResponse) -> Response:
+    """Return the response that a client gets; the standard library's exception if it breaks off, or if there is none."""
+    if isinstance(answer, NoResponse):
+        raise answer.as_error()
+    body = complete_body(answer)
+    return Response(answer.status, {name.lower(): value for name, value in answer.headers}, body)

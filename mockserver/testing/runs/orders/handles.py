@@ -103,9 +103,7 @@ class _ActorBackend(LocalBackend):
         call = partial(super().register_receiver, target, tenant_id, events, secret, path)
         return self._step(call, "createWebhook", ("createWebhook",))
 
-    def visit(
-        self, method: str, url: str, headers: Mapping[str, str], body: bytes
-    ) -> tuple[int, Mapping[str, str], bytes]:
+    def visit(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Response:
         call = partial(super().visit, method, url, headers, body)
         return self._step(call, "visit", (method, url))
 

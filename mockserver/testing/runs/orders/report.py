@@ -148,7 +148,6 @@ class InterleaveFindings(FindingsByCause[InterleaveFinding]):
         lines = [*row.places, *row.lanes(), f"schedule: {row.schedule}"]
         return TracedRun(
             name=self._test,
-            is_failed=True,
             snapshot=snapshot,
             report=Report(problems=[row.problem], summary=[], sections=lines),
             document=row.document,

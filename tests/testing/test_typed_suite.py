@@ -1,56 +1,19 @@
-"""Types: bodies as the schemas have them, `calls` typed by operation, and a user's test that mypy accepts."""
+"""Types: a user's test that mypy accepts, and another with errors that it reports."""
 
 from __future__ import annotations
 
-import ast
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_overloads, get_type_hints
 
 import pytest
-
-from mockserver.contract.endpoints import OPERATIONS
-from mockserver.testing import bodies, call_log
-from mockserver.testing.call_log import CallLog
-from mockserver.testing.calls import Calls
-from tests.testing.typed_bodies import HOME, modules, names
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.parametrize("name", modules())
-def test_the_bodies_are_those_of_the_schemas(name: str) -> None:
-    assert ast.dump(ast.parse(modules()[name])) == ast.dump(ast.parse((HOME / name).read_text(encoding="utf-8")))
-
-
-def test_every_body_of_an_operation_has_its_name_in_the_package() -> None:
-    wanted = {name for pair in names().values() for name in pair} - {"None", "Any"}
-
-    assert wanted == set(bodies.__all__)
-
-
-def test_calls_are_typed_by_operation() -> None:
-    space = {**vars(call_log), "bodies": bodies}
-    found = {}
-    for overload in get_overloads(CallLog.__call__):
-        hints = get_type_hints(overload, space)
-        if get_origin(hints["operation"]) is Literal:
-            assert Calls is get_origin(hints["return"])
-            found[get_args(hints["operation"])[0]] = get_args(hints["return"])
-
-    kinds: dict[str, Any] = {"None": None, "Any": Any}
-    assert {
-        operation: tuple(kinds[name] if name in kinds else getattr(bodies, name) for name in pair)
-        for operation, pair in names().items()
-    } == found
-    assert set(OPERATIONS) == set(found)
-
-
 USER = """
 from collections.abc import Awaitable, Callable
-from typing import Literal
 
 import pytest
 from hypothesis import strategies as st
@@ -66,7 +29,7 @@ class Waiting:
 
 
 class Launches(GatewayMachine):
-    invariants = ("reads-before-restart", "polls-gently")
+    conduct = ("duplicate-start", "poll-too-fast")
     faults = ("drop-after",)
     fault_operations = ("startCampaign",)
     choices = {"dual-status": "guide"}
@@ -88,11 +51,7 @@ def test_launches(mockserver_server: MockServer) -> None:
 def test_mine(mockserver: Sandbox, mockserver_server: MockServer) -> None:
     call = mockserver.calls("createCampaign").where(name="promo").one()
     name: str = call.body["name"]
-    campaign: str = call.answer["campaignId"]
-    status: Literal["draft"] = call.answer["status"]
-    first: str = mockserver.calls("listCampaigns")[0].answer["campaigns"][0]["name"]
-    number: int = mockserver.calls("previewAudience").last.answer["estimatedCount"]
-    nothing: None = mockserver.calls("cancelCampaign").one().answer
+    status: int | None = mockserver.calls("previewAudience").last.status
     mockserver.assert_order("createCampaign", "startCampaign", exact=True)
     with mockserver.calls.expecting("startCampaign", times=2, within="5m"):
         pass
@@ -108,15 +67,14 @@ def test_mine(mockserver: Sandbox, mockserver_server: MockServer) -> None:
     mockserver.advance(minutes=3, seconds=0.5)
     mockserver.advance("3m")
     with mockserver_server.sandbox(seed=3) as other:
-        assert other.id and name and campaign and status and first and number and worst and nothing is None
+        assert other.id and name and status and worst
 """
 WRONG = """
 from mockserver import Sandbox
 
 
 def test_mine(mockserver: Sandbox) -> None:
-    mockserver.calls("createCampaign").one().body["nme"]
-    mockserver.calls("createCampaign").one().answer["campaign"]
+    mockserver.calls("createCampaign").one().boddy
     mockserver.assert_order("createCampain")
     with mockserver.calls.expecting("startCampain"):
         pass
@@ -134,7 +92,7 @@ async def test_async(mockserver: Sandbox) -> None:
     await mockserver.aio.advance(minuets=3)
     await mockserver.aio.wait_for("startCampagn")
 """
-WRONG_LINES = (*range(6, 10), *range(11, 19), 22, 23)
+WRONG_LINES = (*range(6, 9), *range(10, 18), 21, 22)
 
 
 @pytest.mark.deep
