@@ -8,11 +8,10 @@ import requests
 
 from mockserver import MockServer
 from mockserver.core.state.records import Webhook
-from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.wire.request import HttpRequest
 from tests.clients.operations import SESSIONS
-from tests.server.control_calls import NOON, Made, control, make, refused, response_to
+from tests.server.control_calls import NOON, Made, control, make, refused
+from tests.server.hosts import host_of, key_of, send
 
 SECRET = "sk_test_secret_of_the_default_tenant"
 PUBLIC = "pk_test_public_of_the_default_tenant"
@@ -52,13 +51,11 @@ class TestStrangers:
         assert "pending" == made.api("GET", f"{SESSIONS}/{session_id}").json()["status"]
 
     def test_where_there_is_a_token_only_who_sends_it_is_answered(self) -> None:
-        host = SandboxHost()
-        host.create(SandboxConfig(), id=DEFAULT_ID)
+        host = host_of()
         host.token = "t0ken-ção"
 
         def status(target: str, **headers: str) -> int:
-            request = HttpRequest("GET", target, headers, b"", host.origin)
-            return response_to(host, request).status
+            return send(host, "GET", target, **headers).status
 
         assert 401 == status("/_mock/clock", host="gateway.lan")
         assert 200 == status("/_mock/clock", host="gateway.lan", authorization="Bearer t0ken-ção")
@@ -67,7 +64,7 @@ class TestStrangers:
         assert 401 == status("/_mock/clock", authorization="Bearer t0ken")
         assert 401 == status("/_mock/clock", authorization="Bearer ")
         assert 200 == status("/_mock/clock", authorization="Bearer t0ken-ção")
-        assert 200 == status("/v1/campaigns", **{"x-api-key": host.sandboxes[DEFAULT_ID].tenant.secret_key})
+        assert 200 == status("/v1/campaigns", x_api_key=key_of(host))
 
 
 class TestBodies:

@@ -11,18 +11,17 @@ import pytest
 from freezegun import freeze_time
 
 from mockserver.cli import serve
-from mockserver.server import front_controller
 from mockserver.server.control.page_access import PageAccess
 from mockserver.server.control.page_paths import VIEWS
 from mockserver.server.hosting.closed import Ended
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
-from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
 from tests.harness.rows import each_row
+from tests.server import hosts
+from tests.server.hosts import ORIGIN, header, host_of, key_of
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-ORIGIN = "http://127.0.0.1:5055"
 NOON = "2026-03-01T12:00:00Z"
 SHARED = ("events", "choices", "scenarios", "sandboxes")
 TOKEN = "let-me-in"
@@ -31,24 +30,14 @@ KEY = "sk_live_0123456789abcdef0123456789abcdef"
 
 @pytest.fixture
 def host() -> SandboxHost:
-    host = SandboxHost()
-    host.create(SandboxConfig("demo", clock={"freeze": NOON}), id=DEFAULT_ID)
-    return host
+    return host_of("demo", clock={"freeze": NOON})
 
 
 def send(
     sandboxes: SandboxHost, method: str, path: str, body: bytes = b"", /, *, accept: str = BROWSER, **headers: str
 ) -> HttpResponse:
-    """The response to a request; header names with an underscore in place of the dash."""
-    named = {"host": "127.0.0.1:5055", **({"accept": accept} if accept else {})}
-    named |= {name.replace("_", "-"): value for name, value in headers.items()}
-    response, _ = front_controller.handle_request(sandboxes, HttpRequest.create(method, path, named, body, ORIGIN))
-    assert isinstance(response, HttpResponse)
-    return response
-
-
-def header(response: HttpResponse, name: str) -> str | None:
-    return next((value for key, value in response.headers if key.lower() == name), None)
+    """As `hosts.send`, of a browser unless another `Accept` or none is given."""
+    return hosts.send(sandboxes, method, path, body, **({"accept": accept} if accept else {}), **headers)
 
 
 def is_page(response: HttpResponse) -> bool:
@@ -60,8 +49,7 @@ def default(host: SandboxHost) -> HostedSandbox:
 
 
 def call(host: SandboxHost, method: str, path: str, body: bytes = b"") -> HttpResponse:
-    key = default(host).tenant.secret_key
-    return send(host, method, path, body, accept="", x_api_key=key, content_type="application/json")
+    return hosts.send(host, method, path, body, x_api_key=key_of(host), content_type="application/json")
 
 
 @each_row("path", ["/_mock/", *(f"/_mock/{view}" for view in VIEWS)])
@@ -231,7 +219,7 @@ def test_a_write_of_a_page_needs_a_header_that_no_form_can_send(host: SandboxHos
     assert 200 == send(host, "POST", "/_mock/clock/advance", b'{"by": 1}', **advanced).status
 
 
-def sign_in(host: SandboxHost, token: str = TOKEN, next_path: str = "/_mock/calls", **headers: str) -> HttpResponse:
+def sign_in(host: SandboxHost, /, token: str = TOKEN, next_path: str = "/_mock/calls", **headers: str) -> HttpResponse:
     body = f"token={token}&next={next_path}".encode()
     named = {"content_type": "application/x-www-form-urlencoded", "origin": ORIGIN, **headers}
     return send(host, "POST", "/_mock/", body, **named)
@@ -270,12 +258,9 @@ def test_a_browser_signs_out_by_a_form_of_each_page(host: SandboxHost) -> None:
 def test_the_cookie_of_an_https_address_is_sent_over_https_alone(host: SandboxHost, name: str, is_secure: bool) -> None:
     host.token = TOKEN
     host.publish("https://mock.example")
-    headers = {"host": name, "content-type": "application/x-www-form-urlencoded"}
-    request = HttpRequest.create("POST", "/_mock/", headers, f"token={TOKEN}".encode(), host.base_url_of(name))
 
-    response, _ = front_controller.handle_request(host, request)
+    response = sign_in(host, host=name, origin=host.base_url_of(name))
 
-    assert isinstance(response, HttpResponse)
     assert is_secure == (header(response, "set-cookie") or "").endswith("; Secure")
 
 
@@ -356,7 +341,7 @@ def test_a_refused_call_quotes_the_sentence_of_the_document_that_it_broke(host: 
 
 
 def test_the_curl_of_a_call_has_the_key_unless_a_token_is_required(host: SandboxHost) -> None:
-    key = default(host).tenant.secret_key
+    key = key_of(host)
     call(host, "GET", "/v1/campaigns/none")
     shown = [send(host, "GET", path).body.decode() for path in ("/_mock/", "/_mock/calls/1")]
     host.token = TOKEN

@@ -11,10 +11,10 @@ import pytest
 from mockserver import MockServer
 from mockserver._json import JSON
 from mockserver.server.hosting.host import SandboxHost
-from mockserver.wire.request import HttpRequest
 from tests.clients.operations import SESSIONS
 from tests.server.conftest import Serve
-from tests.server.control_calls import NOON, Made, control, make, refused, response_to
+from tests.server.control_calls import NOON, Made, control, make, refused
+from tests.server.hosts import send
 from tests.server.sockets import app
 from tests.server.test_background import Standalone, standalone  # noqa: F401 - a fixture
 
@@ -23,10 +23,7 @@ HOOK = "http://127.0.0.1:9/hook"
 
 def create(host: SandboxHost, **body: Any) -> JSON:
     """The answer to a creation without a socket."""
-    request = HttpRequest.create(
-        "POST", "/_mock/sandboxes", {"host": "127.0.0.1"}, json.dumps(body).encode(), "http://127.0.0.1"
-    )
-    response = response_to(host, request)
+    response = send(host, "POST", "/_mock/sandboxes", json.dumps(body).encode())
     answer: JSON = json.loads(response.body)
     assert 201 == response.status, answer
     return answer

@@ -7,13 +7,13 @@ import json
 import pytest
 
 from mockserver.server import app as flask_app
-from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
+from mockserver.server.hosting.host import SandboxHost
 from mockserver.server.http1.request import HEAD_MAX_BYTES, is_authority
 from mockserver.server.socket_handler import SocketHandler
 from tests.harness.rows import each_row
 from tests.server.conftest import Serve
 from tests.server.hostile import Request, send
+from tests.server.hosts import host_of, key_of
 from tests.server.rawclient import RawClient
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
@@ -71,9 +71,8 @@ def test_a_host_that_is_neither_is_refused_on_the_socket(serve: Serve, host: str
 @each_row("host", NO_NAMES)
 def test_an_invalid_host_appears_in_no_returned_url(host: str) -> None:
     """Servers other than this package's own pass such a Host on to the application."""
-    served = SandboxHost()
-    hosted = served.create(SandboxConfig(), id=DEFAULT_ID)
-    headers = {"X-API-Key": hosted.tenant.secret_key, "Content-Type": "application/json", "Host": host}
+    served = host_of()
+    headers = {"X-API-Key": key_of(served), "Content-Type": "application/json", "Host": host}
     answer = send(flask_app.build(served), Request("POST", SESSIONS, headers, b"{}"))
 
     assert answer.status == 202
@@ -81,9 +80,8 @@ def test_an_invalid_host_appears_in_no_returned_url(host: str) -> None:
 
 
 def test_an_answer_has_the_host_that_its_request_names(serve: Serve) -> None:
-    host = SandboxHost()
-    hosted = host.create(SandboxConfig(), id=DEFAULT_ID)
-    fields = f"X-API-Key: {hosted.tenant.secret_key}\r\nContent-Type: application/json\r\nContent-Length: 2"
+    host = host_of()
+    fields = f"X-API-Key: {key_of(host)}\r\nContent-Type: application/json\r\nContent-Length: 2"
     with RawClient(serve(SocketHandler(host)).port) as client:
         for name in ("localhost", "127.0.0.2:8080", "localhost"):
             client.socket.sendall(f"POST {SESSIONS} HTTP/1.1\r\nHost: {name}\r\n{fields}\r\n\r\n{{}}".encode())
@@ -103,8 +101,7 @@ ABSOLUTE = [
 
 @pytest.mark.parametrize(("target", "status"), ABSOLUTE)
 def test_an_absolute_target_leads_where_its_path_leads(serve: Serve, target: str, status: int) -> None:
-    host = SandboxHost()
-    host.create(SandboxConfig(), id=DEFAULT_ID)
+    host = host_of()
     with RawClient(serve(SocketHandler(host)).port) as client:
         assert status == client.send(f"GET {target} HTTP/1.1").answer().status
     assert status == send(flask_app.build(host), Request("GET", target)).status
@@ -125,8 +122,7 @@ REFUSED_HEADS = {
 
 @each_row("sent", REFUSED_HEADS.values())
 def test_an_answer_to_head_has_no_body_also_where_the_server_refuses_the_request(serve: Serve, sent: bytes) -> None:
-    host = SandboxHost()
-    host.create(SandboxConfig(), id=DEFAULT_ID)
+    host = host_of()
     with RawClient(serve(SocketHandler(host)).port) as client:
         client.socket.sendall(sent)
         answer = client.answer("HEAD")
