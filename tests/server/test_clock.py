@@ -40,16 +40,6 @@ class TestAdvancing:
         with pytest.raises(ValueError, match=r"advance: got \{.*\}; expected at most 999999999 days"):
             mockserver.advance(**length)
 
-    @pytest.mark.parametrize("to", [START - SECOND, "2026-03-01", "2026-03-01T12:01:00", "9999-12-31T23:59:59Z"])
-    @pytest.mark.mockserver(now=START)
-    def test_it_advances_to_no_instant_before_now_and_to_none_that_is_not_valid(
-        self, mockserver: Sandbox, to: str | datetime
-    ) -> None:
-        with pytest.raises(ValueError):
-            mockserver.advance(to=to)
-
-        assert START == mockserver.now
-
     @pytest.mark.mockserver(now=START)
     def test_it_returns_what_happened_on_the_way_each_at_its_own_instant(self, mockserver: Sandbox) -> None:
         first = begin(mockserver)

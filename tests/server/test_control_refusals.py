@@ -1,16 +1,14 @@
 """Access to the control plane, the bodies that it accepts, and no whole key in any refusal."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
-import requests
 
 from mockserver import MockServer
 from mockserver.core.state.records import Webhook
 from mockserver.wire.request import HttpRequest
 from tests.clients.operations import SESSIONS
-from tests.server.control_calls import NOON, Made, control, make, refused
+from tests.server.control_calls import Made, control, refused
 from tests.server.hosts import host_of, key_of, send
 
 SECRET = "sk_test_secret_of_the_default_tenant"
@@ -20,14 +18,6 @@ KEYS = {
     "tenants": [{"id": "tenant_default", "secretKey": SECRET, "publicKey": PUBLIC}],
     "webhooks": [{"url": "http://127.0.0.1:9/hook", "secret": SIGNING}],
 }
-
-
-@pytest.fixture
-def made(mockserver_server: MockServer) -> Iterator[Made]:
-    """A sandbox made over HTTP, frozen at noon."""
-    fresh = make(mockserver_server.url, clock={"freeze": NOON})
-    yield fresh
-    requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=60)
 
 
 class TestStrangers:
@@ -65,15 +55,6 @@ class TestStrangers:
         assert 401 == status("/_mock/clock", authorization="Bearer ")
         assert 200 == status("/_mock/clock", authorization="Bearer t0ken-ção")
         assert 200 == status("/v1/campaigns", x_api_key=key_of(host))
-
-
-class TestBodies:
-    def test_a_body_that_is_too_large_is_not_read(self, made: Made) -> None:
-        body = b'{"given": {"chats": [' + b" " * (1024 * 1024) + b"]}}"
-
-        reply = requests.post(f"{made.base}/_mock/scenarios", data=body, timeout=60)
-
-        assert (413, "MOCK_BODY_TOO_LARGE") == refused(reply)
 
 
 class TestKeys:
