@@ -13,13 +13,13 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver.server.control.page_paths import VIEWS
 from tests.browser.axe import violations
+from tests.clients.operations import SESSIONS
 
 pytestmark = pytest.mark.deep
 
 NARROW_PX, DESKTOP_PX = {"width": 320, "height": 800}, {"width": 1280, "height": 900}
 TABLET_PX = {"width": 768, "height": 1024}
 NOON = "2026-03-01T12:00:00Z"
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 TEMPLATE = "template_atualizacao_cadastro"
 CAMPAIGN = {"name": "Março", "platform": "chatapp", "templateId": TEMPLATE, "cadence": 10}
 WATCH = """

@@ -7,9 +7,7 @@ import pytest
 from mockserver import MockServer
 from mockserver.core.state.records import Webhook
 from mockserver.wire.request import HttpRequest
-from tests.clients.operations import SESSIONS
 from tests.server.control_calls import Made, control, refused
-from tests.server.hosts import host_of, key_of, send
 
 SECRET = "sk_test_secret_of_the_default_tenant"
 PUBLIC = "pk_test_public_of_the_default_tenant"
@@ -18,43 +16,6 @@ KEYS = {
     "tenants": [{"id": "tenant_default", "secretKey": SECRET, "publicKey": PUBLIC}],
     "webhooks": [{"url": "http://127.0.0.1:9/hook", "secret": SIGNING}],
 }
-
-
-class TestStrangers:
-    @pytest.mark.parametrize(
-        "origin",
-        [
-            "https://evil.example",
-            "null",
-            "",
-            "http://127.0.0.1.evil.example",
-            "file://",
-            "http://[",
-            "http://localhost@evil",
-        ],
-    )
-    def test_a_page_of_another_site_is_refused(self, made: Made, origin: str) -> None:
-        session_id = made.session()
-        for method, path in (("GET", "/state"), ("POST", "/reset"), ("POST", f"/sessions/{session_id}/expire")):
-            assert 403 == refused(made.control(method, path, headers={"Origin": origin}))[0]
-
-        assert "pending" == made.api("GET", f"{SESSIONS}/{session_id}").json()["status"]
-
-    def test_where_there_is_a_token_only_who_sends_it_is_answered(self) -> None:
-        host = host_of()
-        host.token = "t0ken-ção"
-
-        def status(target: str, **headers: str) -> int:
-            return send(host, "GET", target, **headers).status
-
-        assert 401 == status("/_mock/clock", host="gateway.lan")
-        assert 200 == status("/_mock/clock", host="gateway.lan", authorization="Bearer t0ken-ção")
-        assert 403 == status("/_mock/clock", origin="https://evil.example", authorization="Bearer t0ken-ção")
-        assert 401 == status("/_mock/clock")
-        assert 401 == status("/_mock/clock", authorization="Bearer t0ken")
-        assert 401 == status("/_mock/clock", authorization="Bearer ")
-        assert 200 == status("/_mock/clock", authorization="Bearer t0ken-ção")
-        assert 200 == status("/v1/campaigns", x_api_key=key_of(host))
 
 
 class TestKeys:

@@ -17,6 +17,7 @@ from mockserver.server.hosting.closed import Ended
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.wire.response import HttpResponse
+from tests.clients.operations import SESSIONS
 from tests.harness.rows import each_row
 from tests.server import hosts
 from tests.server.hosts import ORIGIN, header, host_of, key_of
@@ -109,6 +110,20 @@ def test_each_call_and_each_record_has_an_address(host: SandboxHost) -> None:
     assert 200 == send(host, "GET", "/_mock/scenarios/demo").status
 
 
+def test_the_page_of_a_session_has_its_legal_steps_and_the_link_of_its_end_user(host: SandboxHost) -> None:
+    session = call(host, "POST", SESSIONS, b"{}").json()
+
+    def commands() -> tuple[list[str], bool]:
+        page = send(host, "GET", f"/_mock/objects/{session['sessionId']}").body.decode()
+        return re.findall(
+            r'data-path="_mock/sessions/\w+/(\w+)"', page
+        ), f'href="{session["url"][len(ORIGIN) :]}"' in page
+
+    assert (["complete", "fail", "cancel", "expire"], True) == commands()
+    call(host, "POST", f"/_mock/sessions/{session['sessionId']}/expire")
+    assert ([], False) == commands()
+
+
 @pytest.mark.parametrize(
     "path", ["/_mock/calls/2", "/_mock/calls/x", "/_mock/objects/none", "/_mock/events/none", "/_mock/scenarios/none"]
 )
@@ -197,10 +212,6 @@ def test_a_rebound_name_reads_nothing(host: SandboxHost, path: str) -> None:
 
     assert 403 == response.status
     assert b"MOCK_FOREIGN_HOST" in response.body
-
-
-def test_a_foreign_origin_reads_nothing(host: SandboxHost) -> None:
-    assert 403 == send(host, "GET", "/_mock/", origin="https://evil.example").status
 
 
 @pytest.mark.parametrize(
@@ -306,7 +317,7 @@ def test_reading_every_page_changes_nothing(host: SandboxHost) -> None:
 def test_the_filters_of_calls_select_by_operation_and_text(host: SandboxHost) -> None:
     call(host, "GET", "/v1/campaigns")
     call(host, "GET", "/v1/campaigns/none")
-    call(host, "POST", "/v1/entrypoints/chatapp/connection-sessions", b"{}")
+    call(host, "POST", SESSIONS, b"{}")
     numbers: Callable[[str], list[int]] = lambda query: [
         n for n in (1, 2, 3) if f'id="call-{n}"' in send(host, "GET", f"/_mock/calls?{query}").body.decode()
     ]

@@ -164,10 +164,11 @@ def shared_host(host: SandboxHost) -> SandboxHost:
 
 
 PAGE = "http://localhost:5173"
-REFUSED = (
+FOREIGN = (
     "null", "http://example.com", "http://localhost.example.com", "http://localhost@example.com", "http://a@localhost",
-    "file://localhost", "http://localhost:x", "http://localhost/page", "", "http://[::1", "*",
+    "file://", "", "http://[::1", "*",
 )  # fmt: skip
+REFUSED = (*FOREIGN, "file://localhost", "http://localhost:x", "http://localhost/page")
 
 
 def shared(response: HttpResponse) -> dict[str, str]:
@@ -209,6 +210,13 @@ def test_a_preflight_request_is_answered_and_is_no_call_of_the_api(shared_host: 
 @pytest.mark.parametrize("path", ["/_mock/clock", "/_mock/nothing", "/v1/nothing", "/sandboxes/none/v1/campaigns"])
 def test_a_refusal_can_be_read_too(shared_host: SandboxHost, path: str) -> None:
     assert PAGE == shared(send(shared_host, "GET", path, origin=PAGE))["Access-Control-Allow-Origin"]
+
+
+@each_row("origin", FOREIGN)
+def test_a_page_of_another_site_reads_and_runs_no_command(host: SandboxHost, origin: str) -> None:
+    for method, path in (("GET", "/_mock/state"), ("GET", "/_mock/"), ("POST", "/_mock/reset")):
+        refused = send(host, method, path, origin=origin)
+        assert (403, True) == (refused.status, b"MOCK_FOREIGN_ORIGIN" in refused.body)
 
 
 @each_row("origin", REFUSED)

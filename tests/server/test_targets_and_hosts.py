@@ -10,13 +10,13 @@ from mockserver.server import app as flask_app
 from mockserver.server.hosting.host import SandboxHost
 from mockserver.server.http1.request import HEAD_MAX_BYTES, is_authority
 from mockserver.server.socket_handler import SocketHandler
+from tests.clients.operations import SESSIONS
 from tests.harness.rows import each_row
 from tests.server.conftest import Serve
 from tests.server.hostile import Request, send
 from tests.server.hosts import host_of, key_of
 from tests.server.rawclient import RawClient
 
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 NAMES = [
     "",
     "localhost",

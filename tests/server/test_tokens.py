@@ -11,7 +11,7 @@ from tests.documents.control_calls import Controls
 from tests.harness.rows import each_row
 from tests.server.hosts import send
 
-SERVER = "let-me-in"
+SERVER = "let-me-ín"
 OF_THE_SERVER = {"createSandbox", "listSandboxes", "deleteSandboxes", "readMetrics"}
 
 
@@ -88,6 +88,12 @@ def test_those_with_its_token_read_that_a_sandbox_has_ended(controls: Controls, 
     headers = bearer(SERVER if token == "server" else own["token"])
 
     controls.refuse("readState", "MOCK_SANDBOX_CLOSED", prefix=prefix, headers=headers)
+
+
+def test_no_token_opens_anything_to_a_page_of_another_site(controls: Controls) -> None:
+    headers = {"origin": "https://evil.example", **bearer(SERVER)}
+
+    controls.refuse("readState", "MOCK_FOREIGN_ORIGIN", headers=headers)
 
 
 @pytest.mark.parametrize(
