@@ -143,3 +143,11 @@ def test_the_same_seed_draws_the_same_chances_whatever_else_is_called(mockserver
             return _errors(sandbox, 12)
 
     assert fired(0) == fired(3)
+
+
+def test_the_entry_of_a_rule_has_its_ten_newest_effects_on_the_state(mockserver: Sandbox) -> None:
+    mockserver.on("listCampaigns").set_tenant(name="A")
+    for _ in range(12):
+        mockserver.call("GET", "/v1/campaigns")
+
+    assert list(range(3, 13)) == [effect["exchange"] for effect in mockserver.rules[0]["did"]]
