@@ -23,12 +23,11 @@ from mockserver import MockServer, Sandbox
 from mockserver.core.faults import injection
 from mockserver.core.operations.dispatch import handle_call
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
-from mockserver.server.http1.server import Server
 from tests.harness.waiting import wait_until
 from tests.server.clocked import Echo
+from tests.server.conftest import Serve
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 
-Serve = Callable[..., Server]
 PATH = "/v1/campaigns"
 DAY = "2026-03-01T12:00:00+00:00"
 

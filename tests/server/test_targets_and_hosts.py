@@ -107,20 +107,20 @@ def test_an_absolute_target_leads_where_its_path_leads(serve: Serve, target: str
     assert status == send(flask_app.build(host), Request("GET", target)).status
 
 
-REFUSED_HEADS = {
-    "no host": b"HEAD / HTTP/1.1\r\n\r\n",
-    "a wrong host": b"HEAD / HTTP/1.1\r\nHost: [\r\n\r\n",
-    "no target": b"HEAD a HTTP/1.1\r\nHost: a\r\n\r\n",
-    "another version": b"HEAD / HTTP/2.0\r\nHost: a\r\n\r\n",
-    "a wrong header": b"HEAD / HTTP/1.1\r\nHost: a\r\nx y: z\r\n\r\n",
-    "two lengths": b"HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 2\r\n\r\n",
-    "a head that is too long": b"HEAD / HTTP/1.1\r\nX: " + b"a" * HEAD_MAX_BYTES,
-    "a bare line feed": b"HEAD / HTTP/1.1\nHost: a\n\n",
-    "a chunk without a size": b"HEAD /_mock/health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
-}
+REFUSED_HEADS = [
+    b"HEAD / HTTP/1.1\r\n\r\n",  # no host
+    b"HEAD / HTTP/1.1\r\nHost: [\r\n\r\n",  # a wrong host
+    b"HEAD a HTTP/1.1\r\nHost: a\r\n\r\n",  # no target
+    b"HEAD / HTTP/2.0\r\nHost: a\r\n\r\n",  # another version
+    b"HEAD / HTTP/1.1\r\nHost: a\r\nx y: z\r\n\r\n",  # a wrong header
+    b"HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 2\r\n\r\n",  # two lengths
+    b"HEAD / HTTP/1.1\r\nX: " + b"a" * HEAD_MAX_BYTES,  # a head that is too long
+    b"HEAD / HTTP/1.1\nHost: a\n\n",  # a bare line feed
+    b"HEAD /_mock/health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",  # a chunk without a size
+]
 
 
-@each_row("sent", REFUSED_HEADS.values())
+@each_row("sent", REFUSED_HEADS)
 def test_an_answer_to_head_has_no_body_also_where_the_server_refuses_the_request(serve: Serve, sent: bytes) -> None:
     host = host_of()
     with RawClient(serve(SocketHandler(host)).port) as client:
