@@ -15,11 +15,10 @@ from svix.webhooks import Webhook as SvixWebhook
 
 from mockserver import Sandbox
 from mockserver._json import JSON
-from mockserver.core.state.outbox import DeliveryFaults
 from mockserver.server.webhooks.local_receivers import ReceivedWebhook
 from tests.harness.options import option_case
 from tests.harness.rows import each_row
-from tests.operations.inbox import Inbox, script
+from tests.operations.inbox import Inbox
 from tests.operations.session_calls import FUNNELS, NOON, begin
 
 pytestmark = [pytest.mark.mockserver(now=NOON, given=FUNNELS), pytest.mark.clause("events.subscribed")]
@@ -201,10 +200,8 @@ def test_a_rotation_that_is_repeated_leaves_the_former_secret_in_effect(mockserv
     assert (False, False) == (is_refused(inbox.webhooks[-1], SECRET), is_refused(inbox.webhooks[-1], OTHER))
 
 
-def test_a_script_may_add_a_signature_of_a_former_secret_before_the_valid_one(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(monkeypatch, DeliveryFaults(old_secret=True))
+def test_a_script_may_add_a_signature_of_a_former_secret_before_the_valid_one(mockserver: Sandbox) -> None:
+    mockserver.on("delivery").times(1).deliver(old_secret=True)
     [webhook] = completed_inbox(mockserver).webhooks
     first, second = webhook.headers["webhook-signature"].split()
 
@@ -216,9 +213,9 @@ def test_a_script_may_add_a_signature_of_a_former_secret_before_the_valid_one(
 
 @pytest.mark.parametrize("forge", FORGERIES)
 def test_a_forged_request_that_every_verifier_refuses_is_sent_in_addition_to_the_genuine_one(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, forge: Any
+    mockserver: Sandbox, forge: Any
 ) -> None:
-    script(monkeypatch, DeliveryFaults(forge=forge))
+    mockserver.on("delivery").times(1).deliver(forge=forge)
     inbox = completed_inbox(mockserver, 401)
     forged, true = inbox.webhooks
 
@@ -231,10 +228,10 @@ def test_a_forged_request_that_every_verifier_refuses_is_sent_in_addition_to_the
 @pytest.mark.parametrize("scheme", ["svix", "stripe", "hub-sha256", "unsigned"])
 @pytest.mark.parametrize("forge", FORGERIES)
 def test_a_forged_request_is_never_the_genuine_one_under_any_scheme(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, scheme: str, forge: Any
+    mockserver: Sandbox, scheme: str, forge: Any
 ) -> None:
     mockserver.choose({"wh-signature": scheme})
-    script(monkeypatch, DeliveryFaults(forge=forge))
+    mockserver.on("delivery").times(1).deliver(forge=forge)
     *forged, true = completed_inbox(mockserver).webhooks
 
     assert [] == [each for each in forged if (each.headers, each.body) == (true.headers, true.body)]
@@ -248,10 +245,8 @@ def test_a_forged_request_is_never_the_genuine_one_under_any_scheme(
     }
 
 
-def test_a_lost_event_counts_as_accepted_and_its_forged_request_is_still_sent(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(monkeypatch, DeliveryFaults(forge="wrong-secret", lose=True))
+def test_a_lost_event_counts_as_accepted_and_its_forged_request_is_still_sent(mockserver: Sandbox) -> None:
+    mockserver.on("delivery").times(1).deliver(forge="wrong-secret", lose=True)
     inbox = completed_inbox(mockserver)
     mockserver.advance("3d")
 
@@ -266,10 +261,9 @@ def test_a_lost_event_counts_as_accepted_and_its_forged_request_is_still_sent(
     assert not is_refused(inbox.webhooks[-1])
 
 
-def test_duplicates_follow_what_was_accepted_under_the_same_id(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(monkeypatch, DeliveryFaults(), DeliveryFaults(duplicate=2), where=lambda _, attempt: attempt < 3)
+@pytest.mark.option("wh-duplicates", "effect")
+def test_duplicates_follow_what_was_accepted_under_the_same_id(mockserver: Sandbox) -> None:
+    mockserver.on("delivery").nth(2).deliver(duplicate=2)
     inbox = completed_inbox(mockserver, 500)
     mockserver.advance("5s")
 
@@ -279,10 +273,9 @@ def test_duplicates_follow_what_was_accepted_under_the_same_id(
     assert [None, None, "duplicate", "duplicate"] == [each.get("fault") for each in delivery["attempts"]]
 
 
-def test_an_event_of_an_unknown_kind_is_sent_before_the_genuine_one(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(monkeypatch, DeliveryFaults(unknown_kind="campaigns.finished"))
+@pytest.mark.option("wh-unknown-kind", "effect")
+def test_an_event_of_an_unknown_kind_is_sent_before_the_genuine_one(mockserver: Sandbox) -> None:
+    mockserver.on("delivery").times(1).deliver(unknown_kind="campaigns.finished")
     unknown, true = completed_inbox(mockserver, 400).webhooks
 
     assert {"event": "campaigns.finished", "data": {}} == verify(unknown)
@@ -291,11 +284,12 @@ def test_an_event_of_an_unknown_kind_is_sent_before_the_genuine_one(
 
 
 @pytest.mark.parametrize(("answers", "order"), [((), "bac"), ((500,), "bbac")])
+@pytest.mark.option("wh-order", "effect")
 def test_a_reordered_event_is_sent_once_the_next_is_accepted(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, answers: tuple[int, ...], order: str
+    mockserver: Sandbox, answers: tuple[int, ...], order: str
 ) -> None:
     """Three sessions end at once, and the first delivery has the fault."""
-    script(monkeypatch, DeliveryFaults(reorder=True))
+    mockserver.on("delivery").times(1).deliver(reorder=True)
     inbox = Inbox(*answers)
     mockserver.receive_webhooks(inbox)
     sessions = {name: begin(mockserver) for name in "abc"}
@@ -306,10 +300,8 @@ def test_a_reordered_event_is_sent_once_the_next_is_accepted(
     assert [sessions[name] for name in order] == inbox.sessions
 
 
-def test_a_reordered_event_without_a_successor_is_sent_after_five_minutes(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(monkeypatch, DeliveryFaults(reorder=True))
+def test_a_reordered_event_without_a_successor_is_sent_after_five_minutes(mockserver: Sandbox) -> None:
+    mockserver.on("delivery").times(1).deliver(reorder=True)
     inbox = completed_inbox(mockserver)
     mockserver.advance("5m")
 
@@ -319,9 +311,10 @@ def test_a_reordered_event_without_a_successor_is_sent_after_five_minutes(
 @pytest.mark.parametrize("early", [True, False])
 @pytest.mark.mockserver(choices={"expiry-driver": "on-read"})
 def test_a_script_may_have_an_event_sent_before_the_answer_of_the_call_that_caused_it(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, early: bool
+    mockserver: Sandbox, early: bool
 ) -> None:
-    script(monkeypatch, DeliveryFaults(before_answer=early))
+    if early:
+        mockserver.on("delivery").deliver(before_answer=True)
     inbox, session_id = Inbox(), begin(mockserver)
     mockserver.receive_webhooks(inbox)
     mockserver.advance("20m")
