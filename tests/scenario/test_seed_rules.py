@@ -97,9 +97,3 @@ def test_an_unknown_chat_among_very_many_is_refused_with_the_closest_match(mocks
     hints = [problem.nearest for problem in refusal.value.problems]
     assert [chat_id[:-1] for chat_id in ids[:100]] == [str(hint)[:-1] for hint in hints[:100]]
     assert [None] * 50 == hints[100:]  # each costs a search
-
-
-def test_an_id_that_two_entries_of_one_document_have_is_refused(mockserver: Sandbox) -> None:
-    forms = [{"id": "form_a"}, {"id": "form_b"}, {"id": "form_a"}]
-
-    assert ["/given/forms/2/id"] == wrong(mockserver, {"forms": forms})
