@@ -12,7 +12,7 @@ import pytest
 
 from mockserver import Sandbox
 from tests.harness.access import Access
-from tests.harness.options import option_case
+from tests.harness.options import each_option
 from tests.operations.filter_world import campaign
 from tests.operations.world import GIVEN, OTHER_KEY, campaigns_in_each_status, draft, refused
 
@@ -69,13 +69,10 @@ ASKED = ["Março", "março", "MARÇO", " Março", "Março \t", "Mar ço", "Marco
 
 
 @pytest.mark.clause("campaigns.name")
-@pytest.mark.parametrize(
+@each_option(
     "refused",
-    [
-        option_case("name-uniqueness-scope", "exact", set()),
-        option_case("name-uniqueness-scope", "case-insensitive", {"março", "MARÇO", "STRASSE"}),
-        option_case("name-uniqueness-scope", "trimmed", {" Março", "Março \t", " "}),
-    ],
+    "name-uniqueness-scope",
+    {"exact": set(), "case-insensitive": {"março", "MARÇO", "STRASSE"}, "trimmed": {" Março", "Março \t", " "}},
 )
 def test_names_are_the_same_as_chosen_and_are_stored_as_sent(mockserver: Sandbox, refused: set[str]) -> None:
     different = [name for name in ASKED if name not in refused]
@@ -85,14 +82,10 @@ def test_names_are_the_same_as_chosen_and_are_stored_as_sent(mockserver: Sandbox
 
 
 @pytest.mark.clause("campaigns.name")
-@pytest.mark.parametrize(
+@each_option(
     "free",
-    [
-        option_case("name-uniqueness-scope", "exact", set()),
-        option_case("name-uniqueness-scope", "case-insensitive", set()),
-        option_case("name-uniqueness-scope", "trimmed", set()),
-        option_case("name-uniqueness-scope", "free-when-ended", {"canceled", "failed"}),
-    ],
+    "name-uniqueness-scope",
+    {"exact": set(), "case-insensitive": set(), "trimmed": set(), "free-when-ended": {"canceled", "failed"}},
 )
 def test_whether_the_names_of_canceled_and_failed_campaigns_are_free_again(mockserver: Sandbox, free: set[str]) -> None:
     ids = campaigns_in_each_status(mockserver)

@@ -8,7 +8,7 @@ from mockserver.contract.errors import ERRORS, INJECTED_ONLY
 from mockserver.core.operations.dispatch import READERS
 from mockserver.testing.transports.in_process import Response
 from tests.clients.operations import SESSIONS
-from tests.harness.options import in_force, option_case
+from tests.harness.options import each_option, in_force
 from tests.operations.refusals import REFUSALS, Refusal
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS, refused, session
 
@@ -130,13 +130,7 @@ def test_the_guide_is_about_campaigns_and_no_other_endpoint(
 
 
 @pytest.mark.clause("base.error-guide", "campaigns.validation")
-@pytest.mark.parametrize(
-    "status",
-    [
-        option_case("dual-status", "catalog", 400),
-        option_case("dual-status", "guide", 422),
-    ],
-)
+@each_option("status", "dual-status", {"catalog": 400, "guide": 422})
 @pytest.mark.parametrize(("method", "path", "body"), CAMPAIGN_VALIDATION.values(), ids=CAMPAIGN_VALIDATION)
 def test_every_campaign_endpoint_follows_the_chosen_status(
     mockserver: Sandbox, status: int, method: str, path: str, body: JSON

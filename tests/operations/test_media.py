@@ -7,7 +7,7 @@ import pytest
 from mockserver import Sandbox, sample_file
 from mockserver._json import JSON
 from mockserver.contract.media_types import KINDS
-from tests.harness.options import option_case
+from tests.harness.options import each_option
 from tests.harness.rows import each_row
 from tests.operations.media_files import (
     MP3,
@@ -144,13 +144,10 @@ def test_count_is_looked_at_before_format_and_format_before_size(mockserver: San
     assert [] == stored(mockserver)
 
 
-@pytest.mark.parametrize(
+@each_option(
     "nothing",
-    [
-        option_case("media-failed-item-shape", "absent", {}),
-        option_case("media-failed-item-shape", "null", {"id": None, "url": None}),
-        option_case("media-failed-item-shape", "empty", {"id": "", "url": ""}),
-    ],
+    "media-failed-item-shape",
+    {"absent": {}, "null": {"id": None, "url": None}, "empty": {"id": "", "url": ""}},
 )
 @pytest.mark.option("media-partial-failure", "per-file")
 @pytest.mark.clause("media.format", "media.upload", "media.too-large")
@@ -166,13 +163,7 @@ def test_one_bad_file_may_fail_alone(mockserver: Sandbox, nothing: JSON) -> None
     assert [good["id"]] == [each["id"] for each in stored(mockserver)]
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        option_case("media-result-order", "request", ["a", "b", "b"]),
-        option_case("media-result-order", "reversed", ["b", "b", "a"]),
-    ],
-)
+@each_option("names", "media-result-order", {"request": ["a", "b", "b"], "reversed": ["b", "b", "a"]})
 @pytest.mark.clause("media.upload", "media.audio-single")
 def test_results_come_in_the_chosen_order_and_names_and_audios_may_repeat(
     mockserver: Sandbox, names: list[str]

@@ -6,6 +6,7 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver.testing.transports.in_process import Response
+from tests.harness.options import in_force
 from tests.harness.rows import each_row
 from tests.operations.session_calls import NOON, PHONE, create, read
 from tests.server.page_calls import GONE, begun, fields, get, inside, link, post, press, visits
@@ -256,8 +257,7 @@ def test_the_panel_that_ends_a_session_is_shown(mockserver: Sandbox) -> None:
     assert "Simular" in mockserver.end_user(create(mockserver)).open().text
 
 
-@pytest.mark.option("simulate-panel", "hidden")
-@pytest.mark.mockserver(choices={"simulate-panel": "hidden"})
+@in_force("simulate-panel", "hidden")
 def test_a_hidden_panel_is_neither_shown_nor_obeyed(mockserver: Sandbox) -> None:
     session = create(mockserver)
     path = inside(mockserver, session["url"])

@@ -16,7 +16,7 @@ from svix.webhooks import Webhook as SvixWebhook
 from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.server.webhooks.local_receivers import ReceivedWebhook
-from tests.harness.options import option_case
+from tests.harness.options import each_option
 from tests.harness.rows import each_row
 from tests.operations.inbox import Inbox
 from tests.operations.session_calls import FUNNELS, NOON, begin
@@ -75,17 +75,16 @@ def is_of_hub(webhook: ReceivedWebhook) -> bool:
     return f"sha256={signed.hexdigest()}" == webhook.headers["x-hub-signature-256"]
 
 
-@pytest.mark.parametrize(
+@each_option(
     ("headers", "is_signed"),
-    [
-        option_case(
-            "wh-signature", "standard-webhooks", {"webhook-id", "webhook-timestamp", "webhook-signature"}, is_standard
-        ),
-        option_case("wh-signature", "svix", {"svix-id", "svix-timestamp", "svix-signature"}, is_of_svix),
-        option_case("wh-signature", "stripe", {"stripe-signature"}, is_of_stripe),
-        option_case("wh-signature", "hub-sha256", {"x-hub-signature-256"}, is_of_hub),
-        option_case("wh-signature", "unsigned", {"webhook-id", "webhook-timestamp"}, lambda _: True),
-    ],
+    "wh-signature",
+    {
+        "standard-webhooks": ({"webhook-id", "webhook-timestamp", "webhook-signature"}, is_standard),
+        "svix": ({"svix-id", "svix-timestamp", "svix-signature"}, is_of_svix),
+        "stripe": ({"stripe-signature"}, is_of_stripe),
+        "hub-sha256": ({"x-hub-signature-256"}, is_of_hub),
+        "unsigned": ({"webhook-id", "webhook-timestamp"}, lambda _: True),
+    },
 )
 def test_requests_are_signed_by_the_scheme_that_is_chosen(
     mockserver: Sandbox, headers: set[str], is_signed: Callable[[ReceivedWebhook], bool]
