@@ -91,45 +91,46 @@ def test_a_part_is_a_file_only_as_form_data_with_a_file_name(mockserver: Sandbox
     assert ["a.txt"] == [item["name"] for item in upload(mockserver, other, FILE).json()]
 
 
-WITHOUT_FILE: dict[str, tuple[str, bytes, str]] = {
-    "another type": (
+WITHOUT_FILE: list[tuple[str, bytes, str]] = [
+    (
         "application/json",
         b"{}",
         "got the Content-Type 'application/json'; expected multipart/form-data",
     ),
-    "no type": ("", b"x", "got no Content-Type; expected multipart/form-data"),
-    "no boundary": ("multipart/form-data", multipart([FILE]), "got a Content-Type without a boundary, which HTTP"),
-    "another boundary": (
+    ("", b"x", "got no Content-Type; expected multipart/form-data"),
+    ("multipart/form-data", multipart([FILE]), "got a Content-Type without a boundary, which HTTP"),
+    (
         "multipart/form-data; boundary=xyz",
         multipart([FILE]),
         "got a body without the boundary 'xyz' of its Content-Type",
     ),
-    "no body": (MULTIPART, b"", "got an empty body"),
-    "a cut body": (MULTIPART, multipart([FILE])[:-10], "got a body that is cut or breaks the format"),
-    "another multipart": (
+    (MULTIPART, b"", "got an empty body"),
+    (MULTIPART, multipart([FILE])[:-10], "got a body that is cut or breaks the format"),
+    (
         MULTIPART.replace("form-data", "mixed"),
         multipart([FILE]),
         "got the Content-Type 'multipart/mixed",
     ),
-    "no part": (MULTIPART, multipart([]), "got a body without parts"),
-    "another field": (MULTIPART, multipart([FILE._replace(field="files[]")]), "got a file in the field 'files[]'"),
-    "several fields": (
+    (MULTIPART, multipart([]), "got a body without parts"),
+    (MULTIPART, multipart([FILE._replace(field="files[]")]), "got a file in the field 'files[]'"),
+    (
         MULTIPART,
         multipart([FILE._replace(field="upload"), FILE._replace(field="upload"), FILE._replace(name=None)]),
         "got a file in the field 'upload' and the field 'files' without a file name; expected",
     ),
-    "a blank file": (
+    (
         MULTIPART,
         multipart([File(b"", "application/octet-stream", "")]),
         "got an empty file without a name in the field 'files'",
     ),
-}
+]
 
 
 @pytest.mark.clause("media.empty")
-@each_row("case", WITHOUT_FILE)
-def test_the_reason_of_an_upload_without_a_file_names_what_arrived(mockserver: Sandbox, case: str) -> None:
-    content_type, body, expected = WITHOUT_FILE[case]
+@each_row(("content_type", "body", "expected"), WITHOUT_FILE)
+def test_the_reason_of_an_upload_without_a_file_names_what_arrived(
+    mockserver: Sandbox, content_type: str, body: bytes, expected: str
+) -> None:
     reply = send(mockserver, body, content_type)
     reason = reply.headers["x-mock-reason"]
 

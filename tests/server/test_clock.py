@@ -72,11 +72,17 @@ LATER = datetime(2031, 7, 1, 8, 30, 15, 123456, tzinfo=UTC)
 
 
 class TestFollowing:
-    def test_it_follows_the_clock_of_the_process(self, mockserver_server: MockServer) -> None:
+    def test_it_follows_the_clock_of_the_process_also_back_until_there_is_a_rule(
+        self, mockserver_server: MockServer
+    ) -> None:
         with time_machine.travel(START, tick=False) as process, mockserver_server.sandbox(clock="follow") as sandbox:
-            process.shift(61)
+            for seconds in (61, -59):
+                process.move_to(START + seconds * SECOND)
+                assert START + seconds * SECOND == sandbox.now
+            sandbox.on("listCampaigns").may_fire().advance("1h")
+            process.shift(-1)
 
-            assert START + 61 * SECOND == sandbox.now
+            assert START - 59 * SECOND == sandbox.now
             assert not is_frozen(sandbox)
 
     def test_with_a_history_it_never_moves_back_with_the_clock_of_the_process(
