@@ -21,7 +21,7 @@ from mockserver.core.faults import conditions, effects, injected_errors
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.operations.dispatch import handle_call
 from mockserver.core.state.calls import Call, CallResult, Success
-from mockserver.core.state.outbox import NO_DELIVERY_FAULTS, Delivery, DeliveryFaults
+from mockserver.core.state.outbox import Delivery, DeliveryFaults
 from mockserver.core.state.records import Campaign, Execution, Session
 from mockserver.core.state.rule_set import MatchContext, Snapshot
 from mockserver.core.state.rules import DeferredCall, GivenUp, Latency, Rule, Subject, WireFaults
@@ -205,8 +205,6 @@ def delivery_faults_for(sandbox: SandboxState, delivery: Delivery, attempt_no: i
 
     Of several firing rules the first one with a fault decides it; the state effects of all run.
     """
-    if not sandbox.rule_set.rules:
-        return NO_DELIVERY_FAULTS
     subject = Subject.of_record(delivery.tenant_id, delivery.event.record)
     context = MatchContext(
         sandbox.seed, sandbox.now, lambda rule: conditions.condition_holds(sandbox, rule.condition, subject)
