@@ -236,6 +236,11 @@ def sign_in(host: SandboxHost, /, token: str = TOKEN, next_path: str = "/_mock/c
     return send(host, "POST", "/_mock/", body, **named)
 
 
+def signed_in(host: SandboxHost) -> str:
+    """The cookie of who has typed the token."""
+    return (header(sign_in(host), "set-cookie") or "").partition(";")[0]
+
+
 @pytest.mark.parametrize("path", ["/_mock/", "/_mock/calls?status=refused", "/_mock/events"])
 def test_beyond_loopback_a_browser_types_the_token_into_a_form_once(host: SandboxHost, path: str) -> None:
     host.token = TOKEN
@@ -255,7 +260,7 @@ def test_beyond_loopback_a_browser_types_the_token_into_a_form_once(host: Sandbo
 
 def test_a_browser_signs_out_by_a_form_of_each_page(host: SandboxHost) -> None:
     host.token = TOKEN
-    cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
+    cookie = signed_in(host)
     page = send(host, "GET", "/_mock/calls", cookie=cookie)
     answer = send(host, "POST", "/_mock/", b"leave=1", origin=ORIGIN, content_type="application/x-www-form-urlencoded")
     cleared = [value for name, value in answer.headers if name == "Set-Cookie"]
@@ -295,7 +300,7 @@ def test_the_form_leads_to_a_page_of_this_sandbox_alone(host: SandboxHost, next_
 
 def test_a_write_with_the_cookie_needs_the_header_too(host: SandboxHost) -> None:
     host.token = TOKEN
-    cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
+    cookie = signed_in(host)
     answers = [
         send(host, "POST", "/_mock/reset", accept="*/*", cookie=cookie),
         send(host, "POST", "/_mock/reset", accept="*/*", cookie=cookie, x_mock_request="page"),
@@ -356,7 +361,7 @@ def test_the_curl_of_a_call_has_the_key_unless_a_token_is_required(host: Sandbox
     call(host, "GET", "/v1/campaigns/none")
     shown = [send(host, "GET", path).body.decode() for path in ("/_mock/", "/_mock/calls/1")]
     host.token = TOKEN
-    cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
+    cookie = signed_in(host)
     hidden = [send(host, "GET", path, cookie=cookie).body.decode() for path in ("/_mock/", "/_mock/calls/1")]
 
     assert [True, True] == [f"-H &#39;X-API-Key: {key}&#39;" in text for text in shown]

@@ -130,50 +130,42 @@ def test_a_secret_that_no_library_of_the_scheme_decodes_is_refused(
     assert before == mockserver.state()
 
 
-@pytest.mark.parametrize(
-    ("option", "has", "has_not"),
-    [
-        pytest.param("compact", "São João ☕/".encode(), b": ", marks=pytest.mark.option("wh-body-bytes", "compact")),
-        pytest.param(
-            "escaped", rb"S\u00e3o Jo\u00e3o \u2615/", b"\xc3", marks=pytest.mark.option("wh-body-bytes", "escaped")
-        ),
-        pytest.param("spaced", b'": "', b'":"', marks=pytest.mark.option("wh-body-bytes", "spaced")),
-        pytest.param(
-            "reordered-keys", b'{"data":{"', b'{"event"', marks=pytest.mark.option("wh-body-bytes", "reordered-keys")
-        ),
-    ],
+@each_option(
+    ("has", "has_not"),
+    "wh-body-bytes",
+    {
+        "compact": ("São João ☕/".encode(), b": "),
+        "escaped": (rb"S\u00e3o Jo\u00e3o \u2615/", b"\xc3"),
+        "spaced": (b'": "', b'":"'),
+        "reordered-keys": (b'{"data":{"', b'{"event"'),
+    },
 )
 def test_the_bytes_of_a_body_are_a_choice_and_its_meaning_is_not(
-    mockserver: Sandbox, option: str, has: bytes, has_not: bytes
+    mockserver: Sandbox, has: bytes, has_not: bytes
 ) -> None:
-    by_default = completed_inbox(mockserver).webhooks[0].json()
-    by_default["data"] |= {"sessionId": None, "entrypoint": None}
-
-    mockserver.choose({"wh-body-bytes": option})
     [webhook] = completed_inbox(mockserver).webhooks
-    payload = verify(webhook)
-    payload["data"] |= {"sessionId": None, "entrypoint": None}
+    [event] = mockserver.events
 
     assert has in webhook.body and has_not not in webhook.body
-    assert by_default == payload
+    assert {key: event[key] for key in ("event", "data")} == verify(webhook)
 
 
-ROTATIONS = [
-    pytest.param("one-day", "23h59m59s", "1s", marks=pytest.mark.option("wh-secret-rotation", "one-day")),
-    pytest.param("1h", "59m59s", "1s", marks=pytest.mark.option("wh-secret-rotation", "1h")),
-    pytest.param(1.5, "1499ms", "1ms", marks=pytest.mark.option("wh-secret-rotation", "1.5")),
-    pytest.param("none", None, 0, marks=pytest.mark.option("wh-secret-rotation", "none")),
-    pytest.param("until-next", "5000d", None, marks=pytest.mark.option("wh-secret-rotation", "until-next")),
-]
-
-
-@pytest.mark.parametrize(("length", "still", "ends"), ROTATIONS)
+@each_option(
+    ("still", "ends"),
+    "wh-secret-rotation",
+    {
+        "one-day": ("23h59m59s", "1s"),
+        "1h": ("59m59s", "1s"),
+        "1500ms": ("1499ms", "1ms"),
+        "none": (None, 0),
+        "until-next": ("5000d", None),
+    },
+)
 def test_a_former_secret_signs_for_the_length_of_a_rotation_on_the_sandboxs_clock(
-    mockserver: Sandbox, length: str | float, still: str | None, ends: str | int | None
+    mockserver: Sandbox, still: str | None, ends: str | int | None
 ) -> None:
     inbox = Inbox()
     receiver = mockserver.receive_webhooks(inbox, secret=SECRET)
-    mockserver.choose({"wh-secret-rotation": length})
     mockserver.webhooks.rotate(receiver.id, OTHER)
     if still is not None:
         mockserver.advance(still)
