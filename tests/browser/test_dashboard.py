@@ -453,15 +453,6 @@ def test_the_keyboard_is_enough_to_apply_advance_and_resend(sandbox: Sandbox, ta
     assert [] == own.messages
 
 
-def test_a_frame_shows_nothing_of_the_page(
-    sandbox: Sandbox, tab: Callable[..., Tab], shop: Callable[[str], str]
-) -> None:
-    own = tab()
-    own.page.goto(shop(f"<iframe src='{own.base}/_mock/' width=300 height=300></iframe>"))
-
-    assert "chrome-error://chromewebdata/" == own.page.frames[1].url
-
-
 def test_beyond_loopback_the_token_is_typed_once_and_is_in_no_page(
     server: MockServer, sandbox: Sandbox, tab: Callable[..., Tab], monkeypatch: pytest.MonkeyPatch
 ) -> None:

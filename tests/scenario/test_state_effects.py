@@ -45,7 +45,7 @@ def _of_run(effect: str, **arguments: Any) -> Callable[[Sandbox], tuple[str, int
     return see
 
 
-def _visit(sandbox: Sandbox) -> tuple[str, int]:
+def _visit(sandbox: Sandbox) -> tuple[str | None, int]:
     session(sandbox)
     apply_now(sandbox, "visit-link", {"userAgent": "TelegramBot"})
     (visit,) = sandbox._hosted.sandbox.visits
