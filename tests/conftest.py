@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from mockserver import Sandbox
 from tests import wheels
+from tests.harness.access import BOTH, Access
 from tests.wheels import Built
 
 
@@ -21,6 +23,12 @@ def installed(built: Built, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("site") / "site-packages"
     wheels.install(built.wheel, place)
     return place
+
+
+@pytest.fixture(params=BOTH)
+def access(request: pytest.FixtureRequest, mockserver: Sandbox) -> Access:
+    """The way to call the sandbox of the test: in process, and over a socket."""
+    return BOTH[request.param](mockserver)
 
 
 @pytest.fixture

@@ -29,6 +29,12 @@ def in_a_terminal() -> Iterator[None]:
         signal.signal(number, before)
 
 
+def run_apart(code: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run Python code in a process of its own with these options; return its status and what it printed."""
+    command = [sys.executable, *options, "-c", code]
+    return subprocess.run(command, capture_output=True, encoding="utf-8", timeout=600, check=False)
+
+
 def interrupt(process: subprocess.Popen[Any], number: int = signal.SIGTERM) -> None:
     """Send the signal; on Windows, where a process of another group gets no signal, send Ctrl-Break."""
     if sys.platform == "win32":

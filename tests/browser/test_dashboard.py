@@ -13,13 +13,13 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver.server.control.page_paths import VIEWS
 from tests.browser.axe import violations
+from tests.clients.operations import SESSIONS
 
 pytestmark = pytest.mark.deep
 
 NARROW_PX, DESKTOP_PX = {"width": 320, "height": 800}, {"width": 1280, "height": 900}
 TABLET_PX = {"width": 768, "height": 1024}
 NOON = "2026-03-01T12:00:00Z"
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 TEMPLATE = "template_atualizacao_cadastro"
 CAMPAIGN = {"name": "Março", "platform": "chatapp", "templateId": TEMPLATE, "cadence": 10}
 WATCH = """
@@ -430,15 +430,6 @@ def test_the_keyboard_is_enough_to_apply_advance_and_resend(sandbox: Sandbox, ta
 
     assert 2 == len(received)
     assert [] == own.messages
-
-
-def test_a_frame_shows_nothing_of_the_page(
-    sandbox: Sandbox, tab: Callable[..., Tab], shop: Callable[[str], str]
-) -> None:
-    own = tab()
-    own.page.goto(shop(f"<iframe src='{own.base}/_mock/' width=300 height=300></iframe>"))
-
-    assert "chrome-error://chromewebdata/" == own.page.frames[1].url
 
 
 def test_beyond_loopback_the_token_is_typed_once_and_is_in_no_page(

@@ -217,24 +217,26 @@ def test_what_has_no_keys_is_replaced_whole(id: str, old: str | int, new: str | 
     assert new == merged(id, old, new)
 
 
-# A source without either word has no claim: it needs no closer reading.
-NAMES_OF_CLAIMS = re.compile(r"\b(option|option_case|in_force)\b")
+# A source without any of these words has no claim: it needs no closer reading.
+NAMES_OF_CLAIMS = re.compile(r"\b(option|option_case|each_option|in_force)\b")
 
 
 def claims(source: str) -> Iterator[tuple[str, str]]:
-    """Yield each (choice, option) that a test module claims with an option mark, option_case or in_force, in words."""
+    """Yield each (choice, option) that a test module claims, in words, with an option mark or tests.harness.options."""
     for node in ast.walk(ast.parse(source)) if NAMES_OF_CLAIMS.search(source) else ():
-        if isinstance(node, ast.Call) and _is_claim(node.func):
-            words = [
-                word.value for word in node.args[:2] if isinstance(word, ast.Constant) and isinstance(word.value, str)
-            ]
-            if len(words) == 2:
-                yield words[0], words[1]
+        match node:
+            case ast.Call(args=[_, ast.Constant(str(choice)), ast.Dict(keys=options)]) if _is_claim(
+                node, "each_option"
+            ):
+                yield from ((choice, ast.literal_eval(option)) for option in options if option)
+            case ast.Call(args=[ast.Constant(str(choice)), ast.Constant(str(option)), *_]) if _is_claim(
+                node, "option", "option_case", "in_force"
+            ):
+                yield choice, option
 
 
-def _is_claim(called: ast.expr) -> bool:
-    name = ast.unparse(called)
-    return name.endswith("mark.option") or name.rpartition(".")[2] in ("option_case", "in_force")
+def _is_claim(call: ast.Call, *names: str) -> bool:
+    return ast.unparse(call.func).rpartition(".")[2] in names
 
 
 @cache

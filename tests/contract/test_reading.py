@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from mockserver.contract.text import brief, http_date, json_value, whole_number
@@ -41,16 +43,12 @@ def test_any_other_text_is_none(text: str) -> None:
     assert whole_number(text) is None
 
 
-def test_an_http_date_is_a_moment() -> None:
-    moment = http_date("Sun, 01 Mar 2026 12:00:00 GMT")
-
-    assert moment is not None
-    assert "2026-03-01T12:00:00+00:00" == moment.isoformat()
-
-
-@pytest.mark.parametrize("text", ["Sunday, 01-Mar-26 12:00:00 GMT", "Sun Mar  1 12:00:00 2026"])
-def test_an_http_date_of_an_older_format_is_the_same_moment(text: str) -> None:
-    assert http_date("Sun, 01 Mar 2026 12:00:00 GMT") == http_date(text)
+@each_row(
+    "text",
+    ["Sun, 01 Mar 2026 12:00:00 GMT", "Sunday, 01-Mar-26 12:00:00 GMT", "Sun Mar  1 12:00:00 2026"],
+)
+def test_an_http_date_of_any_format_is_a_moment(text: str) -> None:
+    assert datetime(2026, 3, 1, 12, tzinfo=UTC) == http_date(text)
 
 
 @pytest.mark.parametrize("text", NO_DATES, ids=lambda text: text[:45])

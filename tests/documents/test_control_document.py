@@ -20,6 +20,7 @@ from mockserver.server.control import routes
 from mockserver.server.control.openapi import documents
 from mockserver.server.control.routes import COMMANDS, ROUTES
 from mockserver.server.errors import STATUSES
+from tests.clients.operations import SESSIONS
 from tests.documents.control_calls import Controls, described_refusals
 from tests.documents.reading import (
     BASE_URL,
@@ -34,7 +35,6 @@ from tests.documents.reading import (
 )
 
 SERVER = Path(routes.__file__).parents[1]
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 TEMPLATE = "template_atualizacao_cadastro"
 CAMPAIGN = {"name": "Março", "platform": "chatapp", "templateId": TEMPLATE, "cadence": 60}
 # Not refusals of a command: of a path that no command has, and of a call in process.

@@ -18,6 +18,7 @@ from mockserver.contract.endpoints import COMMON_ERRORS, ENDPOINTS, HEAD_ERROR, 
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.filters import FIELDS, OPERATORS
 from mockserver.contract.lifecycles import SESSION
+from tests.clients.operations import SESSIONS
 from tests.documents.reading import (
     JSON,
     chosen,
@@ -29,7 +30,6 @@ from tests.documents.reading import (
 )
 from tests.harness.rows import each_row
 
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 KEY = re.compile(r"\b(?:sk|pk|whsec)_[A-Za-z0-9+/=]{8,}")
 
 

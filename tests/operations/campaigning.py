@@ -7,9 +7,13 @@ from fractions import Fraction
 from typing import Any
 
 from mockserver import Sandbox
+from mockserver._json import JSON
 from mockserver.testing.transports.in_process import Response
 
 NOON = "2026-03-01T12:00:00Z"
+NOBODY: list[JSON] = [
+    {"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "none"}]}
+]
 EXACT_NOON = "2026-03-01T12:00:00.000000Z"  # its microseconds are meant (see the root conftest)
 TEMPLATE = {"id": "template_plain", "items": [{"type": "text", "text": "Oi"}]}
 

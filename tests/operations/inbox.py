@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import pytest
-
-from mockserver.core.faults import injection
-from mockserver.core.state.outbox import NO_DELIVERY_FAULTS, DeliveryFaults
 from mockserver.server.webhooks.local_receivers import ReceivedWebhook
 
 
@@ -38,15 +33,3 @@ def attempts(receiver: Any) -> list[list[tuple[str, int | str | None]]]:
         [(each["at"][11:19], each.get("status", each.get("error"))) for each in delivery["attempts"]]
         for delivery in receiver.deliveries
     ]
-
-
-def script(
-    monkeypatch: pytest.MonkeyPatch, *wanted: DeliveryFaults, where: Callable[[Any, int], bool] = lambda *_: True
-) -> None:
-    """Apply these faults in turn to the attempts that `where` selects, and no fault to the others."""
-    left = list(wanted)
-
-    def ask(sandbox: Any, delivery: Any, attempt_no: int) -> DeliveryFaults:
-        return left.pop(0) if left and where(delivery, attempt_no) else NO_DELIVERY_FAULTS
-
-    monkeypatch.setattr(injection, "delivery_faults_for", ask)

@@ -8,7 +8,7 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
-from tests.harness.options import in_force, option_case
+from tests.harness.options import each_option, in_force, option_case
 from tests.harness.rows import each_row
 from tests.operations.filter_world import (
     CREATE,
@@ -89,13 +89,7 @@ def test_without_filters_every_chat_of_the_organisation_is_counted_and_targeted_
 
 @pytest.mark.clause("filters.groups-and", "audience.same-filters")
 @in_force("filters-empty-list", "reject")
-@pytest.mark.parametrize(
-    "wanted",
-    [
-        option_case("filter-error-split", "split", (400, "VALIDATION_ERROR")),
-        option_case("filter-error-split", "all-invalid-filters", INVALID),
-    ],
-)
+@each_option("wanted", "filter-error-split", {"split": (400, "VALIDATION_ERROR"), "all-invalid-filters": INVALID})
 def test_an_empty_list_of_filters_may_be_refused(mockserver: Sandbox, wanted: tuple[int, str]) -> None:
     assert [wanted] * 2 == outcomes(mockserver, [])
     assert {"estimatedCount": 6} == mockserver.call("POST", PREVIEW, json={}).json()

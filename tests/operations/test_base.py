@@ -7,7 +7,7 @@ import pytest
 
 from mockserver import Sandbox
 from tests.clients.operations import SESSIONS
-from tests.harness.options import option_case
+from tests.harness.options import each_option
 from tests.harness.rows import each_row
 from tests.operations.world import (
     DRAFT,
@@ -207,13 +207,10 @@ POSTS = ("createCampaign", "startCampaign", "previewAudience", "uploadMedia")
 
 
 @pytest.mark.clause("base.success")
-@pytest.mark.parametrize(
+@each_option(
     "of_posts",
-    [
-        option_case("success-status", "rest", (201, 202, 200, 201)),
-        option_case("success-status", "all-200", (200, 200, 200, 200)),
-        option_case("success-status", "all-201", (201, 201, 201, 201)),
-    ],
+    "success-status",
+    {"rest": (201, 202, 200, 201), "all-200": (200, 200, 200, 200), "all-201": (201, 201, 201, 201)},
 )
 def test_the_success_status_of_every_operation(mockserver: Sandbox, of_posts: tuple[int, int, int, int]) -> None:
     documented = {"createConnectionSession": 202, "cancelCampaign": 204}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
 import pytest
-import requests
 
 from mockserver import Sandbox
-from tests.harness.options import option_case
+from tests.harness.access import Access
+from tests.harness.options import each_option
 from tests.operations.filter_world import campaign
 from tests.operations.world import GIVEN, OTHER_KEY, campaigns_in_each_status, draft, refused
 
@@ -47,24 +48,18 @@ def test_a_name_is_unique_in_its_organisation_and_not_across_organisations(mocks
 
 
 @pytest.mark.clause("campaigns.name")
-@pytest.mark.parametrize("transport", ["in process", "socket"])
-def test_of_concurrent_creations_with_one_name_exactly_one_succeeds(mockserver: Sandbox, transport: str) -> None:
+def test_of_concurrent_creations_with_one_name_exactly_one_succeeds(mockserver: Sandbox, access: Access) -> None:
     together = Barrier(12)
-    url, key = f"{mockserver.base_url}{CAMPAIGNS}", mockserver.secret_key
+    headers = {"X-API-Key": mockserver.secret_key, "Content-Type": "application/json"}
+    body = json.dumps(campaign("Março")).encode()
 
-    def over_a_socket() -> tuple[int, str | None]:
+    def create_at_once(_: int) -> tuple[int, str | None]:
         together.wait()
-        reply = requests.post(url, json=campaign("Março"), headers={"X-API-Key": key}, timeout=30)
-        return reply.status_code, reply.json().get("code")
-
-    def in_process() -> tuple[int, str | None]:
-        together.wait()
-        reply = create(mockserver, "Março")
+        reply = access.ask("POST", CAMPAIGNS, headers, body)
         return reply.status, reply.json().get("code")
 
     with ThreadPoolExecutor(12) as threads:
-        asked = [threads.submit(over_a_socket if transport == "socket" else in_process) for _ in range(12)]
-        outcomes = Counter(each.result() for each in asked)
+        outcomes = Counter(threads.map(create_at_once, range(12)))
 
     assert {(201, None): 1, TAKEN: 11} == outcomes
     assert ["Março"] == names(mockserver)
@@ -74,13 +69,10 @@ ASKED = ["Março", "março", "MARÇO", " Março", "Março \t", "Mar ço", "Marco
 
 
 @pytest.mark.clause("campaigns.name")
-@pytest.mark.parametrize(
+@each_option(
     "refused",
-    [
-        option_case("name-uniqueness-scope", "exact", set()),
-        option_case("name-uniqueness-scope", "case-insensitive", {"março", "MARÇO", "STRASSE"}),
-        option_case("name-uniqueness-scope", "trimmed", {" Março", "Março \t", " "}),
-    ],
+    "name-uniqueness-scope",
+    {"exact": set(), "case-insensitive": {"março", "MARÇO", "STRASSE"}, "trimmed": {" Março", "Março \t", " "}},
 )
 def test_names_are_the_same_as_chosen_and_are_stored_as_sent(mockserver: Sandbox, refused: set[str]) -> None:
     different = [name for name in ASKED if name not in refused]
@@ -90,14 +82,10 @@ def test_names_are_the_same_as_chosen_and_are_stored_as_sent(mockserver: Sandbox
 
 
 @pytest.mark.clause("campaigns.name")
-@pytest.mark.parametrize(
+@each_option(
     "free",
-    [
-        option_case("name-uniqueness-scope", "exact", set()),
-        option_case("name-uniqueness-scope", "case-insensitive", set()),
-        option_case("name-uniqueness-scope", "trimmed", set()),
-        option_case("name-uniqueness-scope", "free-when-ended", {"canceled", "failed"}),
-    ],
+    "name-uniqueness-scope",
+    {"exact": set(), "case-insensitive": set(), "trimmed": set(), "free-when-ended": {"canceled", "failed"}},
 )
 def test_whether_the_names_of_canceled_and_failed_campaigns_are_free_again(mockserver: Sandbox, free: set[str]) -> None:
     ids = campaigns_in_each_status(mockserver)

@@ -8,7 +8,7 @@ import pytest
 
 from mockserver import Sandbox
 from mockserver._json import JSON
-from tests.harness.options import in_force, option_case
+from tests.harness.options import each_option, in_force
 from tests.harness.rows import each_row
 from tests.operations.filter_world import TEMPLATE, alone, answers, campaign, statement
 from tests.operations.world import DRAFT, GIVEN, campaigns_in_each_status, draft, refused
@@ -262,12 +262,10 @@ def created(sandbox: Any, **fields: Any) -> dict[str, Any]:
 
 @pytest.mark.clause("campaigns.template")
 @each_row("template_id", ["template_none", "template_other", "Template_plain", "template_plain%20"])
-@pytest.mark.parametrize(
+@each_option(
     "code",
-    [
-        option_case("template-not-found-code", "message-template", "MESSAGE_TEMPLATE_NOT_FOUND"),
-        option_case("template-not-found-code", "campaign-template", "CAMPAIGN_TEMPLATE_NOT_FOUND"),
-    ],
+    "template-not-found-code",
+    {"message-template": "MESSAGE_TEMPLATE_NOT_FOUND", "campaign-template": "CAMPAIGN_TEMPLATE_NOT_FOUND"},
 )
 def test_an_unknown_template_has_one_of_two_codes(mockserver: Sandbox, code: str, template_id: str) -> None:
     assert (404, code) == refused(mockserver.call("POST", CAMPAIGNS, json=campaign(templateId=template_id)))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from mockserver import Sandbox
-from tests.harness.options import option_case
+from tests.harness.options import each_option, option_case
 from tests.operations.campaigning import (
     NOON,
     cancel,
@@ -42,13 +42,7 @@ def test_a_running_campaign_is_canceled_and_sends_no_more(mockserver: Sandbox) -
 
 
 @pytest.mark.clause("cancel.draft", "campaigns.status-values")
-@pytest.mark.parametrize(
-    ("reply", "after"),
-    [
-        option_case("cancel-draft", "canceled", 204, "canceled"),
-        option_case("cancel-draft", "unprocessable", 422, "draft"),
-    ],
-)
+@each_option(("reply", "after"), "cancel-draft", {"canceled": (204, "canceled"), "unprocessable": (422, "draft")})
 def test_a_draft_is_canceled_without_an_execution_or_remains_one(mockserver: Sandbox, reply: int, after: str) -> None:
     campaign_id = create(mockserver)
 
@@ -70,13 +64,8 @@ def _cancel_and_expect(mockserver: Sandbox, campaign_id: str, expected: tuple[in
 
 
 @pytest.mark.clause("cancel.final")
-@pytest.mark.parametrize(
-    "expected",
-    [
-        option_case("cancel-final", "unprocessable", REFUSED),
-        option_case("cancel-final", "no-op", None),
-        option_case("cancel-final", "not-draft", (422, "CAMPAIGN_NOT_DRAFT")),
-    ],
+@each_option(
+    "expected", "cancel-final", {"unprocessable": REFUSED, "no-op": None, "not-draft": (422, "CAMPAIGN_NOT_DRAFT")}
 )
 @pytest.mark.parametrize("how", ["completed", "failed"])
 def test_cancelling_what_completed_or_failed_changes_nothing(
@@ -89,10 +78,7 @@ def test_cancelling_what_completed_or_failed_changes_nothing(
 
 
 @pytest.mark.clause("cancel.final")
-@pytest.mark.parametrize(
-    "expected",
-    [option_case("repeat-cancel", "unprocessable", REFUSED), option_case("repeat-cancel", "no-op", None)],
-)
+@each_option("expected", "repeat-cancel", {"unprocessable": REFUSED, "no-op": None})
 @pytest.mark.parametrize("make", [create, lambda sandbox: run(sandbox)[0]], ids=["draft", "running"])
 def test_cancelling_again_changes_nothing(
     mockserver: Sandbox, expected: tuple[int, str] | None, make: Callable[[Sandbox], str]

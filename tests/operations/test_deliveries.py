@@ -10,7 +10,7 @@ from standardwebhooks import Webhook
 
 from mockserver import Sandbox
 from mockserver.server.webhooks.local_receivers import ReceivedWebhook
-from tests.harness.options import option_case
+from tests.harness.options import each_option
 from tests.operations.inbox import Inbox, attempts
 from tests.operations.session_calls import FUNNELS, NOON, begin, read
 
@@ -39,24 +39,21 @@ def test_only_the_endpoints_that_are_registered_for_an_event_get_it(mockserver: 
     assert ["tenant_default", "tenant_other"] == [each["data"]["tenantId"] for each in mockserver.events]
 
 
-@pytest.mark.parametrize(
+@each_option(
     ("at", "end"),
-    [
-        option_case(
-            "wh-retry",
-            "svix",
+    "wh-retry",
+    {
+        "svix": (
             ["12:00:00", "12:00:05", "12:05:05", "12:35:05", "14:35:05", "19:35:05", "05:35:05", "15:35:05"],
             "2026-03-02T15:35:05",
         ),
-        option_case("wh-retry", "two-short", ["12:00:00", "12:00:05", "12:00:35"], "2026-03-01T12:00:35"),
-        option_case("wh-retry", "none", ["12:00:00"], "2026-03-01T12:00:00"),
-        option_case(
-            "wh-retry",
-            "three-days",
+        "two-short": (["12:00:00", "12:00:05", "12:00:35"], "2026-03-01T12:00:35"),
+        "none": (["12:00:00"], "2026-03-01T12:00:00"),
+        "three-days": (
             ["12:00:00", "12:01:00", "12:11:00", "13:11:00", "16:11:00", "22:11:00", *["10:11:00"] * 3],
             "2026-03-04T10:11:00",
         ),
-    ],
+    },
 )
 @pytest.mark.clause("events.nothing-lost")
 def test_a_refused_delivery_is_retried_after_growing_waits_and_then_abandoned(
@@ -119,13 +116,10 @@ def test_an_endpoint_that_answered_410_gets_no_delivery_until_it_is_recovered(mo
     assert sessions == inbox.sessions[2:]
 
 
-@pytest.mark.parametrize(
+@each_option(
     ("option", "ids"),
-    [
-        option_case("wh-idempotency", "same-per-event", "same-per-event", 1),
-        option_case("wh-idempotency", "new-per-try", "new-per-try", 3),
-        option_case("wh-idempotency", "none", "none", 0),
-    ],
+    "wh-idempotency",
+    {"same-per-event": ("same-per-event", 1), "new-per-try": ("new-per-try", 3), "none": ("none", 0)},
 )
 @pytest.mark.clause("events.subscribed")
 def test_the_attempts_of_an_event_carry_its_id_or_ids_of_their_own_or_none(
@@ -144,9 +138,7 @@ def test_the_attempts_of_an_event_carry_its_id_or_ids_of_their_own_or_none(
         Webhook(receiver.secret).verify(each.body, dict(each.headers))
 
 
-@pytest.mark.parametrize(
-    "waits", [option_case("wh-no-endpoint", "dropped", False), option_case("wh-no-endpoint", "stored", True)]
-)
+@each_option("waits", "wh-no-endpoint", {"dropped": False, "stored": True})
 @pytest.mark.clause("events.subscribed")
 def test_an_event_without_a_registered_endpoint_is_never_sent_or_waits_for_one(
     mockserver: Sandbox, waits: bool
@@ -164,13 +156,7 @@ def test_an_event_without_a_registered_endpoint_is_never_sent_or_waits_for_one(
     assert [int(waits)] * 2 == [len(each["deliveries"]) for each in mockserver.events]
 
 
-@pytest.mark.parametrize(
-    "status",
-    [
-        option_case("state-vs-event-order", "state-first", "completed"),
-        option_case("state-vs-event-order", "event-first", "pending"),
-    ],
-)
+@each_option("status", "state-vs-event-order", {"state-first": "completed", "event-first": "pending"})
 @pytest.mark.clause("events.connected")
 def test_an_event_is_sent_after_or_before_the_end_of_its_session_can_be_read(mockserver: Sandbox, status: str) -> None:
     seen, session_id = [], begin(mockserver)

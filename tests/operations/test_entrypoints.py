@@ -7,7 +7,7 @@ import pytest
 from mockserver import Sandbox
 from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
-from tests.harness.options import in_force, option_case
+from tests.harness.options import each_option, in_force
 from tests.operations import world
 from tests.operations.world import session
 
@@ -91,13 +91,7 @@ def test_session_and_read_may_show_all_the_fields_of_both(mockserver: Sandbox) -
 
 @pytest.mark.clause("entrypoints.read", "session.completed")
 @pytest.mark.parametrize("shapes", ["literal", "union"])
-@pytest.mark.parametrize(
-    "shown",
-    [
-        option_case("funnel-null", "null", None),
-        option_case("funnel-null", "absent", "nothing"),
-    ],
-)
+@each_option("shown", "funnel-null", {"null": None, "absent": "nothing"})
 def test_an_entrypoint_without_a_funnel_shows_it_in_one_way_everywhere(
     mockserver: Sandbox, shown: str | None, shapes: str
 ) -> None:

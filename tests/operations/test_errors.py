@@ -9,7 +9,8 @@ from mockserver.core.operations.dispatch import READERS
 from mockserver.testing.transports.in_process import Response
 from tests.clients.operations import SESSIONS
 from tests.harness.codes import INJECTED_ONLY
-from tests.harness.options import in_force, option_case
+from tests.harness.options import each_option
+from tests.harness.rows import each_row
 from tests.operations.refusals import REFUSALS, Refusal
 from tests.operations.world import DRAFT, GIVEN, OPERATIONS, refused, session
 
@@ -109,54 +110,35 @@ def test_the_reason_of_a_session_is_portuguese(mockserver: Sandbox, reason: str,
     assert (reason, text) == (read["reason"], read["message"])
 
 
-OTHER_VALIDATION = {
-    "a session with an unknown property": ("POST", SESSIONS, {"colour": "red"}),
-    "a session with a funnel alone": ("POST", SESSIONS, {"funnelId": "funnel_sales"}),
-    "a page of no messages": ("GET", "/v1/messaging/chats/chat_ana?limit=0", None),
-}
-CAMPAIGN_VALIDATION = {
-    "a preview": ("POST", "/v1/campaigns/audience-preview", {"filters": 7}),
-    "a creation": ("POST", "/v1/campaigns", DRAFT | {"cadence": "60"}),
-    "a start": ("POST", "/v1/campaigns/campaign_none/start", {"commonVariables": []}),
-}
-
-
-@pytest.mark.clause("base.error-guide")
-@in_force("dual-status", "guide")
-@pytest.mark.parametrize(("method", "path", "body"), OTHER_VALIDATION.values(), ids=OTHER_VALIDATION)
-def test_the_guide_is_about_campaigns_and_no_other_endpoint(
-    mockserver: Sandbox, method: str, path: str, body: JSON | None
-) -> None:
-    assert (400, "VALIDATION_ERROR") == refused(mockserver.call(method, path, json=body))
+VALIDATION: list[tuple[str, str, JSON | None]] = [
+    ("POST", SESSIONS, {"colour": "red"}),
+    ("POST", SESSIONS, {"funnelId": "funnel_sales"}),
+    ("GET", "/v1/messaging/chats/chat_ana?limit=0", None),
+    ("POST", "/v1/campaigns/audience-preview", {"filters": 7}),
+    ("POST", "/v1/campaigns", DRAFT | {"cadence": "60"}),
+    ("POST", "/v1/campaigns/campaign_none/start", {"commonVariables": []}),
+]
 
 
 @pytest.mark.clause("base.error-guide", "campaigns.validation")
-@pytest.mark.parametrize(
-    "status",
-    [
-        option_case("dual-status", "catalog", 400),
-        option_case("dual-status", "guide", 422),
-    ],
-)
-@pytest.mark.parametrize(("method", "path", "body"), CAMPAIGN_VALIDATION.values(), ids=CAMPAIGN_VALIDATION)
-def test_every_campaign_endpoint_follows_the_chosen_status(
-    mockserver: Sandbox, status: int, method: str, path: str, body: JSON
+@each_option("of_campaigns", "dual-status", {"catalog": 400, "guide": 422})
+@each_row(("method", "path", "body"), VALIDATION)
+def test_the_chosen_status_is_that_of_every_campaign_endpoint_and_of_no_other(
+    mockserver: Sandbox, of_campaigns: int, method: str, path: str, body: JSON | None
 ) -> None:
+    status = of_campaigns if path.startswith("/v1/campaigns") else 400
+
     assert (status, "VALIDATION_ERROR") == refused(mockserver.call(method, path, json=body))
-
-
-def break_listing(monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
-        raise RuntimeError("<h1>Traceback</h1>")
-
-    monkeypatch.setattr("mockserver.core.operations.dispatch.READERS", {**READERS, "listTemplates": broken})
 
 
 @pytest.mark.clause("base.internal")
 def test_what_breaks_unexpectedly_is_an_internal_error_and_no_page(
     mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    break_listing(monkeypatch)
+    def broken(*_: object) -> None:
+        raise RuntimeError("<h1>Traceback</h1>")
+
+    monkeypatch.setattr("mockserver.core.operations.dispatch.READERS", {**READERS, "listTemplates": broken})
 
     reply = mockserver.call(*OPERATIONS["listTemplates"])
 

@@ -3,9 +3,10 @@
 import pytest
 
 from mockserver import Sandbox
-from tests.harness.options import in_force, option_case
+from tests.harness.options import each_option, in_force
 from tests.operations.campaigning import (
     EXACT_NOON,
+    NOBODY,
     NOON,
     cancel,
     counts,
@@ -18,7 +19,6 @@ from tests.operations.campaigning import (
 )
 from tests.operations.world import refused
 
-NOBODY = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "none"}]}]
 pytestmark = pytest.mark.mockserver(now=NOON, given={"templates": [{"id": "template_plain"}], "chats": {"count": 200}})
 
 # option -> progress at these numbers of 200 processed
@@ -30,14 +30,7 @@ ROUNDED = {
 
 
 @pytest.mark.clause("send.progress")
-@pytest.mark.parametrize(
-    "option",
-    [
-        option_case("progress-rounding", "floor", "floor"),
-        option_case("progress-rounding", "half-up", "half-up"),
-        option_case("progress-rounding", "ceil", "ceil"),
-    ],
-)
+@each_option("option", "progress-rounding", {"floor": "floor", "half-up": "half-up", "ceil": "ceil"})
 def test_progress_is_rounded_as_chosen(mockserver: Sandbox, option: str) -> None:
     ids = run(mockserver, cadence=60)
     shown = {}
@@ -50,13 +43,7 @@ def test_progress_is_rounded_as_chosen(mockserver: Sandbox, option: str) -> None
 
 
 @pytest.mark.clause("send.progress")
-@pytest.mark.parametrize(
-    "running",
-    [
-        option_case("progress-zero-target", "zero", 0),
-        option_case("progress-zero-target", "hundred", 100),
-    ],
-)
+@each_option("running", "progress-zero-target", {"zero": 0, "hundred": 100})
 def test_a_target_of_none_shows_the_chosen_progress_until_it_completes(mockserver: Sandbox, running: int) -> None:
     mockserver.choose({"execution-status-lag": "campaign-first"})
     ids = run(mockserver, filters=NOBODY)
@@ -86,13 +73,7 @@ def test_a_target_of_none_shows_the_chosen_progress_if_it_failed_or_was_canceled
 
 
 @pytest.mark.clause("cancel.processing", "send.progress")
-@pytest.mark.parametrize(
-    "shown",
-    [
-        option_case("progress-after-cancel", "partial", 50),
-        option_case("progress-after-cancel", "hundred", 100),
-    ],
-)
+@each_option("shown", "progress-after-cancel", {"partial": 50, "hundred": 100})
 def test_a_canceled_execution_shows_the_chosen_progress(mockserver: Sandbox, shown: int) -> None:
     ids = run(mockserver, cadence=60)
     mockserver.advance(seconds=99)
@@ -106,13 +87,7 @@ def test_a_canceled_execution_shows_the_chosen_progress(mockserver: Sandbox, sho
 
 
 @pytest.mark.clause("send.completed", "send.failures")
-@pytest.mark.parametrize(
-    "status",
-    [
-        option_case("all-sends-failed", "completed", "completed"),
-        option_case("all-sends-failed", "failed", "failed"),
-    ],
-)
+@each_option("status", "all-sends-failed", {"completed": "completed", "failed": "failed"})
 @pytest.mark.mockserver(now=EXACT_NOON)
 def test_a_campaign_whose_every_send_failed_ends_as_chosen(mockserver: Sandbox, status: str) -> None:
     ids = run(mockserver, platform="photoapp", cadence=60)
@@ -126,13 +101,7 @@ def test_a_campaign_whose_every_send_failed_ends_as_chosen(mockserver: Sandbox, 
 
 
 @pytest.mark.clause("campaigns.detail-executions")
-@pytest.mark.parametrize(
-    "shown",
-    [
-        option_case("completedAt-on-cancel-fail", "set", "2026-03-01T12:00:01.500Z"),
-        option_case("completedAt-on-cancel-fail", "null", None),
-    ],
-)
+@each_option("shown", "completedAt-on-cancel-fail", {"set": "2026-03-01T12:00:01.500Z", "null": None})
 @pytest.mark.option("execution-status-lag", "none")
 @pytest.mark.parametrize("how", ["canceled", "failed"])
 def test_a_canceled_or_failed_execution_has_a_completed_at_or_null(
@@ -169,13 +138,7 @@ def test_the_execution_may_follow_its_campaign_later(mockserver: Sandbox, how: s
 
 
 @pytest.mark.clause("execution.read")
-@pytest.mark.parametrize(
-    "code",
-    [
-        option_case("execution-not-found-code", "resource", "RESOURCE_NOT_FOUND"),
-        option_case("execution-not-found-code", "campaign", "CAMPAIGN_NOT_FOUND"),
-    ],
-)
+@each_option("code", "execution-not-found-code", {"resource": "RESOURCE_NOT_FOUND", "campaign": "CAMPAIGN_NOT_FOUND"})
 def test_an_unknown_execution_gets_the_chosen_code(mockserver: Sandbox, code: str) -> None:
     campaign_id, _ = run(mockserver, name="One")
     _, other = run(mockserver, name="Two")

@@ -11,7 +11,7 @@ from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.scenario.parsing import value_of
 from tests.harness.filter_oracle import ARRAYS, BOOLEANS, DATES, NUMBERS, STRINGS
-from tests.harness.options import in_force, option_case
+from tests.harness.options import each_option, in_force
 from tests.harness.rows import each_row
 from tests.operations.filter_world import (
     CREATE,
@@ -204,13 +204,7 @@ BROKEN_SHAPES: list[Any] = [
 
 
 @pytest.mark.clause("filters.invalid", "filters.groups-and", "filters.combinator", "campaigns.validation")
-@pytest.mark.parametrize(
-    "wanted",
-    [
-        option_case("filter-error-split", "split", SCHEMA),
-        option_case("filter-error-split", "all-invalid-filters", INVALID),
-    ],
-)
+@each_option("wanted", "filter-error-split", {"split": SCHEMA, "all-invalid-filters": INVALID})
 def test_filters_of_a_wrong_structure_are_refused(mockserver: Sandbox, wanted: tuple[int, str]) -> None:
     assert [] == offenders(mockserver, BROKEN_SHAPES, wanted)
 
@@ -229,13 +223,7 @@ def test_the_schema_of_the_body_is_checked_before_the_structure_of_its_filters(
 
 @pytest.mark.clause("filters.invalid", "base.input")
 @in_force("unknown-body-keys", "reject")
-@pytest.mark.parametrize(
-    "wanted",
-    [
-        option_case("filter-error-split", "split", SCHEMA),
-        option_case("filter-error-split", "all-invalid-filters", INVALID),
-    ],
-)
+@each_option("wanted", "filter-error-split", {"split": SCHEMA, "all-invalid-filters": INVALID})
 def test_an_unknown_key_in_filters_is_a_wrong_structure_where_it_is_refused(
     mockserver: Sandbox, wanted: tuple[int, str]
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 from mockserver import MockServer, Sandbox
 from tests.documents.reading import public
 from tests.harness.filter_oracle import DATES, Rules, selected
-from tests.harness.options import in_force, option_case
+from tests.harness.options import each_option, in_force, option_case
 from tests.harness.rows import each_row
 from tests.operations.filter_world import (
     LEGAL,
@@ -123,12 +123,8 @@ def test_the_served_document_describes_a_date_as_it_is_taken(option: str, words:
 @pytest.mark.clause("filters.dates")
 @pytest.mark.mockserver(given=WORLD, now=NOW)
 @pytest.mark.parametrize("field", DATES)
-@pytest.mark.parametrize(
-    "rules",
-    [
-        option_case("date-only-and-naive", "midnight-utc", Rules(naive_zone=UTC)),
-        option_case("date-only-and-naive", "midnight-brazil", Rules(naive_zone=BRAZIL)),
-    ],
+@each_option(
+    "rules", "date-only-and-naive", {"midnight-utc": Rules(naive_zone=UTC), "midnight-brazil": Rules(naive_zone=BRAZIL)}
 )
 def test_dates_without_a_time_or_an_offset_begin_at_the_chosen_midnight(
     mockserver: Sandbox, field: str, rules: Rules

@@ -3,17 +3,11 @@
 import pytest
 
 from mockserver import Sandbox
-from mockserver.testing.end_user import EndUser, Page
+from tests.harness.options import in_force
 from tests.operations.session_calls import PHONE, begin, create, read
 
 BACK = "https://clinic.example/back?tab=2&q=a%20b#done"
 GONE = "Este link não está mais disponível. Peça um novo link a quem o enviou."
-
-
-def page_of(user: EndUser) -> Page:
-    """The page that the user sees."""
-    assert user.page is not None
-    return user.page
 
 
 @pytest.mark.clause("session.completed", "session.url")
@@ -59,8 +53,7 @@ def test_after_success_the_end_user_is_redirected_to_the_return_url_as_sent(mock
 
 
 @pytest.mark.clause("session.return")
-@pytest.mark.option("return-query", "session-and-status")
-@pytest.mark.mockserver(choices={"return-query": "session-and-status"})
+@in_force("return-query", "session-and-status")
 @pytest.mark.parametrize(
     ("url", "location"),
     [
@@ -94,21 +87,13 @@ def test_after_a_failure_the_hosted_page_is_the_end(mockserver: Sandbox) -> None
 
 
 @pytest.mark.clause("session.return")
-@pytest.mark.option("return-on-failure", "return-with-error")
-@pytest.mark.mockserver(choices={"return-on-failure": "return-with-error"})
-@pytest.mark.parametrize(
-    ("end", "error"),
-    [
-        ("token_exchange_failed", "token_exchange_failed"),
-        ("phone_in_use", "phone_in_use"),
-        ("funnel_not_found", "funnel_not_found"),
-        ("expire", "expired"),
-    ],
-)
-def test_a_failure_may_return_with_an_error(mockserver: Sandbox, end: str, error: str) -> None:
+@in_force("return-on-failure", "return-with-error")
+@pytest.mark.parametrize("end", ["token_exchange_failed", "phone_in_use", "funnel_not_found", "expire"])
+def test_a_failure_may_return_with_an_error(mockserver: Sandbox, end: str) -> None:
     user = mockserver.end_user(create(mockserver, {"returnUrl": "https://clinic.example/?a=1"}))
     user.open()
 
+    error = "expired" if end == "expire" else end
     assert f"https://clinic.example/?a=1&error={error}" == user.simulate(end).location
 
 
@@ -152,21 +137,19 @@ def test_the_link_is_used_up_when_continue_is_pressed(mockserver: Sandbox) -> No
 
 
 @pytest.mark.clause("session.url")
-@pytest.mark.option("link-consumed-when", "first-get")
-@pytest.mark.mockserver(choices={"link-consumed-when": "first-get"})
+@in_force("link-consumed-when", "first-get")
 def test_the_link_may_be_used_up_by_the_first_get(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
     first, second = mockserver.end_user(session_id), mockserver.end_user(session_id)
 
-    assert ("intro", 200) == (first.open().step, page_of(first).status)
+    assert ("intro", 200) == ((page := first.open()).step, page.status)
     assert 410 == second.open().status
     assert "account" == first.proceed().step
-    assert ("account", 200) == (first.reload().step, page_of(first).status)
+    assert ("account", 200) == ((page := first.reload()).step, page.status)
 
 
 @pytest.mark.clause("session.url")
-@pytest.mark.option("link-consumed-when", "completion")
-@pytest.mark.mockserver(choices={"link-consumed-when": "completion"})
+@in_force("link-consumed-when", "completion")
 def test_the_link_may_lead_on_until_the_session_has_ended(mockserver: Sandbox) -> None:
     session_id = begin(mockserver)
     first, second = mockserver.end_user(session_id), mockserver.end_user(session_id)

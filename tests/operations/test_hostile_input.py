@@ -6,25 +6,24 @@ import pytest
 
 from mockserver import Sandbox
 from tests.clients.operations import SESSIONS
-from tests.harness.access import BOTH, Answer, Opener, verdict
+from tests.harness.access import Access, Answer, verdict
 from tests.harness.rows import each_row
 from tests.operations.world import DRAFT, GIVEN, MULTIPART
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
-in_both_ways = pytest.mark.parametrize("access", BOTH.values(), ids=BOTH)
 PREVIEW = "/v1/campaigns/audience-preview"
 JSON_TYPE = ("Content-Type", "application/json")
 WHOLE = json.dumps(DRAFT)
 
 
-def post(sandbox: Sandbox, access: Opener, path: str, body: str | bytes, *headers: tuple[str, str]) -> Answer:
+def post(sandbox: Sandbox, access: Access, path: str, body: str | bytes, *headers: tuple[str, str]) -> Answer:
     sent = body if isinstance(body, bytes) else body.encode()
-    return access(sandbox).ask("POST", path, [("X-API-Key", sandbox.secret_key), *(headers or [JSON_TYPE])], sent)
+    return access.ask("POST", path, [("X-API-Key", sandbox.secret_key), *(headers or [JSON_TYPE])], sent)
 
 
-def get(sandbox: Sandbox, access: Opener, path: str, body: bytes = b"") -> Answer:
-    return access(sandbox).ask("GET", path, [("X-API-Key", sandbox.secret_key)], body)
+def get(sandbox: Sandbox, access: Access, path: str, body: bytes = b"") -> Answer:
+    return access.ask("GET", path, [("X-API-Key", sandbox.secret_key)], body)
 
 
 def with_cadence(written: str) -> bytes:
@@ -80,8 +79,7 @@ UNREADABLE = {
 
 
 @pytest.mark.clause("base.json", "campaigns.validation")
-@in_both_ways
-def test_a_body_that_cannot_be_read_is_a_validation_error(mockserver: Sandbox, access: Opener) -> None:
+def test_a_body_that_cannot_be_read_is_a_validation_error(mockserver: Sandbox, access: Access) -> None:
     verdicts = {name: verdict(post(mockserver, access, "/v1/campaigns", body)) for name, body in UNREADABLE.items()}
 
     assert dict.fromkeys(UNREADABLE, (400, "VALIDATION_ERROR")) == verdicts
@@ -101,16 +99,14 @@ ODD_BUT_RIGHT = {
 
 
 @pytest.mark.clause("base.json")
-@in_both_ways
 @pytest.mark.parametrize("body", ODD_BUT_RIGHT.values(), ids=ODD_BUT_RIGHT)
-def test_a_body_that_is_only_odd_is_taken(mockserver: Sandbox, access: Opener, body: bytes) -> None:
+def test_a_body_that_is_only_odd_is_taken(mockserver: Sandbox, access: Access, body: bytes) -> None:
     got = post(mockserver, access, "/v1/campaigns", body)
 
     assert 201 == got.status, got.body
 
 
 @pytest.mark.clause("base.json")
-@in_both_ways
 @each_row(
     "content_type",
     [
@@ -126,7 +122,7 @@ def test_a_body_that_is_only_odd_is_taken(mockserver: Sandbox, access: Opener, b
     ],
 )
 def test_json_under_another_type_is_a_validation_error(
-    mockserver: Sandbox, access: Opener, content_type: str | None
+    mockserver: Sandbox, access: Access, content_type: str | None
 ) -> None:
     headers = [("Accept", "text/html")] if content_type is None else [("Content-Type", content_type)]
 
@@ -160,7 +156,6 @@ STRANGE_IDS += ["..", ".", "~", "a+b", "%20", "%0d%0aX:%20y", "'%22%3E%3Cscript%
     "templates.unknown",
     "execution.read",
 )
-@in_both_ways
 @each_row(
     ("path", "code"),
     [
@@ -173,21 +168,20 @@ STRANGE_IDS += ["..", ".", "~", "a+b", "%20", "%0d%0aX:%20y", "'%22%3E%3Cscript%
         ("/v1/forms/{id}/embed-frame-policy", "FORM_NOT_FOUND"),
     ],
 )
-def test_a_strange_id_is_an_unknown_one(mockserver: Sandbox, access: Opener, path: str, code: str) -> None:
+def test_a_strange_id_is_an_unknown_one(mockserver: Sandbox, access: Access, path: str, code: str) -> None:
     verdicts = {id[:20]: verdict(get(mockserver, access, path.replace("{id}", id))) for id in STRANGE_IDS}
 
     assert {id[:20]: (404, code) for id in STRANGE_IDS} == verdicts
 
 
 @pytest.mark.clause("auth.unknown")
-@in_both_ways
 @pytest.mark.parametrize("second", ["same", "sk_nobodys", ""], ids=["the same", "another", "blank"])
-def test_two_keys_are_refused_as_a_missing_key(mockserver: Sandbox, access: Opener, second: str) -> None:
+def test_two_keys_are_refused_as_a_missing_key(mockserver: Sandbox, access: Access, second: str) -> None:
     values = [mockserver.secret_key, mockserver.secret_key if second == "same" else second]
     for pair in (values, values[::-1]):
         headers = [("X-API-Key", value) for value in pair]
 
-        assert (401, "API_KEY_INVALID") == verdict(access(mockserver).ask("GET", "/v1/campaigns", headers, b""))
+        assert (401, "API_KEY_INVALID") == verdict(access.ask("GET", "/v1/campaigns", headers, b""))
 
 
 @pytest.mark.parametrize(("query", "trace", "place"), [("a" * 9000, "", "path"), ("", "a" * 9000, "headers")])

@@ -9,7 +9,7 @@ import pytest
 from mockserver import Sandbox
 from tests.clients.operations import SESSIONS
 from tests.documents.reading import public, validator
-from tests.harness.options import in_force, option_case
+from tests.harness.options import each_option, in_force
 from tests.harness.rows import each_row
 from tests.operations.world import DRAFT, GIVEN, draft, refused
 
@@ -30,9 +30,7 @@ def optional_bodies(sandbox: Sandbox, *, name: str) -> list[tuple[str, int]]:
 
 
 @pytest.mark.clause("base.input")
-@pytest.mark.parametrize(
-    "accepts", [option_case("empty-json-body", "accept", True), option_case("empty-json-body", "reject", False)]
-)
+@each_option("accepts", "empty-json-body", {"accept": True, "reject": False})
 def test_no_body_and_an_empty_object_are_always_taken_and_an_empty_body_of_json_by_choice(
     mockserver: Sandbox, accepts: bool
 ) -> None:
@@ -63,9 +61,7 @@ def with_unknown_keys(sandbox: Sandbox) -> Any:
 
 
 @pytest.mark.clause("base.input")
-@pytest.mark.parametrize(
-    "ignores", [option_case("unknown-body-keys", "ignore", True), option_case("unknown-body-keys", "reject", False)]
-)
+@each_option("ignores", "unknown-body-keys", {"ignore": True, "reject": False})
 def test_unknown_keys_are_ignored_or_refused_at_every_depth(mockserver: Sandbox, ignores: bool) -> None:
     bodies = with_unknown_keys(mockserver)
     statuses = {where: status if ignores else 400 for where, (_, _, status) in bodies.items()}
@@ -118,9 +114,7 @@ def with_nulls(sandbox: Sandbox) -> Any:
 
 
 @pytest.mark.clause("base.input")
-@pytest.mark.parametrize(
-    "omits", [option_case("null-for-optional", "reject", False), option_case("null-for-optional", "omit", True)]
-)
+@each_option("omits", "null-for-optional", {"reject": False, "omit": True})
 def test_null_is_a_missing_optional_field_or_none(mockserver: Sandbox, omits: bool) -> None:
     bodies = with_nulls(mockserver)
     statuses = {field: status if omits else 400 for field, (_, _, status) in bodies.items()}

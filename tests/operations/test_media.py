@@ -7,7 +7,7 @@ import pytest
 from mockserver import Sandbox, sample_file
 from mockserver._json import JSON
 from mockserver.contract.media_types import KINDS
-from tests.harness.options import option_case
+from tests.harness.options import each_option
 from tests.harness.rows import each_row
 from tests.operations.media_files import (
     MP3,
@@ -24,16 +24,13 @@ from tests.operations.world import refused
 
 GOOD, OTHER = File(PNG, "image/png", "a.png"), File(PDF, "application/pdf", "b.pdf")
 BAD_FORMAT = File(b"GIF89a\x01\x00\x01\x00\x00\x00\x00;", "image/gif", "c.gif")
-ONE_OF_EACH = {"image": PNG, "video": MP4, "audio": MP3, "document": PDF, "sticker": WEBP}
-TYPE_OF = {
-    "image": "image/png",
-    "video": "video/mp4",
-    "audio": "audio/mpeg",
-    "document": "application/pdf",
-    "sticker": "image/webp",
+ONE_OF_EACH = {
+    "image": File(PNG, "image/png"),
+    "video": File(MP4, "video/mp4"),
+    "audio": File(MP3, "audio/mpeg"),
+    "document": File(PDF, "application/pdf"),
+    "sticker": File(WEBP, "image/webp"),
 }
-
-
 VARIANTS = [
     ("audio/mpeg", b"\xff\xf3\x40\xc0" + bytes(413)),
     ("text/plain", b"%d por cento" % 5),
@@ -108,13 +105,12 @@ def test_ten_files_or_as_many_as_chosen_are_taken_and_one_more_is_too_many(
 @pytest.mark.option("media-max-size", "any")
 @pytest.mark.clause("media.too-large")
 def test_a_file_of_exactly_the_limit_passes_and_one_byte_more_does_not(mockserver: Sandbox, kind: str) -> None:
-    file = File(ONE_OF_EACH[kind], TYPE_OF[kind])
+    file = ONE_OF_EACH[kind]
     mockserver.choose({"media-max-size": {kind: len(file.content)}})
 
     assert 201 == upload(mockserver, file).status
     assert (400, "MEDIA_FILE_TOO_LARGE") == refused(upload(mockserver, file._replace(content=file.content + b"\0")))
-    others = [File(ONE_OF_EACH[each], TYPE_OF[each]) for each in ONE_OF_EACH if each != kind]
-    assert 201 == upload(mockserver, *others).status
+    assert 201 == upload(mockserver, *(other for other in ONE_OF_EACH.values() if other != file)).status
 
 
 @pytest.mark.parametrize(
@@ -144,13 +140,10 @@ def test_count_is_looked_at_before_format_and_format_before_size(mockserver: San
     assert [] == stored(mockserver)
 
 
-@pytest.mark.parametrize(
+@each_option(
     "nothing",
-    [
-        option_case("media-failed-item-shape", "absent", {}),
-        option_case("media-failed-item-shape", "null", {"id": None, "url": None}),
-        option_case("media-failed-item-shape", "empty", {"id": "", "url": ""}),
-    ],
+    "media-failed-item-shape",
+    {"absent": {}, "null": {"id": None, "url": None}, "empty": {"id": "", "url": ""}},
 )
 @pytest.mark.option("media-partial-failure", "per-file")
 @pytest.mark.clause("media.format", "media.upload", "media.too-large")
@@ -166,13 +159,7 @@ def test_one_bad_file_may_fail_alone(mockserver: Sandbox, nothing: JSON) -> None
     assert [good["id"]] == [each["id"] for each in stored(mockserver)]
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        option_case("media-result-order", "request", ["a", "b", "b"]),
-        option_case("media-result-order", "reversed", ["b", "b", "a"]),
-    ],
-)
+@each_option("names", "media-result-order", {"request": ["a", "b", "b"], "reversed": ["b", "b", "a"]})
 @pytest.mark.clause("media.upload", "media.audio-single")
 def test_results_come_in_the_chosen_order_and_names_and_audios_may_repeat(
     mockserver: Sandbox, names: list[str]

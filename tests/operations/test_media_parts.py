@@ -39,35 +39,31 @@ def test_the_type_of_an_upload_ignores_case(mockserver: Sandbox, media_type: str
 @each_row(
     ("filename", "name"),
     [
-        pytest.param(rb'filename="a\b.png"', r"a\b.png", id="a-backslash"),
-        pytest.param(rb'filename="C:\fotos\a.png"', r"C:\fotos\a.png", id="a-path-of-windows"),
-        pytest.param(b'filename="../a.png"', "../a.png", id="a-path"),
-        pytest.param(rb'filename="a\"b.png"', 'a"b.png', id="a-quote-after-a-backslash"),
-        pytest.param(rb'filename="a\\b.png"', r"a\b.png", id="a-backslash-after-a-backslash"),
-        pytest.param(rb'filename="a.png\"', "a.png\\", id="a-backslash-before-the-last-quote"),
-        pytest.param(rb'filename="a.png\\"', "a.png\\", id="two-backslashes-before-the-last-quote"),
-        pytest.param(rb'filename="a.png\""', 'a.png"', id="a-quote-after-a-backslash-before-the-last-quote"),
-        pytest.param(b'filename="a%22b.png"', 'a"b.png', id="a-quote-as-browsers-escape-it"),
-        pytest.param(b'filename="a%0D%0Ab.png"', "a\r\nb.png", id="line-ends-as-browsers-escape-them"),
-        pytest.param(b'filename="100%25.png"', "100%25.png", id="another-percent"),
-        pytest.param('filename="promoção.png"'.encode(), "promoção.png", id="utf-8"),
-        pytest.param('filename="promoção.png"'.encode("latin-1"), "promoção.png", id="latin-1"),
-        pytest.param(b"filename*=UTF-8''promo%C3%A7%C3%A3o.png", "promoção.png", id="an-extended-parameter"),
-        pytest.param(b"filename=\"a.png\"; filename*=UTF-8''%C3%A9.png", "é.png", id="an-extended-parameter-too"),
-        pytest.param(b"filename*=UTF-8''%C3%A9.png; filename=\"a.png\"", "é.png", id="an-extended-parameter-first"),
-        pytest.param(b"filename=\"a.png\"; filename*=UTF-8''%FF.png", "a.png", id="an-extended-parameter-not-of-utf-8"),
-        pytest.param(b"filename*=UTF-8''%FF.png; filename=\"a.png\"", "a.png", id="one-not-of-utf-8-first"),
-        pytest.param(
-            b"filename=\"a.png\"; filename*=KOI8-R''%C1.png", "a.png", id="an-extended-parameter-of-another-charset"
-        ),
-        pytest.param(b'filename="a.png"; filename*=e.png', "a.png", id="an-extended-parameter-without-charset"),
-        pytest.param(b"filename=\"a.png\"; filename*=UTF-8''", "a.png", id="an-extended-parameter-without-a-name"),
-        pytest.param(b"filename*=UTF-8''%FF.png", "\ufffd.png", id="an-extended-parameter-not-of-utf-8-alone"),
-        pytest.param(
-            b"filename=\"a; filename*=UTF-8''b\"", "a; filename*=UTF-8''b", id="a-name-like-an-extended-parameter"
-        ),
-        pytest.param(b'filename="a;b.png"; x="y"', "a;b.png", id="a-semicolon"),
-        pytest.param(b"filename=a.png", "a.png", id="without-quotes"),
+        (rb'filename="a\b.png"', r"a\b.png"),  # a backslash
+        (rb'filename="C:\fotos\a.png"', r"C:\fotos\a.png"),  # a path of windows
+        (b'filename="../a.png"', "../a.png"),  # a path
+        (rb'filename="a\"b.png"', 'a"b.png'),  # a quote after a backslash
+        (rb'filename="a\\b.png"', r"a\b.png"),  # a backslash after a backslash
+        (rb'filename="a.png\"', "a.png\\"),  # a backslash before the last quote
+        (rb'filename="a.png\\"', "a.png\\"),  # two backslashes before the last quote
+        (rb'filename="a.png\""', 'a.png"'),  # a quote after a backslash before the last quote
+        (b'filename="a%22b.png"', 'a"b.png'),  # a quote as browsers escape it
+        (b'filename="a%0D%0Ab.png"', "a\r\nb.png"),  # line ends as browsers escape them
+        (b'filename="100%25.png"', "100%25.png"),  # another percent
+        ('filename="promoção.png"'.encode(), "promoção.png"),  # utf 8
+        ('filename="promoção.png"'.encode("latin-1"), "promoção.png"),  # latin 1
+        (b"filename*=UTF-8''promo%C3%A7%C3%A3o.png", "promoção.png"),  # an extended parameter
+        (b"filename=\"a.png\"; filename*=UTF-8''%C3%A9.png", "é.png"),  # an extended parameter too
+        (b"filename*=UTF-8''%C3%A9.png; filename=\"a.png\"", "é.png"),  # an extended parameter first
+        (b"filename=\"a.png\"; filename*=UTF-8''%FF.png", "a.png"),  # an extended parameter not of utf 8
+        (b"filename*=UTF-8''%FF.png; filename=\"a.png\"", "a.png"),  # one not of utf 8 first
+        (b"filename=\"a.png\"; filename*=KOI8-R''%C1.png", "a.png"),  # an extended parameter of another charset
+        (b'filename="a.png"; filename*=e.png', "a.png"),  # an extended parameter without charset
+        (b"filename=\"a.png\"; filename*=UTF-8''", "a.png"),  # an extended parameter without a name
+        (b"filename*=UTF-8''%FF.png", "\ufffd.png"),  # an extended parameter not of utf 8 alone
+        (b"filename=\"a; filename*=UTF-8''b\"", "a; filename*=UTF-8''b"),  # a name like an extended parameter
+        (b'filename="a;b.png"; x="y"', "a;b.png"),  # a semicolon
+        (b"filename=a.png", "a.png"),  # without quotes
     ],
 )
 @pytest.mark.clause("media.upload")
@@ -95,45 +91,46 @@ def test_a_part_is_a_file_only_as_form_data_with_a_file_name(mockserver: Sandbox
     assert ["a.txt"] == [item["name"] for item in upload(mockserver, other, FILE).json()]
 
 
-WITHOUT_FILE: dict[str, tuple[str, bytes, str]] = {
-    "another type": (
+WITHOUT_FILE: list[tuple[str, bytes, str]] = [
+    (
         "application/json",
         b"{}",
         "got the Content-Type 'application/json'; expected multipart/form-data",
     ),
-    "no type": ("", b"x", "got no Content-Type; expected multipart/form-data"),
-    "no boundary": ("multipart/form-data", multipart([FILE]), "got a Content-Type without a boundary, which HTTP"),
-    "another boundary": (
+    ("", b"x", "got no Content-Type; expected multipart/form-data"),
+    ("multipart/form-data", multipart([FILE]), "got a Content-Type without a boundary, which HTTP"),
+    (
         "multipart/form-data; boundary=xyz",
         multipart([FILE]),
         "got a body without the boundary 'xyz' of its Content-Type",
     ),
-    "no body": (MULTIPART, b"", "got an empty body"),
-    "a cut body": (MULTIPART, multipart([FILE])[:-10], "got a body that is cut or breaks the format"),
-    "another multipart": (
+    (MULTIPART, b"", "got an empty body"),
+    (MULTIPART, multipart([FILE])[:-10], "got a body that is cut or breaks the format"),
+    (
         MULTIPART.replace("form-data", "mixed"),
         multipart([FILE]),
         "got the Content-Type 'multipart/mixed",
     ),
-    "no part": (MULTIPART, multipart([]), "got a body without parts"),
-    "another field": (MULTIPART, multipart([FILE._replace(field="files[]")]), "got a file in the field 'files[]'"),
-    "several fields": (
+    (MULTIPART, multipart([]), "got a body without parts"),
+    (MULTIPART, multipart([FILE._replace(field="files[]")]), "got a file in the field 'files[]'"),
+    (
         MULTIPART,
         multipart([FILE._replace(field="upload"), FILE._replace(field="upload"), FILE._replace(name=None)]),
         "got a file in the field 'upload' and the field 'files' without a file name; expected",
     ),
-    "a blank file": (
+    (
         MULTIPART,
         multipart([File(b"", "application/octet-stream", "")]),
         "got an empty file without a name in the field 'files'",
     ),
-}
+]
 
 
 @pytest.mark.clause("media.empty")
-@each_row("case", WITHOUT_FILE)
-def test_the_reason_of_an_upload_without_a_file_names_what_arrived(mockserver: Sandbox, case: str) -> None:
-    content_type, body, expected = WITHOUT_FILE[case]
+@each_row(("content_type", "body", "expected"), WITHOUT_FILE)
+def test_the_reason_of_an_upload_without_a_file_names_what_arrived(
+    mockserver: Sandbox, content_type: str, body: bytes, expected: str
+) -> None:
     reply = send(mockserver, body, content_type)
     reason = reply.headers["x-mock-reason"]
 
@@ -186,6 +183,14 @@ def test_a_head_longer_than_the_mock_reads_is_refused_with_the_bound(mockserver:
 
     assert (400, "MEDIA_UPLOAD_EMPTY") == refused(reply)
     assert "longer than 4096 bytes (the mock's own bound" in reply.headers["x-mock-reason"]
+
+
+@each_row(("spaces", "status"), [(PART_HEAD_MAX_BYTES - 2, 201), (PART_HEAD_MAX_BYTES - 1, 400)])
+def test_a_delimiter_may_be_followed_by_spaces_up_to_the_bound(mockserver: Sandbox, spaces: int, status: int) -> None:
+    delimiter = f"--{BOUNDARY}".encode()
+    body = multipart([FILE]).replace(delimiter + b"\r\n", delimiter + b" " * spaces + b"\r\n", 1)
+
+    assert status == send(mockserver, body).status
 
 
 PIECES = [

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
-from tests.harness.options import in_force, option_case
+from tests.harness.options import each_option, in_force
 from tests.harness.rows import each_row
 from tests.operations.message_pages import ALWAYS, CHAT, GIVEN, NOON, OPTIONAL, add, ids, page, read_all_pages
 
@@ -43,14 +43,7 @@ def test_what_a_message_does_not_have_is_absent_null_or_an_empty_text(
     assert {None} >= {without[key] for key in keys - ALWAYS - {"text"}}
 
 
-@pytest.mark.parametrize(
-    "end",
-    [
-        option_case("next-cursor-end", "null", {"nextCursor": None}),
-        option_case("next-cursor-end", "absent", {}),
-        option_case("next-cursor-end", "empty", {"nextCursor": ""}),
-    ],
-)
+@each_option("end", "next-cursor-end", {"null": {"nextCursor": None}, "absent": {}, "empty": {"nextCursor": ""}})
 @pytest.mark.mockserver(given=SEVEN)
 @pytest.mark.clause("messages.list")
 def test_the_last_page_is_marked_by_the_chosen_option(mockserver: Sandbox, end: JSON) -> None:

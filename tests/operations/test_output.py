@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mockserver import Sandbox
+from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from tests.clients.operations import SESSIONS
 from tests.harness.options import in_force, option_case
@@ -113,6 +113,51 @@ def open_values(sandbox: Sandbox, template: str = "template_official") -> list[s
     ]
 
 
+PROVIDER_STATUSES = ["APPROVED", "PENDING", "REJECTED", "PAUSED", "DISABLED"]
+PLATFORMS = ["chatapp", "chatapp_lite", "photoapp", "botapp"]
+MESSAGE_TYPES = [
+    "text",
+    "image",
+    "audio",
+    "video",
+    "document",
+    "sticker",
+    "location",
+    "contact",
+    "template",
+    "comment",
+    "system",
+    "unsupported",
+]
+MESSAGE_STATUSES = ["pending", "sent", "delivered", "read", "failed"]
+
+
+@pytest.mark.option("provider-status-values", "effect")
+@pytest.mark.option("message-type-values", "effect")
+@pytest.mark.option("message-status-values", "effect")
+@pytest.mark.option("entrypoint-platforms", "effect")
+def test_seed_data_has_each_listed_value(mockserver_server: MockServer) -> None:
+    kinds = [{"type": kind} for kind in MESSAGE_TYPES] + [{"status": status} for status in MESSAGE_STATUSES]
+    given = {
+        "chats": [{"id": "chat_a"}],
+        "messages": [{"chatId": "chat_a", **each} for each in kinds],
+        "templates": [{"providerTemplateStatus": status} for status in PROVIDER_STATUSES],
+        "entrypoints": [{"id": platform, "platform": platform} for platform in PLATFORMS],
+    }
+    with mockserver_server.sandbox(given=given) as sandbox:
+        messages = sandbox.call("GET", "/v1/messaging/chats/chat_a").json()["records"]
+        templates = sandbox.call("GET", "/v1/message-templates").json()["templates"]
+        entrypoints = [sandbox.call("GET", f"/v1/entrypoints/{each}").json()["entrypoint"] for each in PLATFORMS]
+
+    assert (set(MESSAGE_TYPES), set(MESSAGE_STATUSES)) == tuple(
+        {each[key] for each in messages} for key in ("type", "status")
+    )
+    assert {status: status == "APPROVED" for status in PROVIDER_STATUSES} == {
+        each["providerTemplateStatus"]: each["isOfficial"] for each in templates
+    }
+    assert PLATFORMS == [each["platform"] for each in entrypoints]
+
+
 @pytest.mark.clause("base.output")
 @pytest.mark.option("new-enum-values", "listed")
 def test_by_default_only_listed_values_occur(mockserver: Sandbox) -> None:
@@ -122,9 +167,7 @@ def test_by_default_only_listed_values_occur(mockserver: Sandbox) -> None:
 @pytest.mark.clause("base.output")
 @in_force("new-enum-values", "unseen")
 def test_an_open_enum_may_have_an_undocumented_value(mockserver: Sandbox) -> None:
-    listed = {"APPROVED", "PENDING", "REJECTED", "PAUSED", "DISABLED", "chatapp", "chatapp_lite", "photoapp", "botapp"}
-    listed |= {"text", "image", "audio", "video", "document", "sticker", "location", "contact", "template", "comment"}
-    listed |= {"system", "unsupported", "pending", "sent", "delivered", "read", "failed"}
+    listed = {*PROVIDER_STATUSES, *PLATFORMS, *MESSAGE_TYPES, *MESSAGE_STATUSES}
     mockserver.apply({"given": {"templates": [{"id": "template_waiting", "providerTemplateStatus": "PENDING"}]}})
 
     shown = open_values(mockserver, "template_waiting")

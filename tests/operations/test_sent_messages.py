@@ -3,8 +3,8 @@
 import pytest
 
 from mockserver import Sandbox
-from mockserver._json import JSON
 from tests.operations.campaigning import NOON, counts, messages, run
+from tests.operations.filter_world import alone, statement
 
 ANA = {
     "id": "chat_ana",
@@ -14,6 +14,7 @@ ANA = {
     "custom": {"dentista": "Dra. Lívia"},
 }
 BARE = {"id": "chat_bare"}
+VIPS = alone(statement("chat.status", "equals", "vip"))
 OFF = {"id": "chat_off", "platform": "photoapp"}
 AUTOMATIC = {
     "id": "template_automatic",
@@ -125,10 +126,6 @@ def test_the_oldest_chat_is_sent_to_first(mockserver: Sandbox) -> None:
     ]
 
 
-def _only(status: str) -> list[JSON]:
-    return [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": status}]}]
-
-
 @pytest.mark.clause("messages.list")
 @pytest.mark.mockserver(
     given={"templates": [{"id": "template_plain"}], "chats": [{}, {"id": "chat_b", "status": "vip"}]}
@@ -136,8 +133,8 @@ def _only(status: str) -> list[JSON]:
 def test_sends_within_a_microsecond_are_paged_one_by_one_without_a_gap(mockserver: Sandbox) -> None:
     run(mockserver, name="Seventh", cadence=7)
     mockserver.advance(8.571428)
-    run(mockserver, name="Whole", filters=_only("vip"))
-    run(mockserver, name="Again", filters=_only("vip"))
+    run(mockserver, name="Whole", filters=VIPS)
+    run(mockserver, name="Again", filters=VIPS)
     mockserver.advance("1m")
     whole_list = [each["id"] for each in messages(mockserver, "chat_b")]
 

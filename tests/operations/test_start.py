@@ -9,7 +9,7 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.testing.transports.in_process import Response
-from tests.harness.options import option_case
+from tests.harness.options import each_option
 from tests.harness.rows import each_row
 from tests.operations.campaigning import NOON, counts, create, end, messages, read, run, start
 from tests.operations.world import refused
@@ -94,12 +94,10 @@ def test_a_campaign_that_has_ended_is_not_a_draft(mockserver: Sandbox, how: str)
 
 
 @pytest.mark.clause("start.already", "start.not-draft")
-@pytest.mark.parametrize(
+@each_option(
     "code",
-    [
-        option_case("not-draft-vs-already-processing", "already-processing", "CAMPAIGN_ALREADY_PROCESSING"),
-        option_case("not-draft-vs-already-processing", "not-draft", "CAMPAIGN_NOT_DRAFT"),
-    ],
+    "not-draft-vs-already-processing",
+    {"already-processing": "CAMPAIGN_ALREADY_PROCESSING", "not-draft": "CAMPAIGN_NOT_DRAFT"},
 )
 def test_the_start_of_a_processing_campaign_gets_the_chosen_code(mockserver: Sandbox, code: str) -> None:
     campaign_id, execution_id = run(mockserver)

@@ -4,9 +4,10 @@ import pytest
 
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
-from tests.harness.options import in_force, option_case
+from tests.harness.options import each_option, in_force
 from tests.harness.rows import each_row
 from tests.operations.campaigning import (
+    NOBODY,
     NOON,
     counts,
     create,
@@ -60,13 +61,7 @@ def test_the_volume_is_the_platforms_and_the_audience_the_filters(mockserver: Sa
 
 
 @pytest.mark.clause("start.size")
-@pytest.mark.parametrize(
-    "second",
-    [
-        option_case("size-limit-base", "absolute", 202),
-        option_case("size-limit-base", "moving-day", 422),
-    ],
-)
+@each_option("second", "size-limit-base", {"absolute": 202, "moving-day": 422})
 def test_what_was_sent_in_the_last_day_counts_by_choice(mockserver: Sandbox, second: int) -> None:
     mockserver.choose({"size-limit-values": {"chatapp": 3, "photoapp": 3}})
     run(mockserver, name="First")
@@ -114,9 +109,6 @@ def test_a_moving_day_counts_no_send_that_failed_or_is_still_queued(mockserver: 
     for platform, name in (("photoapp", "Second"), ("chatapp", "Third")):
         assert 202 == start(mockserver, create(mockserver, name, platform=platform)).status
     assert TOO_LARGE == refused(start(mockserver, create(mockserver, "Fourth")))
-
-
-NOBODY = [{"combinator": "and", "statements": [{"field": "chat.status", "operator": "equals", "value": "none"}]}]
 
 
 @pytest.mark.clause("send.progress", "send.completed")
@@ -186,12 +178,8 @@ def test_values_that_the_template_does_not_use_may_fail_every_send(
 
 
 @pytest.mark.clause("start.common-variables", "start.missing-variables")
-@pytest.mark.parametrize(
-    ("status", "texts"),
-    [
-        option_case("common-vars-empty", "accept", 202, ["Ana,  ", "Ana, "]),
-        option_case("common-vars-empty", "missing", 400, ["Ana,  "]),
-    ],
+@each_option(
+    ("status", "texts"), "common-vars-empty", {"accept": (202, ["Ana,  ", "Ana, "]), "missing": (400, ["Ana,  "])}
 )
 def test_an_empty_text_is_a_value_or_counts_as_missing(mockserver: Sandbox, status: int, texts: list[str]) -> None:
     campaign_id = create(mockserver, templateId="template_asking")
@@ -225,12 +213,10 @@ def test_an_unapproved_template_starts_and_its_sends_fail_at_their_pace(mockserv
 
 
 @each_row("status", UNAPPROVED)
-@pytest.mark.parametrize(
+@each_option(
     "expected",
-    [
-        option_case("unapproved-template", "unprocessable", (422, "UNPROCESSABLE_REQUEST")),
-        option_case("unapproved-template", "not-found", (404, "MESSAGE_TEMPLATE_NOT_FOUND")),
-    ],
+    "unapproved-template",
+    {"unprocessable": (422, "UNPROCESSABLE_REQUEST"), "not-found": (404, "MESSAGE_TEMPLATE_NOT_FOUND")},
 )
 @pytest.mark.clause("start.refused-changes-nothing")
 def test_an_unapproved_template_may_refuse_the_start(

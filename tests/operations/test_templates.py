@@ -4,7 +4,7 @@ import pytest
 
 from mockserver import Sandbox, ScenarioError
 from mockserver._json import JSON
-from tests.harness.options import option_case
+from tests.harness.options import each_option
 from tests.operations.campaigning import messages, run
 
 pytestmark = pytest.mark.mockserver(now="2026-03-01T12:00:00Z")
@@ -75,14 +75,7 @@ def test_the_list_has_these_fields_of_each_template(mockserver: Sandbox) -> None
 
 @pytest.mark.clause("templates.list")
 @pytest.mark.mockserver(given={"templates": [PROMO, INTERNAL]})
-@pytest.mark.parametrize(
-    "shown",
-    [
-        option_case("provider-status-internal", "absent", "nothing"),
-        option_case("provider-status-internal", "null", None),
-        option_case("provider-status-internal", "empty", ""),
-    ],
-)
+@each_option("shown", "provider-status-internal", {"absent": "nothing", "null": None, "empty": ""})
 def test_an_internal_template_shows_that_no_provider_ever_saw_it(mockserver: Sandbox, shown: str | None) -> None:
     official, internal = listed(mockserver)
 

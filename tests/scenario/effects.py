@@ -15,3 +15,9 @@ def apply_now(sandbox: Sandbox, effect: str, arguments: Any = None) -> ActiveRul
     sandbox.advance(0)
     assert 1 == rule.fired
     return rule
+
+
+def counts(sandbox: Sandbox, ids: tuple[str, str]) -> tuple[str, int, int]:
+    """Status, sent and failed messages of an execution."""
+    read = sandbox.call("GET", f"/v1/campaigns/{ids[0]}/executions/{ids[1]}").json()
+    return read["status"], read["sentCount"], read["failedCount"]

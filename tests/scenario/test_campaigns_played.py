@@ -50,6 +50,7 @@ VALUES = {"var1": "SORRISO10", "var2": "31/03"}
 
 @each_row("world", [None, "demo"])
 @each_row("name", ENDS)
+@pytest.mark.option("failed-trigger", "effect")
 def test_a_careful_client_sends_once_and_learns_how_it_ended(
     mockserver_server: MockServer, name: str, world: str | None
 ) -> None:
@@ -96,6 +97,7 @@ def test_a_careful_client_stops_where_a_colleague_cancels(mockserver_server: Moc
         assert 1 == len(run.calls("readExecution"))
 
 
+@pytest.mark.option("preview-vs-target", "effect")
 def test_the_preview_is_not_the_target(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "audience-grows-after-preview") as run:
         plan, careful = run.plan(), run.careful()

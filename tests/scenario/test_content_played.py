@@ -44,6 +44,7 @@ def test_a_file_that_is_not_taken_is_named(mockserver_server: MockServer) -> Non
         assert 3 == len(run.tenant["media"])
 
 
+@pytest.mark.option("media-request-limit", "effect")
 def test_a_file_that_is_too_large_for_a_proxy_remains_refused(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "media-proxy-413") as run, pytest.raises(Refused) as refusal:
         run.careful().upload({"video.mp4": (b"", "video/mp4")})

@@ -153,6 +153,16 @@ def test_a_problem_contains_the_value_and_the_expectation(
     assert wanted in problem.wanted
 
 
+def test_no_problem_shows_a_key(mockserver: Sandbox) -> None:
+    key = "sk_live_0123456789abcdef"
+
+    with pytest.raises(ScenarioError) as refusal:
+        mockserver.apply({"given": {"tenants": [{"secretKey": [key], key: 1}]}})
+
+    assert 2 == len(refusal.value.problems)
+    assert key not in f"{refusal.value} {refusal.value.problems}"
+
+
 def test_thousands_of_problems_are_counted_and_the_first_hundred_listed(mockserver: Sandbox) -> None:
     script = [{"on": f"startCampain{number}", "do": {"garble": True}} for number in range(250)]
 

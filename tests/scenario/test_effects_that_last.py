@@ -6,14 +6,9 @@ import pytest
 
 from mockserver import Sandbox
 from tests.operations.world import DRAFT, GIVEN, running, upload
-from tests.scenario.effects import apply_now
+from tests.scenario.effects import apply_now, counts
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
-
-
-def _counts(sandbox: Sandbox, ids: tuple[str, str]) -> tuple[str, int, int]:
-    read = sandbox.call("GET", f"/v1/campaigns/{ids[0]}/executions/{ids[1]}").json()
-    return read["status"], read["sentCount"], read["failedCount"]
 
 
 def test_a_template_paused_midrun_fails_messages_until_it_is_approved_again(mockserver: Sandbox) -> None:
@@ -22,13 +17,13 @@ def test_a_template_paused_midrun_fails_messages_until_it_is_approved_again(mock
     for status in ("PAUSED", "APPROVED"):
         mockserver.advance("1m")
         apply_now(mockserver, "set-template", {"id": "template_official", "status": status})
-        seen.append(_counts(mockserver, ids))
+        seen.append(counts(mockserver, ids))
         mockserver.advance(0)
     other = running(mockserver, templateId="template_plain", name="Other")
     mockserver.advance("10m")
 
     assert [("processing", 2, 0), ("completed", 2, 1)] == seen
-    assert ("completed", 3, 0) == _counts(mockserver, other)
+    assert ("completed", 3, 0) == counts(mockserver, other)
 
 
 def test_storage_fails_for_the_very_upload_that_a_rule_fires_at(mockserver: Sandbox) -> None:
@@ -76,7 +71,7 @@ def test_effects_of_a_rule_are_applied_in_the_order_of_the_document(mockserver: 
     )
     mockserver.call("GET", "/v1/campaigns")
 
-    assert ("processing", 2, 0) == _counts(mockserver, ids)
+    assert ("processing", 2, 0) == counts(mockserver, ids)
     assert "chat_x" in [each["id"] for each in mockserver.state()["tenants"][0]["chats"]]
 
 
@@ -85,7 +80,7 @@ def test_an_effect_at_a_read_of_an_execution_goes_on_after_the_messages_that_are
     mockserver.advance("1m")
     mockserver.on("readExecution").do({"stall-sends": {}})
 
-    assert [("processing", 2, 0)] * 2 == [_counts(mockserver, ids) for _ in range(2)]
+    assert [("processing", 2, 0)] * 2 == [counts(mockserver, ids) for _ in range(2)]
 
 
 def test_a_deferred_call_runs_at_its_instant_though_its_rule_is_removed(mockserver: Sandbox) -> None:

@@ -12,6 +12,7 @@ NOON = "2026-03-01T12:00:00Z"
 
 
 @pytest.mark.parametrize("on_socket", [False, True])
+@pytest.mark.option("event-before-202-read", "effect")
 def test_an_event_before_the_answer_waits_until_its_session_is_known(
     mockserver_server: MockServer, on_socket: bool
 ) -> None:
@@ -57,6 +58,7 @@ def test_a_late_failure_takes_no_newer_connection_back(mockserver_server: MockSe
         assert (phone, [second]) == (app.number, app.welcomed)  # and no newer failure either
 
 
+@pytest.mark.option("wh-latency", "effect")
 def test_a_late_event_confirms_the_state_that_a_read_returned(mockserver_server: MockServer) -> None:
     with played(mockserver_server, "hook-late", now=NOON) as run:
         app, receiver = careful_app(run)

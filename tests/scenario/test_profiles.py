@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver.contract.choices.profiles import PROFILES
 from mockserver.scenario.choices import load_profile
 from mockserver.scenario.problems import ScenarioError
 
@@ -52,22 +51,6 @@ def test_a_file_with_anything_else_is_refused(file: Callable[..., Any], text: st
         load_profile(file(text))
 
     assert problem in str(refusal.value)
-
-
-@pytest.mark.parametrize(("name", "near"), [("hostil", "hostile"), ("guid", "guide"), ("litteral", "literal")])
-def test_an_unknown_name_is_refused_with_the_closest_match(mockserver_server: MockServer, name: str, near: str) -> None:
-    for ask in (load_profile, lambda name: mockserver_server.sandbox(profile=name)):
-        with pytest.raises(ScenarioError) as refusal:
-            ask(name)
-
-        assert f"did you mean '{near}'?" in str(refusal.value)
-
-
-def test_an_explicit_choice_overrides_the_profile_of_a_sandbox(mockserver_server: MockServer) -> None:
-    with mockserver_server.sandbox(profile="hostile", choices={"success-status": "all-200"}) as sandbox:
-        expected = {**PROFILES["hostile"], "success-status": "all-200"}
-
-        assert {} == {id: option for id, option in expected.items() if in_force(sandbox)[id] != option}
 
 
 def test_a_reset_retains_the_profile(mockserver_server: MockServer) -> None:

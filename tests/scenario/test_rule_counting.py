@@ -69,17 +69,6 @@ def _errors(sandbox: Sandbox, calls: int) -> list[int]:
     return found
 
 
-@given(COUNTS, st.integers(0, 20))
-def test_a_rule_of_call_numbers_fires_as_documented(rule: JSON, calls: int) -> None:
-    rule |= {"chance": None, "from": None, "until": None}
-    with MockServer().sandbox() as sandbox:
-        sandbox.apply({"script": [_written(rule)]})
-
-        assert _fires_at(rule, calls, 0) == _errors(sandbox, calls)
-        (listed,) = sandbox.rules
-        assert (calls, len(_fires_at(rule, calls, 0))) == (listed["matched"], listed["fired"])
-
-
 @given(COUNTS, BOUNDS, CHANCES, st.integers(0, 20), st.integers(0, 2**53 - 1))
 def test_bounds_and_chance_are_checked_after_the_numbers_and_before_times(
     rule: JSON, bounds: JSON, chance: float | None, calls: int, seed: int
@@ -91,14 +80,19 @@ def test_bounds_and_chance_are_checked_after_the_numbers_and_before_times(
         assert _fires_at(rule, calls, seed) == _errors(sandbox, calls)
 
 
-@given(COUNTS, st.integers(0, 20), st.sampled_from([{"path.id": "nobody"}, {"path.id": "~body"}]))
-def test_a_condition_that_every_call_matches_changes_nothing(rule: JSON, calls: int, where: JSON) -> None:
+@given(COUNTS, st.integers(0, 20), st.sampled_from([None, {"path.id": "nobody"}, {"path.id": "~body"}]))
+def test_a_rule_of_call_numbers_fires_as_documented_without_or_with_a_condition_that_every_call_matches(
+    rule: JSON, calls: int, where: JSON | None
+) -> None:
     """However the engine finds the rule: by the number of the call, by a value of it, or by asking the rule."""
     rule |= {"chance": None, "from": None, "until": None}
     with MockServer().sandbox() as sandbox:
-        sandbox.apply({"script": [_written(rule, where=where)]})
+        sandbox.apply({"script": [_written({**rule, "where": where})]})
 
-        assert _fires_at(rule, calls, 0) == _errors(sandbox, calls)
+        fires_at = _fires_at(rule, calls, 0)
+        assert fires_at == _errors(sandbox, calls)
+        (listed,) = sandbox.rules
+        assert (calls, len(fires_at)) == (listed["matched"], listed["fired"])
 
 
 @given(st.lists(COUNTS, min_size=2, max_size=5), st.integers(0, 12), st.data())
@@ -143,3 +137,11 @@ def test_the_same_seed_draws_the_same_chances_whatever_else_is_called(mockserver
             return _errors(sandbox, 12)
 
     assert fired(0) == fired(3)
+
+
+def test_the_entry_of_a_rule_has_its_ten_newest_effects_on_the_state(mockserver: Sandbox) -> None:
+    mockserver.on("listCampaigns").set_tenant(name="A")
+    for _ in range(12):
+        mockserver.call("GET", "/v1/campaigns")
+
+    assert list(range(3, 13)) == [effect["exchange"] for effect in mockserver.rules[0]["did"]]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from mockserver import Sandbox
 from mockserver.contract.effects import of_group
 from tests.clients.operations import SESSIONS
 from tests.operations.world import GIVEN, OPERATIONS, OTHER_KEY, draft, running, session, upload
-from tests.scenario.effects import apply_now
+from tests.scenario.effects import apply_now, counts
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now="2026-03-01T12:00:00Z")
 
@@ -20,9 +23,33 @@ def _session(sandbox: Sandbox, session_id: str) -> tuple[str, str | None]:
     return read["status"], read.get("reason")
 
 
-def _counts(sandbox: Sandbox, ids: tuple[str, str]) -> tuple[str, int, int]:
-    read = sandbox.call("GET", f"/v1/campaigns/{ids[0]}/executions/{ids[1]}").json()
-    return read["status"], read["sentCount"], read["failedCount"]
+def _of_session(effect: str, **arguments: str) -> Callable[[Sandbox], tuple[str, str | None]]:
+    def see(sandbox: Sandbox) -> tuple[str, str | None]:
+        session_id = session(sandbox)
+        apply_now(sandbox, effect, arguments)
+        return _session(sandbox, session_id)
+
+    return see
+
+
+def _of_run(effect: str, **arguments: Any) -> Callable[[Sandbox], tuple[str, int, int]]:
+    """The counts of a run an hour after the effect, which is applied after its second message."""
+
+    def see(sandbox: Sandbox) -> tuple[str, int, int]:
+        ids = running(sandbox)
+        sandbox.advance("1s")
+        apply_now(sandbox, effect, arguments)
+        sandbox.advance("1h")
+        return counts(sandbox, ids)
+
+    return see
+
+
+def _visit(sandbox: Sandbox) -> tuple[str | None, int]:
+    session(sandbox)
+    apply_now(sandbox, "visit-link", {"userAgent": "TelegramBot"})
+    (visit,) = sandbox._hosted.sandbox.visits
+    return visit.user_agent, visit.status
 
 
 def _complete(sandbox: Sandbox) -> tuple[str, str]:
@@ -32,78 +59,23 @@ def _complete(sandbox: Sandbox) -> tuple[str, str]:
     return _session(sandbox, session_id)[0], made["displayPhone"].replace(" ", "").replace("-", "")
 
 
-def _fail_session(sandbox: Sandbox) -> tuple[str, str | None]:
-    session_id = session(sandbox)
-    apply_now(sandbox, "fail-session", {"id": session_id, "reason": "phone_in_use"})
-    return _session(sandbox, session_id)
-
-
-def _expire(sandbox: Sandbox) -> str:
-    session_id = session(sandbox)
-    apply_now(sandbox, "expire-session")
-    return _session(sandbox, session_id)[0]
-
-
-def _cancel_session(sandbox: Sandbox) -> str:
-    session_id = session(sandbox)
-    apply_now(sandbox, "cancel-session")
-    return _session(sandbox, session_id)[0]
-
-
-def _visit(sandbox: Sandbox) -> str:
-    session_id = session(sandbox)
-    apply_now(sandbox, "visit-link", {"userAgent": "TelegramBot"})
-    return _session(sandbox, session_id)[0]
-
-
-def _fail_campaign(sandbox: Sandbox) -> tuple[str, int, int]:
-    ids = running(sandbox)
-    sandbox.advance("1s")
-    apply_now(sandbox, "fail-campaign")
-    sandbox.advance("1h")
-    return _counts(sandbox, ids)
-
-
-def _cancel_campaign(sandbox: Sandbox) -> tuple[str, int, int]:
-    ids = running(sandbox)
-    sandbox.advance("1s")
-    apply_now(sandbox, "cancel-campaign")
-    sandbox.advance("1h")
-    return _counts(sandbox, ids)
-
-
-def _stall(sandbox: Sandbox) -> tuple[str, int, int]:
-    ids = running(sandbox)
-    sandbox.advance("1s")
-    apply_now(sandbox, "stall-sends")
-    sandbox.advance("1h")
-    return _counts(sandbox, ids)
-
-
 def _resume(sandbox: Sandbox) -> list[tuple[str, int, int]]:
     ids = running(sandbox)
     apply_now(sandbox, "stall-sends")
     sandbox.advance("1h")
     apply_now(sandbox, "resume-sends")
-    seen = [_counts(sandbox, ids)]
+    seen = [counts(sandbox, ids)]
     sandbox.advance("1s")
-    return [*seen, _counts(sandbox, ids)]
+    return [*seen, counts(sandbox, ids)]
 
 
 def _slow(sandbox: Sandbox) -> list[tuple[str, int, int]]:
     ids = running(sandbox)
     apply_now(sandbox, "slow-sends", {"perMinute": 1})
     sandbox.advance("59s")
-    seen = [_counts(sandbox, ids)]
+    seen = [counts(sandbox, ids)]
     sandbox.advance("1s")
-    return [*seen, _counts(sandbox, ids)]
-
-
-def _fail_sends(sandbox: Sandbox) -> tuple[str, int, int]:
-    ids = running(sandbox)
-    apply_now(sandbox, "fail-sends", {"chats": ["chat_ana", "chat_bia"]})
-    sandbox.advance("1h")
-    return _counts(sandbox, ids)
+    return [*seen, counts(sandbox, ids)]
 
 
 def _set_tenant(sandbox: Sandbox) -> list[str | int]:
@@ -168,7 +140,7 @@ def _remove_entrypoint(sandbox: Sandbox) -> tuple[int, tuple[str, int, int]]:
     ids = running(sandbox)
     apply_now(sandbox, "remove-entrypoint", {"id": "entrypoint_desk"})
     sandbox.advance("1h")
-    return sandbox.call(*OPERATIONS["readEntrypoint"]).status, _counts(sandbox, ids)
+    return sandbox.call(*OPERATIONS["readEntrypoint"]).status, counts(sandbox, ids)
 
 
 def _fail_media(sandbox: Sandbox) -> list[list[bool]]:
@@ -206,16 +178,16 @@ def _advance(sandbox: Sandbox) -> str:
 
 SEEN = {
     "complete-session": (_complete, ("completed", "+5511999990000")),
-    "fail-session": (_fail_session, ("failed", "phone_in_use")),
-    "expire-session": (_expire, "expired"),
-    "cancel-session": (_cancel_session, "failed"),
-    "visit-link": (_visit, "pending"),
-    "fail-campaign": (_fail_campaign, ("failed", 2, 0)),
-    "cancel-campaign": (_cancel_campaign, ("canceled", 2, 0)),
-    "stall-sends": (_stall, ("processing", 2, 0)),
+    "fail-session": (_of_session("fail-session", reason="phone_in_use"), ("failed", "phone_in_use")),
+    "expire-session": (_of_session("expire-session"), ("expired", "expired")),
+    "cancel-session": (_of_session("cancel-session"), ("failed", "token_exchange_failed")),
+    "visit-link": (_visit, ("TelegramBot", 200)),
+    "fail-campaign": (_of_run("fail-campaign"), ("failed", 2, 0)),
+    "cancel-campaign": (_of_run("cancel-campaign"), ("canceled", 2, 0)),
+    "stall-sends": (_of_run("stall-sends"), ("processing", 2, 0)),
     "resume-sends": (_resume, [("processing", 2, 0), ("completed", 3, 0)]),
     "slow-sends": (_slow, [("processing", 1, 0), ("processing", 2, 0)]),
-    "fail-sends": (_fail_sends, ("completed", 2, 1)),
+    "fail-sends": (_of_run("fail-sends", chats=["chat_caio"]), ("completed", 2, 1)),
     "set-tenant": (_set_tenant, [200, "SUBSCRIPTION_INACTIVE", "DEVELOPERS_DISABLED"]),
     "revoke-key": (_revoke, ("API_KEY_INVALID", 200)),
     "rotate-key": (_rotate, [401, 200]),
@@ -251,10 +223,10 @@ def test_slowed_sends_exceed_neither_cadence_nor_ceiling(
     ids = running(mockserver, cadence=cadence)
     apply_now(mockserver, "slow-sends", {"perMinute": 6000})
     mockserver.advance(second - 1)
-    before = _counts(mockserver, ids)
+    before = counts(mockserver, ids)
     mockserver.advance(1)
 
-    assert [("processing", 1, 0), ("processing", 2, 0)] == [before, _counts(mockserver, ids)]
+    assert [("processing", 1, 0), ("processing", 2, 0)] == [before, counts(mockserver, ids)]
 
 
 @pytest.mark.clause("send.failures")
@@ -265,5 +237,5 @@ def test_a_removed_channel_fails_later_campaigns_until_there_is_another_one(mock
     again = running(mockserver, name="Maio")
     mockserver.advance("1h")
 
-    assert ("completed", 0, 3) == _counts(mockserver, without)
-    assert ("completed", 3, 0) == _counts(mockserver, again)
+    assert ("completed", 0, 3) == counts(mockserver, without)
+    assert ("completed", 3, 0) == counts(mockserver, again)

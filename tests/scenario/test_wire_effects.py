@@ -82,6 +82,7 @@ def test_a_garbled_answer_is_200_and_no_json_though_the_operation_ran(mockserver
 
 
 @pytest.mark.parametrize("when, campaigns", [((), 0), (("before",), 0), (("after",), 1)])
+@pytest.mark.option("non-json-errors", "effect")
 def test_a_bad_gateway_is_a_page_of_a_proxy_whether_or_not_the_operation_ran(
     mockserver: Sandbox, when: tuple[Any, ...], campaigns: int
 ) -> None:

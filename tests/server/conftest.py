@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 import pytest
 
 from mockserver import MockServer
+from mockserver._json import JSON
 from mockserver.contract.choices import DEFAULTS
 from mockserver.server.control import routes
 from mockserver.server.errors import ControlError
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import error_body
+from tests.documents import reading
 from tests.documents.control_calls import undocumented
-from tests.documents.reading import control
+from tests.server.control_calls import NOON, Made, control, make
 from tests.server.ways import Way, open_ways
 from tests.server.wsgi import WsgiHandler
 
@@ -59,10 +61,24 @@ def ways() -> Iterator[Mapping[str, Way]]:
         yield made
 
 
+@pytest.fixture
+def recipe() -> JSON:
+    """What `made` is created with, in addition to its clock; a module may have another one."""
+    return {}
+
+
+@pytest.fixture
+def made(mockserver_server: MockServer, recipe: JSON) -> Iterator[Made]:
+    """A sandbox made over HTTP, frozen at noon."""
+    fresh = make(mockserver_server.url, clock={"freeze": NOON}, **recipe)
+    yield fresh
+    control(fresh.server, "DELETE", f"/sandboxes/{fresh.id}")
+
+
 @pytest.fixture(scope="session")
 def checked_control() -> CheckedControl:
     """One for all tests: the caches of the documents compare the handler that makes their examples."""
-    control()  # made now: its examples are answers of the control plane too
+    reading.control()  # made now: its examples are answers of the control plane too
     handle: Handle = routes.handle_control_request
     wrong: list[str] = []
 

@@ -6,10 +6,6 @@ from typing import Any, NamedTuple
 
 import requests
 
-from mockserver.server.front_controller import handle_request
-from mockserver.server.hosting.host import SandboxHost
-from mockserver.wire.request import HttpRequest
-from mockserver.wire.response import HttpResponse
 from tests.clients.operations import SESSIONS
 
 NOON = "2026-03-01T12:00:00Z"
@@ -75,10 +71,3 @@ def refused(reply: requests.Response) -> tuple[int, str]:
     assert body["code"].startswith("MOCK_") and body["message"]
     assert all({"path", "found", "wanted"} == set(each) - {"nearest"} for each in body.get("problems", ()))
     return reply.status_code, body["code"]
-
-
-def response_to(host: SandboxHost, request: HttpRequest) -> HttpResponse:
-    """Return the response of a server without a socket."""
-    response, _ = handle_request(host, request)
-    assert isinstance(response, HttpResponse)
-    return response

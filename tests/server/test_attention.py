@@ -8,10 +8,10 @@ from contextlib import suppress
 import pytest
 
 from mockserver import Sandbox
+from tests.clients.operations import SESSIONS
 
 TEMPLATE = "template_atualizacao_cadastro"
 CAMPAIGN = {"platform": "chatapp", "templateId": TEMPLATE, "cadence": 10}
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 pytestmark = pytest.mark.mockserver(scenario="demo", now="2026-03-01T12:00:00Z")
 
 

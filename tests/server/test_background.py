@@ -15,13 +15,14 @@ from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.server.hosting.background import BackgroundWorker
 from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler
 from tests.clients.operations import SESSIONS
 from tests.harness.waiting import PATIENCE_SECONDS, wait_until
 from tests.server.conftest import Serve
 from tests.server.control_calls import Made, make
+from tests.server.hosts import host_of
 from tests.server.sockets import ReceivedRequest, app
 
 pytestmark = pytest.mark.clause("events.nothing-lost")
@@ -30,10 +31,10 @@ pytestmark = pytest.mark.clause("events.nothing-lost")
 class Standalone:
     """A running server with its background, and calls to its default sandbox."""
 
-    def __init__(self, host: SandboxHost, hosted: HostedSandbox, server: Server, background: BackgroundWorker) -> None:
-        self.host, self.hosted, self.background = host, hosted, background
-        tenant = hosted.tenant
-        self.made = Made(server.url, hosted.id, server.url, tenant.id, tenant.secret_key, tenant.public_key)
+    def __init__(self, host: SandboxHost, url: str, background: BackgroundWorker) -> None:
+        self.host, self.hosted, self.background = host, host.sandboxes[DEFAULT_ID], background
+        tenant = self.hosted.tenant
+        self.made = Made(url, DEFAULT_ID, url, tenant.id, tenant.secret_key, tenant.public_key)
 
     def receive(self, url: str, **settings: JSON) -> str:
         body = self.made.control("POST", "/scenarios", {"given": {"webhooks": [{"url": url, **settings}]}}).json()
@@ -50,13 +51,12 @@ class Standalone:
 @pytest.fixture
 def standalone() -> Iterator[Standalone]:
     before = set(threading.enumerate())
-    host = SandboxHost()
-    hosted = host.create(SandboxConfig(), id=DEFAULT_ID)
+    host = host_of()
     background = BackgroundWorker(host)
     with Server(SocketHandler(host)) as server:
         host.origin = server.url
         background.start()
-        yield Standalone(host, hosted, server, background)
+        yield Standalone(host, server.url, background)
         background.stop()
     wait_until(lambda: not any("mockserver" in each.name for each in set(threading.enumerate()) - before))
 

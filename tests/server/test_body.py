@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import socket
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from mockserver.server.http1.body import SMALL_MAX_BYTES, BodyTotal
-from mockserver.server.http1.server import Server
 from tests.harness.rows import each_row
 from tests.server.clocked import Clocked, Echo
+from tests.server.conftest import Serve
 from tests.server.rawclient import RawClient
 from tests.server.wsgi import WsgiHandler
 
-Serve = Callable[..., Server]
 CHUNKED = "Transfer-Encoding: chunked"
 LARGE = b"0123456789" * 20_000
 
@@ -44,19 +42,19 @@ def test_a_counted_body_is_read_to_its_end_and_no_further(serve: Serve, body: by
 
 
 # What is sent, and what the app reads.
-CHUNKS = {
-    "none": (b"0\r\n\r\n", b""),
-    "two": (b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", b"abcde"),
-    "extension": (b'3;a="b"\r\nabc\r\n0;c\r\n\r\n', b"abc"),
-    "extension at the bound": (b"3;" + b"a" * 8190 + b"\r\nabc\r\n0\r\n\r\n", b"abc"),
-    "short chunks": (b"1\r\na\r\n" * 20_000 + b"0\r\n\r\n", b"a" * 20_000),
-    "hexadecimal": (b"A\r\n0123456789\r\n00\r\n\r\n", b"0123456789"),
-    "trailers": (b"3\r\nabc\r\n0\r\nX-Sum: 1\r\nX-API-Key: forged\r\n\r\n", b"abc"),
-    "large": (b"%x\r\n%b\r\n0\r\n\r\n" % (len(LARGE), LARGE), LARGE),
-}
+CHUNKS = [
+    (b"0\r\n\r\n", b""),  # none
+    (b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n", b"abcde"),  # two
+    (b'3;a="b"\r\nabc\r\n0;c\r\n\r\n', b"abc"),  # extension
+    (b"3;" + b"a" * 8190 + b"\r\nabc\r\n0\r\n\r\n", b"abc"),  # extension at the bound
+    (b"1\r\na\r\n" * 20_000 + b"0\r\n\r\n", b"a" * 20_000),  # short chunks
+    (b"A\r\n0123456789\r\n00\r\n\r\n", b"0123456789"),  # hexadecimal
+    (b"3\r\nabc\r\n0\r\nX-Sum: 1\r\nX-API-Key: forged\r\n\r\n", b"abc"),  # trailers
+    (b"%x\r\n%b\r\n0\r\n\r\n" % (len(LARGE), LARGE), LARGE),  # large
+]
 
 
-@each_row(("sent", "read"), CHUNKS.values())
+@each_row(("sent", "read"), CHUNKS)
 def test_a_chunked_body_is_joined_and_its_trailers_dropped(serve: Serve, sent: bytes, read: bytes) -> None:
     with RawClient(serve(echo).port) as client:
         for path in ("/first", "/second"):
@@ -65,30 +63,30 @@ def test_a_chunked_body_is_joined_and_its_trailers_dropped(serve: Serve, sent: b
 
 
 # What is sent after the head.
-BROKEN = {
-    "no size": b"\r\nabc",
-    "size that is no number": b"xyz\r\n",
-    "signed size": b"-1\r\n",
-    "huge size": b"11111111111111111\r\n",
-    "chunk too long": b"2\r\nabc\r\n0\r\n\r\n",
-    "bare line feed": b"3\nabc",
-    "line feed in a trailer": b"0\r\nX: a\nY: b\r\n\r\n",
-    "endless size line": b"3;" + b"a" * 9000,
-    "long extension": b"3;" + b"a" * 9000 + b"\r\nabc\r\n0\r\n\r\n",
-    "extension over the bound": b"3;" + b"a" * 8191 + b"\r\nabc\r\n0\r\n\r\n",
-    "long extension of a later chunk": b"3\r\nabc\r\n3;" + b"a" * 9000 + b"\r\nabc\r\n0\r\n\r\n",
-    "long extension of the last chunk": b"3\r\nabc\r\n0;" + b"a" * 9000 + b"\r\n\r\n",
-    "many zeros": b"0" * 9000 + b"3\r\nabc\r\n0\r\n\r\n",
-    "long trailer": b"0\r\nX: " + b"a" * 9000 + b"\r\n\r\n",
-    "extensions of many chunks": (b"1;" + b"a" * 200 + b"\r\na\r\n") * 60 + b"0\r\n\r\n",
-    "request for a trailer": b"0\r\nGET /second HTTP/1.1\r\nHost: here\r\n\r\n",
-    "control character in a trailer": b"0\r\nX: a\0\r\n\r\n",
-    "folded trailer": b"0\r\nX: a\r\n b\r\n\r\n",
-    "large trailers": b"0\r\n" + (b"X: " + b"a" * 8000 + b"\r\n") * 9,
-}
+BROKEN = [
+    b"\r\nabc",  # no size
+    b"xyz\r\n",  # size that is no number
+    b"-1\r\n",  # signed size
+    b"11111111111111111\r\n",  # huge size
+    b"2\r\nabc\r\n0\r\n\r\n",  # chunk too long
+    b"3\nabc",  # bare line feed
+    b"0\r\nX: a\nY: b\r\n\r\n",  # line feed in a trailer
+    b"3;" + b"a" * 9000,  # endless size line
+    b"3;" + b"a" * 9000 + b"\r\nabc\r\n0\r\n\r\n",  # long extension
+    b"3;" + b"a" * 8191 + b"\r\nabc\r\n0\r\n\r\n",  # extension over the bound
+    b"3\r\nabc\r\n3;" + b"a" * 9000 + b"\r\nabc\r\n0\r\n\r\n",  # long extension of a later chunk
+    b"3\r\nabc\r\n0;" + b"a" * 9000 + b"\r\n\r\n",  # long extension of the last chunk
+    b"0" * 9000 + b"3\r\nabc\r\n0\r\n\r\n",  # many zeros
+    b"0\r\nX: " + b"a" * 9000 + b"\r\n\r\n",  # long trailer
+    (b"1;" + b"a" * 200 + b"\r\na\r\n") * 60 + b"0\r\n\r\n",  # extensions of many chunks
+    b"0\r\nGET /second HTTP/1.1\r\nHost: here\r\n\r\n",  # request for a trailer
+    b"0\r\nX: a\0\r\n\r\n",  # control character in a trailer
+    b"0\r\nX: a\r\n b\r\n\r\n",  # folded trailer
+    b"0\r\n" + (b"X: " + b"a" * 8000 + b"\r\n") * 9,  # large trailers
+]
 
 
-@each_row("sent", BROKEN.values())
+@each_row("sent", BROKEN)
 def test_a_broken_body_is_refused_and_never_reaches_the_app(
     serve: Serve, sent: bytes, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -112,16 +110,16 @@ def test_the_client_is_bidden_to_continue_when_the_app_reads(serve: Serve, heade
 
 
 # A header, the body, and whether another request may follow.
-UNREAD = {
-    "small": ("Content-Length: 3", b"abc", True),
-    "at the bound": (f"Content-Length: {64 * 1024}", b"a" * 64 * 1024, True),
-    "over the bound": (f"Content-Length: {len(LARGE)}", LARGE, False),
-    "small chunks": (CHUNKED, b"3\r\nabc\r\n0\r\n\r\n", True),
-    "many chunks": (CHUNKED, b"1000\r\n%b\r\n" % (b"a" * 4096) * 40 + b"0\r\n\r\n", False),
-}
+UNREAD = [
+    ("Content-Length: 3", b"abc", True),  # small
+    (f"Content-Length: {64 * 1024}", b"a" * 64 * 1024, True),  # at the bound
+    (f"Content-Length: {len(LARGE)}", LARGE, False),  # over the bound
+    (CHUNKED, b"3\r\nabc\r\n0\r\n\r\n", True),  # small chunks
+    (CHUNKED, b"1000\r\n%b\r\n" % (b"a" * 4096) * 40 + b"0\r\n\r\n", False),  # many chunks
+]
 
 
-@each_row(("header", "body", "persists"), UNREAD.values())
+@each_row(("header", "body", "persists"), UNREAD)
 def test_an_unread_body_is_skipped_or_ends_the_connection_after_the_answer(
     serve: Serve, header: str, body: bytes, persists: bool
 ) -> None:
@@ -134,14 +132,14 @@ def test_an_unread_body_is_skipped_or_ends_the_connection_after_the_answer(
 
 
 # A header, and the body.
-BEYOND = {
-    "counted": ("Content-Length: 1001", b"a" * 1001),
-    "in one chunk": (CHUNKED, b"3e9\r\n%b\r\n0\r\n\r\n" % (b"a" * 1001)),
-    "in two chunks": (CHUNKED, b"200\r\n%b\r\n200\r\n%b\r\n0\r\n\r\n" % (b"a" * 512, b"a" * 512)),
-}
+BEYOND = [
+    ("Content-Length: 1001", b"a" * 1001),  # counted
+    (CHUNKED, b"3e9\r\n%b\r\n0\r\n\r\n" % (b"a" * 1001)),  # in one chunk
+    (CHUNKED, b"200\r\n%b\r\n200\r\n%b\r\n0\r\n\r\n" % (b"a" * 512, b"a" * 512)),  # in two chunks
+]
 
 
-@each_row(("header", "body"), BEYOND.values())
+@each_row(("header", "body"), BEYOND)
 def test_a_request_with_a_body_beyond_its_bound_has_none(serve: Serve, header: str, body: bytes) -> None:
     handler = Echo(body_max_bytes=1000)
     with RawClient(serve(handler).port) as client:

@@ -6,16 +6,14 @@ from typing import Any
 
 import pytest
 
-from mockserver.server import front_controller
-from mockserver.server.control.routes import ROUTES
-from mockserver.server.hosting.config import SandboxConfig
+from mockserver.server.control.routes import ROUTES, run_command
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
-from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
 from tests.harness.rows import each_row
 from tests.operations.world import GIVEN
+from tests.server import hosts
+from tests.server.hosts import host_of, key_of
 
-ORIGIN = "http://127.0.0.1:5055"
 LIST = "/v1/message-templates"
 PAGES = ("document", "iframe", "frame", "embed", "object", "fencedframe", "image", "font", "manifest", "", "new-kind")
 SCRIPTS = (
@@ -38,25 +36,16 @@ HOSTILE = {
 
 @pytest.fixture
 def host() -> SandboxHost:
-    host = SandboxHost()
-    host.create(SandboxConfig(given=GIVEN, clock={"freeze": "2026-03-01T12:00:00Z"}), id=DEFAULT_ID)
-    return host
+    return host_of(given=GIVEN, clock={"freeze": "2026-03-01T12:00:00Z"})
 
 
-def send(host: SandboxHost, path: str = LIST, method: str = "GET", body: bytes = b"", **headers: str) -> HttpResponse:
-    named = {"host": "127.0.0.1:5055", **{name.replace("_", "-"): value for name, value in headers.items()}}
-    named["x-api-key"] = host.sandboxes[DEFAULT_ID].tenant.secret_key
-    request = HttpRequest.create(method, path, named, body, ORIGIN)
-    response, _ = front_controller.handle_request(host, request)
-    assert isinstance(response, HttpResponse)
-    return response
+def send(host: SandboxHost, path: str = LIST, **headers: str) -> HttpResponse:
+    return hosts.send(host, "GET", path, x_api_key=key_of(host), **headers)
 
 
-def reply(host: SandboxHost, **effect: Any) -> None:
+def reply(host: SandboxHost) -> None:
     """Have the list of templates return a hostile page."""
-    from mockserver.server.control.routes import run_command
-
-    do = {"reply": {"status": 200, "headers": HOSTILE, "body": "<script>alert(1)</script>"}, **effect}
+    do = {"reply": {"status": 200, "headers": HOSTILE, "body": "<script>alert(1)</script>"}}
     run_command(host.sandboxes[DEFAULT_ID], "applyScenario", {"script": [{"on": "listTemplates", "do": do}]})
 
 

@@ -6,19 +6,17 @@ import re
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 
 from mockserver.server.http1.messages import Response
-from mockserver.server.http1.server import Server
 from mockserver.server.http1.wire import NO_LINGER
 from tests.harness.waiting import wait_until
+from tests.server.conftest import Serve
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 from tests.server.wsgi import answering
-
-Serve = Callable[..., Server]
 
 
 def raising(environ: Any, start: Any) -> Any:

@@ -1,18 +1,13 @@
 """Access to the control plane, the bodies that it accepts, and no whole key in any refusal."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
-import requests
 
 from mockserver import MockServer
 from mockserver.core.state.records import Webhook
-from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.wire.request import HttpRequest
-from tests.clients.operations import SESSIONS
-from tests.server.control_calls import NOON, Made, control, make, refused, response_to
+from tests.server.control_calls import Made, control, refused
 
 SECRET = "sk_test_secret_of_the_default_tenant"
 PUBLIC = "pk_test_public_of_the_default_tenant"
@@ -21,62 +16,6 @@ KEYS = {
     "tenants": [{"id": "tenant_default", "secretKey": SECRET, "publicKey": PUBLIC}],
     "webhooks": [{"url": "http://127.0.0.1:9/hook", "secret": SIGNING}],
 }
-
-
-@pytest.fixture
-def made(mockserver_server: MockServer) -> Iterator[Made]:
-    """A sandbox made over HTTP, frozen at noon."""
-    fresh = make(mockserver_server.url, clock={"freeze": NOON})
-    yield fresh
-    requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=60)
-
-
-class TestStrangers:
-    @pytest.mark.parametrize(
-        "origin",
-        [
-            "https://evil.example",
-            "null",
-            "",
-            "http://127.0.0.1.evil.example",
-            "file://",
-            "http://[",
-            "http://localhost@evil",
-        ],
-    )
-    def test_a_page_of_another_site_is_refused(self, made: Made, origin: str) -> None:
-        session_id = made.session()
-        for method, path in (("GET", "/state"), ("POST", "/reset"), ("POST", f"/sessions/{session_id}/expire")):
-            assert 403 == refused(made.control(method, path, headers={"Origin": origin}))[0]
-
-        assert "pending" == made.api("GET", f"{SESSIONS}/{session_id}").json()["status"]
-
-    def test_where_there_is_a_token_only_who_sends_it_is_answered(self) -> None:
-        host = SandboxHost()
-        host.create(SandboxConfig(), id=DEFAULT_ID)
-        host.token = "t0ken-ção"
-
-        def status(target: str, **headers: str) -> int:
-            request = HttpRequest("GET", target, headers, b"", host.origin)
-            return response_to(host, request).status
-
-        assert 401 == status("/_mock/clock", host="gateway.lan")
-        assert 200 == status("/_mock/clock", host="gateway.lan", authorization="Bearer t0ken-ção")
-        assert 403 == status("/_mock/clock", origin="https://evil.example", authorization="Bearer t0ken-ção")
-        assert 401 == status("/_mock/clock")
-        assert 401 == status("/_mock/clock", authorization="Bearer t0ken")
-        assert 401 == status("/_mock/clock", authorization="Bearer ")
-        assert 200 == status("/_mock/clock", authorization="Bearer t0ken-ção")
-        assert 200 == status("/v1/campaigns", **{"x-api-key": host.sandboxes[DEFAULT_ID].tenant.secret_key})
-
-
-class TestBodies:
-    def test_a_body_that_is_too_large_is_not_read(self, made: Made) -> None:
-        body = b'{"given": {"chats": [' + b" " * (1024 * 1024) + b"]}}"
-
-        reply = requests.post(f"{made.base}/_mock/scenarios", data=body, timeout=60)
-
-        assert (413, "MOCK_BODY_TOO_LARGE") == refused(reply)
 
 
 class TestKeys:

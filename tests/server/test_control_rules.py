@@ -6,10 +6,9 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-import pytest
-
 from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
+from tests.harness.rows import each_row
 from tests.server.control_calls import make, refused
 
 
@@ -39,6 +38,7 @@ def test_applying_answers_the_ids_listing_shows_the_rules_and_deleting_ends_them
     assert [] == made.control("GET", "/rules").json()["rules"]
 
 
+# Effects whose arguments are not members of the same names (`tests/testing/test_rule_methods.py` has the others).
 DO = [
     (lambda when: when.error("INTERNAL_ERROR"), {"error": "INTERNAL_ERROR"}),
     (
@@ -58,41 +58,15 @@ DO = [
     (lambda when: when.reset("before"), {"reset": "before"}),
     (lambda when: when.truncate(20), {"truncate": 20}),
     (lambda when: when.garble(), {"garble": True}),
-    (lambda when: when.dribble(5, "10s"), {"dribble": {"chunks": 5, "over": "10s"}}),
     (lambda when: when.stale(), {"stale": True}),
-    (lambda when: when.complete_session(phone="+5511999990000"), {"complete-session": {"phone": "+5511999990000"}}),
     (lambda when: when.fail_session("s"), {"fail-session": {"id": "s", "reason": "token_exchange_failed"}}),
-    (lambda when: when.cancel_session(), {"cancel-session": {}}),
-    (lambda when: when.expire_session(), {"expire-session": {}}),
-    (lambda when: when.fail_campaign("c"), {"fail-campaign": {"id": "c"}}),
-    (lambda when: when.stall_sends(), {"stall-sends": {}}),
     (lambda when: when.resume_sends(), {"resume-sends": {}}),
-    (lambda when: when.slow_sends(5), {"slow-sends": {"perMinute": 5}}),
-    (lambda when: when.fail_sends(ratio=0.5), {"fail-sends": {"ratio": 0.5}}),
-    (lambda when: when.set_tenant(subscription="suspended"), {"set-tenant": {"subscription": "suspended"}}),
     (lambda when: when.set_choice({"dual-status": "guide"}), {"set-choice": {"dual-status": "guide"}}),
     (lambda when: when.given({"chats": []}), {"given": {"chats": []}}),
     (lambda when: when.rate_limit(5, "60s"), {"rate-limit": {"requests": 5, "per": "60s"}}),
     (lambda when: when.rate_limit("off"), {"rate-limit": "off"}),
     (lambda when: when.advance(timedelta(seconds=1)), {"advance": 1.0}),
-    (lambda when: when.visit_link(user_agent="bot"), {"visit-link": {"userAgent": "bot"}}),
     (lambda when: when.fail_sends(chats=("a",)), {"fail-sends": {"chats": ["a"]}}),
-    (
-        lambda when: when.set_tenant("t", developers_enabled=False),
-        {"set-tenant": {"tenant": "t", "developersEnabled": False}},
-    ),
-    (lambda when: when.revoke_key(), {"revoke-key": {}}),
-    (lambda when: when.revoke_key("t", kind="public"), {"revoke-key": {"tenant": "t", "kind": "public"}}),
-    (lambda when: when.rotate_key(kind="public"), {"rotate-key": {"kind": "public"}}),
-    (lambda when: when.set_template("t", status="PAUSED"), {"set-template": {"id": "t", "status": "PAUSED"}}),
-    (
-        lambda when: when.set_template("t", variables=[{"key": "var1"}], text="x"),
-        {"set-template": {"id": "t", "variables": [{"key": "var1"}], "text": "x"}},
-    ),
-    (lambda when: when.remove_template("t"), {"remove-template": {"id": "t"}}),
-    (lambda when: when.remove_funnel("f", tenant="t"), {"remove-funnel": {"id": "f", "tenant": "t"}}),
-    (lambda when: when.remove_entrypoint("e"), {"remove-entrypoint": {"id": "e"}}),
-    (lambda when: when.fail_media(names=["a.png"]), {"fail-media": {"names": ["a.png"]}}),
 ]
 
 
@@ -100,7 +74,7 @@ def _written(sandbox: Sandbox) -> JSON:
     return {key: each for key, each in sandbox.rules[-1].items() if key not in ("id", "scenario", "matched", "fired")}
 
 
-@pytest.mark.parametrize("build, written", DO)
+@each_row(("build", "written"), DO)
 def test_an_effect_of_the_builder_is_that_of_the_document(
     mockserver: Sandbox, build: Callable[..., Any], written: JSON
 ) -> None:

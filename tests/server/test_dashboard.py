@@ -11,18 +11,18 @@ import pytest
 from freezegun import freeze_time
 
 from mockserver.cli import serve
-from mockserver.server import front_controller
 from mockserver.server.control.page_access import PageAccess
 from mockserver.server.control.page_paths import VIEWS
 from mockserver.server.hosting.closed import Ended
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
-from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
+from tests.clients.operations import SESSIONS
 from tests.harness.rows import each_row
+from tests.server import hosts
+from tests.server.hosts import ORIGIN, header, host_of, key_of
 
 BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
-ORIGIN = "http://127.0.0.1:5055"
 NOON = "2026-03-01T12:00:00Z"
 SHARED = ("events", "choices", "scenarios", "sandboxes")
 TOKEN = "let-me-in"
@@ -31,24 +31,14 @@ KEY = "sk_live_0123456789abcdef0123456789abcdef"
 
 @pytest.fixture
 def host() -> SandboxHost:
-    host = SandboxHost()
-    host.create(SandboxConfig("demo", clock={"freeze": NOON}), id=DEFAULT_ID)
-    return host
+    return host_of("demo", clock={"freeze": NOON})
 
 
 def send(
     sandboxes: SandboxHost, method: str, path: str, body: bytes = b"", /, *, accept: str = BROWSER, **headers: str
 ) -> HttpResponse:
-    """The response to a request; header names with an underscore in place of the dash."""
-    named = {"host": "127.0.0.1:5055", **({"accept": accept} if accept else {})}
-    named |= {name.replace("_", "-"): value for name, value in headers.items()}
-    response, _ = front_controller.handle_request(sandboxes, HttpRequest.create(method, path, named, body, ORIGIN))
-    assert isinstance(response, HttpResponse)
-    return response
-
-
-def header(response: HttpResponse, name: str) -> str | None:
-    return next((value for key, value in response.headers if key.lower() == name), None)
+    """As `hosts.send`, of a browser unless another `Accept` or none is given."""
+    return hosts.send(sandboxes, method, path, body, **({"accept": accept} if accept else {}), **headers)
 
 
 def is_page(response: HttpResponse) -> bool:
@@ -60,8 +50,7 @@ def default(host: SandboxHost) -> HostedSandbox:
 
 
 def call(host: SandboxHost, method: str, path: str, body: bytes = b"") -> HttpResponse:
-    key = default(host).tenant.secret_key
-    return send(host, method, path, body, accept="", x_api_key=key, content_type="application/json")
+    return hosts.send(host, method, path, body, x_api_key=key_of(host), content_type="application/json")
 
 
 @each_row("path", ["/_mock/", *(f"/_mock/{view}" for view in VIEWS)])
@@ -119,6 +108,20 @@ def test_each_call_and_each_record_has_an_address(host: SandboxHost) -> None:
     assert "<code>campaigns.detail</code>" in page
     assert template in send(host, "GET", f"/_mock/objects/{template}").body.decode()
     assert 200 == send(host, "GET", "/_mock/scenarios/demo").status
+
+
+def test_the_page_of_a_session_has_its_legal_steps_and_the_link_of_its_end_user(host: SandboxHost) -> None:
+    session = call(host, "POST", SESSIONS, b"{}").json()
+
+    def commands() -> tuple[list[str], bool]:
+        page = send(host, "GET", f"/_mock/objects/{session['sessionId']}").body.decode()
+        return re.findall(
+            r'data-path="_mock/sessions/\w+/(\w+)"', page
+        ), f'href="{session["url"][len(ORIGIN) :]}"' in page
+
+    assert (["complete", "fail", "cancel", "expire"], True) == commands()
+    call(host, "POST", f"/_mock/sessions/{session['sessionId']}/expire")
+    assert ([], False) == commands()
 
 
 @pytest.mark.parametrize(
@@ -211,10 +214,6 @@ def test_a_rebound_name_reads_nothing(host: SandboxHost, path: str) -> None:
     assert b"MOCK_FOREIGN_HOST" in response.body
 
 
-def test_a_foreign_origin_reads_nothing(host: SandboxHost) -> None:
-    assert 403 == send(host, "GET", "/_mock/", origin="https://evil.example").status
-
-
 @pytest.mark.parametrize(
     "headers",
     [{"origin": ORIGIN}, {"origin": "http://localhost:5173"}, {"sec_fetch_site": "same-origin"}],
@@ -231,10 +230,15 @@ def test_a_write_of_a_page_needs_a_header_that_no_form_can_send(host: SandboxHos
     assert 200 == send(host, "POST", "/_mock/clock/advance", b'{"by": 1}', **advanced).status
 
 
-def sign_in(host: SandboxHost, token: str = TOKEN, next_path: str = "/_mock/calls", **headers: str) -> HttpResponse:
+def sign_in(host: SandboxHost, /, token: str = TOKEN, next_path: str = "/_mock/calls", **headers: str) -> HttpResponse:
     body = f"token={token}&next={next_path}".encode()
     named = {"content_type": "application/x-www-form-urlencoded", "origin": ORIGIN, **headers}
     return send(host, "POST", "/_mock/", body, **named)
+
+
+def signed_in(host: SandboxHost) -> str:
+    """The cookie of who has typed the token."""
+    return (header(sign_in(host), "set-cookie") or "").partition(";")[0]
 
 
 @pytest.mark.parametrize("path", ["/_mock/", "/_mock/calls?status=refused", "/_mock/events"])
@@ -256,7 +260,7 @@ def test_beyond_loopback_a_browser_types_the_token_into_a_form_once(host: Sandbo
 
 def test_a_browser_signs_out_by_a_form_of_each_page(host: SandboxHost) -> None:
     host.token = TOKEN
-    cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
+    cookie = signed_in(host)
     page = send(host, "GET", "/_mock/calls", cookie=cookie)
     answer = send(host, "POST", "/_mock/", b"leave=1", origin=ORIGIN, content_type="application/x-www-form-urlencoded")
     cleared = [value for name, value in answer.headers if name == "Set-Cookie"]
@@ -270,12 +274,9 @@ def test_a_browser_signs_out_by_a_form_of_each_page(host: SandboxHost) -> None:
 def test_the_cookie_of_an_https_address_is_sent_over_https_alone(host: SandboxHost, name: str, is_secure: bool) -> None:
     host.token = TOKEN
     host.publish("https://mock.example")
-    headers = {"host": name, "content-type": "application/x-www-form-urlencoded"}
-    request = HttpRequest.create("POST", "/_mock/", headers, f"token={TOKEN}".encode(), host.base_url_of(name))
 
-    response, _ = front_controller.handle_request(host, request)
+    response = sign_in(host, host=name, origin=host.base_url_of(name))
 
-    assert isinstance(response, HttpResponse)
     assert is_secure == (header(response, "set-cookie") or "").endswith("; Secure")
 
 
@@ -299,7 +300,7 @@ def test_the_form_leads_to_a_page_of_this_sandbox_alone(host: SandboxHost, next_
 
 def test_a_write_with_the_cookie_needs_the_header_too(host: SandboxHost) -> None:
     host.token = TOKEN
-    cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
+    cookie = signed_in(host)
     answers = [
         send(host, "POST", "/_mock/reset", accept="*/*", cookie=cookie),
         send(host, "POST", "/_mock/reset", accept="*/*", cookie=cookie, x_mock_request="page"),
@@ -321,7 +322,7 @@ def test_reading_every_page_changes_nothing(host: SandboxHost) -> None:
 def test_the_filters_of_calls_select_by_operation_and_text(host: SandboxHost) -> None:
     call(host, "GET", "/v1/campaigns")
     call(host, "GET", "/v1/campaigns/none")
-    call(host, "POST", "/v1/entrypoints/chatapp/connection-sessions", b"{}")
+    call(host, "POST", SESSIONS, b"{}")
     numbers: Callable[[str], list[int]] = lambda query: [
         n for n in (1, 2, 3) if f'id="call-{n}"' in send(host, "GET", f"/_mock/calls?{query}").body.decode()
     ]
@@ -356,11 +357,11 @@ def test_a_refused_call_quotes_the_sentence_of_the_document_that_it_broke(host: 
 
 
 def test_the_curl_of_a_call_has_the_key_unless_a_token_is_required(host: SandboxHost) -> None:
-    key = default(host).tenant.secret_key
+    key = key_of(host)
     call(host, "GET", "/v1/campaigns/none")
     shown = [send(host, "GET", path).body.decode() for path in ("/_mock/", "/_mock/calls/1")]
     host.token = TOKEN
-    cookie = (header(sign_in(host), "set-cookie") or "").partition(";")[0]
+    cookie = signed_in(host)
     hidden = [send(host, "GET", path, cookie=cookie).body.decode() for path in ("/_mock/", "/_mock/calls/1")]
 
     assert [True, True] == [f"-H &#39;X-API-Key: {key}&#39;" in text for text in shown]

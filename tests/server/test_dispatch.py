@@ -24,12 +24,6 @@ from tests.server.sockets import ReceivedRequest, app
 pytestmark = pytest.mark.clause("events.once")
 
 
-@pytest.fixture
-def server() -> Iterator[MockServer]:
-    with MockServer() as running:
-        yield running
-
-
 @pytest.mark.mockserver(now=NOON)
 def test_a_wsgi_app_receives_in_process(mockserver: Sandbox) -> None:
     hooks, seen = Flask("crm"), []
@@ -62,8 +56,8 @@ def test_a_value_that_is_not_a_response_fails_the_attempt_with_what_was_expected
     assert (500, f"the receiver returned {found}; {wanted}") == (attempt["status"], attempt["error"])
 
 
-def test_a_receiver_on_a_socket_is_answered_while_time_passes(server: MockServer, serve: Serve) -> None:
-    with server.sandbox(now=NOON) as sandbox:
+def test_a_receiver_on_a_socket_is_answered_while_time_passes(mockserver_server: MockServer, serve: Serve) -> None:
+    with mockserver_server.sandbox(now=NOON) as sandbox:
         seen = []
 
         def answer(request: ReceivedRequest) -> None:
@@ -87,8 +81,8 @@ def test_a_receiver_on_a_socket_is_answered_while_time_passes(server: MockServer
     assert "2026-03-01T13:05:00.000Z" == reply["now"]
 
 
-def test_a_receiver_on_a_socket_may_advance_the_clock(server: MockServer, serve: Serve) -> None:
-    with server.sandbox(now=NOON) as sandbox:
+def test_a_receiver_on_a_socket_may_advance_the_clock(mockserver_server: MockServer, serve: Serve) -> None:
+    with mockserver_server.sandbox(now=NOON) as sandbox:
         seen = []
 
         def answer(request: ReceivedRequest) -> None:
@@ -105,9 +99,9 @@ def test_a_receiver_on_a_socket_may_advance_the_clock(server: MockServer, serve:
 
 
 @pytest.fixture(params=["in process", "remote"])
-def overlapped(request: pytest.FixtureRequest, server: MockServer) -> Iterator[Sandbox]:
+def overlapped(request: pytest.FixtureRequest, mockserver_server: MockServer) -> Iterator[Sandbox]:
     """A sandbox whose session expires after 20 minutes."""
-    source = server if request.param == "in process" else RemoteServer(server.url)
+    source = mockserver_server if request.param == "in process" else RemoteServer(mockserver_server.url)
     with source.sandbox(now=NOON) as sandbox:
         begin(sandbox)
         yield sandbox
@@ -134,9 +128,9 @@ def test_advances_of_many_threads_lose_no_time(overlapped: Sandbox) -> None:
     assert 40.0 == minutes_since_noon(sandbox)
 
 
-def test_a_reset_cancels_an_advance_that_waits_for_a_receiver(server: MockServer, serve: Serve) -> None:
+def test_a_reset_cancels_an_advance_that_waits_for_a_receiver(mockserver_server: MockServer, serve: Serve) -> None:
     arrived, held = threading.Event(), threading.Event()
-    with server.sandbox(now=NOON) as sandbox:
+    with mockserver_server.sandbox(now=NOON) as sandbox:
         sandbox.receive_webhooks(serve(app(lambda _: arrived.set() or held.wait(10) and None)).url)
         begin(sandbox)
         waiting = threading.Thread(target=sandbox.advance, args=("1h",))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
@@ -23,12 +21,12 @@ from mockserver import MockServer, Sandbox
 from mockserver.core.faults import injection
 from mockserver.core.operations.dispatch import handle_call
 from mockserver.server.http1.messages import Request, Response, ResponseOrDisconnect
-from mockserver.server.http1.server import Server
 from tests.harness.waiting import wait_until
+from tests.processes import run_apart
 from tests.server.clocked import Echo
+from tests.server.conftest import Serve
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 
-Serve = Callable[..., Server]
 PATH = "/v1/campaigns"
 DAY = "2026-03-01T12:00:00+00:00"
 
@@ -73,7 +71,7 @@ with MockServer() as server, server.sandbox() as sandbox:
     request = urllib.request.Request(sandbox.base_url + "{PATH}", headers={{"X-API-Key": sandbox.secret_key}})
     print(urllib.request.urlopen(request, timeout=10).status)
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=30, check=False)
+    done = run_apart(code)
 
     assert ("200\n", "") == (done.stdout, done.stderr)
 
@@ -160,7 +158,7 @@ with MockServer() as server, server.sandbox() as sandbox:
     os.waitpid(child, 0)
     print(len(sandbox.log.journal["exchanges"]))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=30, check=False)
+    done = run_apart(code)
 
     assert ["200 200 1", "1"] == done.stdout.splitlines(), done
 
@@ -180,9 +178,7 @@ client = socket.create_connection((server.host, server.port))
 client.sendall(b"GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n")
 reached.wait({DEADLINE_SECONDS})
 """
-    done = subprocess.run(  # by its deadline the call has an hour to go
-        [sys.executable, "-W", "error", "-c", code], capture_output=True, encoding="utf-8", timeout=600, check=False
-    )
+    done = run_apart(code, "-W", "error")  # by its deadline the call has an hour to go
 
     assert ("", "", 0) == (done.stdout, done.stderr, done.returncode)
 
@@ -215,7 +211,7 @@ with MockServer() as server, server.sandbox() as sandbox:
     urllib.request.urlopen(server.url + "/_mock/health", timeout=10)
 print([name for name in ("flask", "werkzeug", "jinja2") if name in sys.modules])
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", timeout=30, check=False)
+    done = run_apart(code)
 
     assert ("200\n[]\n", "") == (done.stdout, done.stderr)
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mockserver import MockServer
 from mockserver._json import JSON
-from tests.server.control_calls import NOON, Made, make
+from tests.server.control_calls import Made
 
 GIVEN = {
     "templates": [{"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi"}], "variables": []}],
@@ -16,8 +15,8 @@ NEW = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1}
 
 
 @pytest.fixture
-def made(mockserver_server: MockServer) -> Made:
-    return make(mockserver_server.url, clock={"freeze": NOON}, given=GIVEN)
+def recipe() -> JSON:
+    return {"given": GIVEN}
 
 
 def started_twice(made: Made) -> str:

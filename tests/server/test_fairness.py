@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from mockserver.server import front_controller
 from mockserver.server.hosting import background
 from mockserver.server.hosting.background import BackgroundWorker, _run_due_timers
 from mockserver.server.hosting.config import SandboxConfig
@@ -20,8 +19,8 @@ from mockserver.server.http1 import event_loop, waits
 from mockserver.server.http1.messages import Request
 from mockserver.server.http1.workers import Workers
 from mockserver.server.socket_handler import SocketHandler
-from mockserver.wire.request import HttpRequest
 from tests.harness.waiting import wait_until
+from tests.server.hosts import host_of, send
 
 PATIENCE_SECONDS = 60.0
 
@@ -188,10 +187,9 @@ async def _awaited(response: Any) -> Any:
 
 @pytest.fixture
 def host() -> SandboxHost:
-    host = SandboxHost()
+    host = host_of()
     for _ in range(3):
         host.create(SandboxConfig())
-    host.create(SandboxConfig(), id="default")
     return host
 
 
@@ -365,9 +363,7 @@ def within(function: Callable[[], Any]) -> Any:
 @pytest.mark.parametrize("path", ["/v1/campaigns", "/_mock/state", "/_mock/", "/connect/x", "/media/x", ""])
 @pytest.mark.parametrize("name", ["sandbox_99", "any", "sk_secret"])
 def test_a_call_of_an_unknown_sandbox_waits_for_the_lock_of_none(held: SandboxHost, name: str, path: str) -> None:
-    request = HttpRequest("GET", f"/sandboxes/{name}{path}", {"host": "127.0.0.1"}, b"", held.origin)
-
-    response = within(lambda: front_controller.handle_request(held, request)[0])
+    response = within(lambda: send(held, "GET", f"/sandboxes/{name}{path}"))
 
     assert (404, name == "sandbox_99") == (response.status, name.encode() in response.body)
 
@@ -375,9 +371,8 @@ def test_a_call_of_an_unknown_sandbox_waits_for_the_lock_of_none(held: SandboxHo
 @pytest.mark.parametrize("path", ["/_mock/health", "/_mock/sandboxes", "/_mock/metrics"])
 def test_what_concerns_the_whole_server_waits_for_the_lock_of_no_sandbox(held: SandboxHost, path: str) -> None:
     del held.sandboxes["default"]
-    request = HttpRequest("GET", path, {"host": "127.0.0.1"}, b"", held.origin)
 
-    assert 200 == within(lambda: front_controller.handle_request(held, request)[0]).status
+    assert 200 == within(lambda: send(held, "GET", path)).status
 
 
 def test_the_timers_of_the_others_run_while_a_sandbox_is_held(held: SandboxHost) -> None:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
+
+from tests.processes import run_apart
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
 
 
 def output_of(source: str) -> list[str]:
     """The lines that the source prints in a process of its own."""
-    command = [sys.executable, "-c", dedent(source)]
-    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=60, check=False)
+    done = run_apart(dedent(source))
     assert "" == done.stderr
     return done.stdout.splitlines()
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
 
 from mockserver.server.http1.messages import Response
-from mockserver.server.http1.server import Server
+from tests.server.conftest import Serve
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 from tests.server.wsgi import answering
-
-Serve = Callable[..., Server]
 
 
 def two_pieces() -> Iterator[bytes]:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from mockserver.server.http1.messages import Request
 from mockserver.server.http1.request import EMPTY_LINES_MAX, BadRequest, HeadReader
-from mockserver.server.http1.server import Server
 from tests.harness.rows import each_row
 from tests.server.clocked import Clocked, Echo
+from tests.server.conftest import Serve
 from tests.server.rawclient import RawClient
-
-Serve = Callable[..., Server]
 
 
 def request_of(serve: Serve, *lines: str) -> Request:
@@ -57,48 +54,43 @@ def test_bytes_that_a_client_did_not_escape_stay_in_the_target(serve: Serve) -> 
 
 
 HOST = "Host: here\r\n"
-# What is sent: lines of requests, fields of one, and what is neither.
-REFUSED = {
-    **{
-        name: f"{line}\r\n{HOST}\r\n"
-        for name, line in {
-            "no version": "GET /",
-            "two spaces": "GET  / HTTP/1.1",
-            "space in the target": "GET /a b HTTP/1.1",
-            "control in the target": "GET /a\x01 HTTP/1.1",
-            "target without a slash": "GET a HTTP/1.1",
-            "asterisk for GET": "GET * HTTP/1.1",
-            "HTTP/2": "PRI * HTTP/2.0",
-        }.items()
-    },
-    **{
-        name: f"POST / HTTP/1.1\r\n{HOST}{field}\r\n\r\nab"
-        for name, field in {
-            "line feed in a header": "X: a\nY: b",
-            "folded header": "X: a\r\n b",
-            "space before the colon": "X : a",
-            "no colon": "X",
-            "no name": ": a",
-            "zero byte": "X: a\0",
-            "two hosts": "Host: here",
-            "two lengths": "Content-Length: 1\r\nContent-Length: 2",
-            "the same length twice": "Content-Length: 2, 2",
-            "signed length": "Content-Length: +1",
-            "empty length": "Content-Length:",
-            "length and coding": "Content-Length: 1\r\nTransfer-Encoding: chunked",
-            "unknown expectation": "Expect: miracles",
-        }.items()
-    },
-    "coding in 1.0": f"POST / HTTP/1.0\r\n{HOST}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    "unknown coding": f"POST / HTTP/1.1\r\n{HOST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
-    "TLS": "\x16\x03\x01\x02\x00",
-    "bare line feed": "GET / HTTP/1.1\nHost: here\n\n",
-    "no host": "GET / HTTP/1.1\r\n\r\n",
-    "endless method": "GET/" + "a" * 9000,
-}
+WRONG_LINES = (
+    "GET /",  # no version
+    "GET  / HTTP/1.1",
+    "GET /a b HTTP/1.1",
+    "GET /a\x01 HTTP/1.1",
+    "GET a HTTP/1.1",
+    "GET * HTTP/1.1",
+    "PRI * HTTP/2.0",
+)
+WRONG_FIELDS = (
+    "X: a\nY: b",
+    "X: a\r\n b",  # folded
+    "X : a",
+    "X",
+    ": a",
+    "X: a\0",
+    "Host: here",  # a second one
+    "Content-Length: 1\r\nContent-Length: 2",
+    "Content-Length: 2, 2",
+    "Content-Length: +1",
+    "Content-Length:",
+    "Content-Length: 1\r\nTransfer-Encoding: chunked",
+    "Expect: miracles",
+)
+REFUSED = (
+    *(f"{line}\r\n{HOST}\r\n" for line in WRONG_LINES),
+    *(f"POST / HTTP/1.1\r\n{HOST}{field}\r\n\r\nab" for field in WRONG_FIELDS),
+    f"POST / HTTP/1.0\r\n{HOST}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    f"POST / HTTP/1.1\r\n{HOST}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n",
+    "\x16\x03\x01\x02\x00",  # TLS
+    "GET / HTTP/1.1\nHost: here\n\n",
+    "GET / HTTP/1.1\r\n\r\n",  # no host
+    "GET/" + "a" * 9000,  # an endless method
+)
 
 
-@each_row("sent", REFUSED.values())
+@each_row("sent", REFUSED)
 def test_invalid_http_is_refused_in_json_and_never_reaches_the_handler(serve: Serve, sent: str) -> None:
     handler = Echo()
     with RawClient(serve(handler).port) as client:
@@ -153,17 +145,17 @@ class Counted(bytearray):
 
 
 LOOKS_MAX = 20  # at each byte that arrives alone
-LONG_HEADS = {
-    "request line": b"GET /" + b"a" * 8_000,
-    "method": b"G" * 8_000,
-    "header": b"GET / HTTP/1.1\r\nX: " + b"a" * 60_000,
-    "headers": b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * 10_000,
-    "whole": b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X: a\r\n" * 10_000 + b"\r\n",
-}
+LONG_HEADS = [
+    b"GET /" + b"a" * 8_000,  # request line
+    b"G" * 8_000,  # method
+    b"GET / HTTP/1.1\r\nX: " + b"a" * 60_000,  # header
+    b"GET / HTTP/1.1\r\n" + b"X: a\r\n" * 10_000,  # headers
+    b"GET / HTTP/1.1\r\nHost: x\r\n" + b"X: a\r\n" * 10_000 + b"\r\n",  # whole
+]
 
 
 @each_row("size", [1, 2, 3, 1_000])
-@each_row("sent", LONG_HEADS.values())
+@each_row("sent", LONG_HEADS)
 def test_each_byte_of_a_head_is_looked_at_a_fixed_number_of_times(sent: bytes, size: int) -> None:
     reader, received = HeadReader(), Counted()
     ends = []
@@ -197,16 +189,16 @@ def test_a_flood_of_empty_lines_is_not_read_to_its_end() -> None:
 
 
 # What is sent before the deadline.
-LATE = {
-    "begun": b"G",
-    "without its last line": b"GET / HTTP/1.1\r\nHost: here\r\n",
-    "after another request": b"GET / HTTP/1.1\r\nHost: here\r\n\r\nGET / HT",
-    "of HTTP/1.0": b"GET / HTTP/1.0\r\n",
-    "after an empty line": b"\r\nGET",
-}
+LATE = [
+    b"G",  # begun
+    b"GET / HTTP/1.1\r\nHost: here\r\n",  # without its last line
+    b"GET / HTTP/1.1\r\nHost: here\r\n\r\nGET / HT",  # after another request
+    b"GET / HTTP/1.0\r\n",  # of HTTP/1.0
+    b"\r\nGET",  # after an empty line
+]
 
 
-@each_row("sent", LATE.values())
+@each_row("sent", LATE)
 def test_a_head_that_is_not_whole_in_time_is_refused_however_often_a_byte_arrives(sent: bytes) -> None:
     with Clocked(Echo(), head_seconds=10.0) as client:
         client.send(sent)

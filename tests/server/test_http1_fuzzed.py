@@ -10,9 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.socket_handler import SocketHandler
+from tests.server.hosts import host_of
 from tests.server.http1_cases import SEEDS, case
 from tests.server.http1_differences import LOOSER, STRICTER, difference
 from tests.server.http1_readers import Respond, read_answers, read_by_h11, read_by_us
@@ -52,9 +51,8 @@ def serving(number: int, respond: Respond) -> str | None:
 
 def demo() -> Respond:
     """The whole mock, with the data of the demo."""
-    host = SandboxHost()
+    host = host_of("demo")
     host.allowed_hosts |= {"here", "there"}  # of the cases
-    host.create(SandboxConfig("demo"), id=DEFAULT_ID)
     return SocketHandler(host).respond
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox
 from mockserver.server.hosting.log_lines import ServerLog
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler, error_body
 from tests.harness.rows import each_row
 from tests.harness.waiting import wait_until
+from tests.server.hosts import host_of
 from tests.server.rawclient import Answer, RawClient
 
 if TYPE_CHECKING:
@@ -54,13 +54,12 @@ class Served(NamedTuple):
 
 @pytest.fixture
 def served() -> Iterator[Served]:
-    host = SandboxHost()
+    host = host_of("demo")
     host.token = TOKEN
-    hosted = host.create(SandboxConfig("demo"), id=DEFAULT_ID)
     now = [0.0]
     with Server(SocketHandler(host), error_body=error_body, clock=lambda: now[0]) as server:
         host.origin = server.url
-        yield Served(hosted, server, now)
+        yield Served(host.sandboxes[DEFAULT_ID], server, now)
     host.close_all()
 
 

@@ -12,12 +12,10 @@ import pytest
 
 from mockserver.core.instants import SECOND
 from mockserver.server.control import scenarios
-from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.limits import Limiter, ServerLimits
-from mockserver.wire.request import HttpRequest
-from mockserver.wire.response import HttpResponse
+from tests.server.hosts import send
 
 MINUTE = 60 * SECOND
 LARGE = {"given": {"chats": {"count": 5_000}}}
@@ -40,8 +38,7 @@ class Limited:
 
     def call(self, method: str, path: str, body: Any = None) -> tuple[int, dict[str, str], Any]:
         content = b"" if body is None else json.dumps(body).encode()
-        response, _ = handle_request(self.host, HttpRequest.create(method, path, {}, content, "http://127.0.0.1"))
-        assert isinstance(response, HttpResponse)
+        response = send(self.host, method, path, content)
         return response.status, dict(response.headers), json.loads(response.body) if response.body else None
 
     def create(self, **body: Any) -> tuple[int, dict[str, str], Any]:

@@ -21,8 +21,7 @@ from mockserver.server.hosting.log_lines import Line, ServerLog, as_json, as_tex
 from mockserver.server.log import LogWriter
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
-
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
+from tests.clients.operations import SESSIONS
 
 
 class Logged:

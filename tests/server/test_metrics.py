@@ -8,12 +8,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from mockserver.server.control import webhooks
-from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
-from mockserver.wire.request import HttpRequest
-from mockserver.wire.response import HttpResponse
+from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 from tests.clients.operations import SESSIONS
+from tests.server.hosts import host_of, key_of, send
 
 NAMES = {
     "mockserver_sandboxes": "gauge",
@@ -26,18 +24,12 @@ NAMES = {
 
 @pytest.fixture
 def host() -> SandboxHost:
-    host = SandboxHost()
-    host.create(SandboxConfig("demo"), id=DEFAULT_ID)
-    return host
+    return host_of("demo")
 
 
 def call(host: SandboxHost, method: str, path: str, hosted: HostedSandbox | None = None, **headers: str) -> Any:
-    key = {"x-api-key": (hosted or host.sandboxes[DEFAULT_ID]).tenant.secret_key}
-    target = f"{hosted.prefix if hosted else ''}{path}"
-    response, after = handle_request(host, HttpRequest.create(method, target, {**key, **headers}, b"", "http://x"))
-    after()
-    assert isinstance(response, HttpResponse)
-    return response
+    prefix, key = (hosted.prefix, hosted.tenant.secret_key) if hosted else ("", key_of(host))
+    return send(host, method, prefix + path, x_api_key=key, **headers)
 
 
 def samples(host: SandboxHost) -> dict[tuple[str, tuple[str, ...]], float]:
@@ -76,7 +68,7 @@ def test_attempts_at_deliveries_are_counted_by_the_state_that_they_lead_to(host:
     hosted = host.create(SandboxConfig(clock={"freeze": "2026-03-01T12:00:00Z"}))
     statuses = iter([500, 204])
     webhooks.register(hosted, lambda request: next(statuses), "tenant_default", ("entrypoints",), None, "/own")
-    call(host, "POST", SESSIONS, hosted, **{"content-type": "application/json"})
+    call(host, "POST", SESSIONS, hosted, content_type="application/json")
     session_id = next(iter(hosted.tenant.sessions))
     call(host, "POST", f"/_mock/sessions/{session_id}/expire", hosted)
     hosted.dispatch.advance(until_idle=True)

@@ -12,18 +12,17 @@ from urllib.parse import quote
 import pytest
 
 from mockserver.cli import main
-from mockserver.server import front_controller
 from mockserver.server.control import access
 from mockserver.server.control import page_paths as paths
 from mockserver.server.control.routes import ROUTES
 from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
+from mockserver.server.hosting.host import HostedSandbox, SandboxHost
 from mockserver.server.hosting.log_lines import ServerLog, as_json, as_text
 from mockserver.testing.report.failed_runs import FailedRuns
 from mockserver.testing.report.replay import replay
-from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
 from tests.clients.operations import SESSIONS
+from tests.server import hosts
 
 SERVER = "server-t0ken/of+the-operator="
 CREDENTIAL = "Zm9vOmJhcg-a-client-of-its-own"  # nothing that the server knows
@@ -45,12 +44,7 @@ class World(NamedTuple):
     ) -> HttpResponse:
         """The response to a request below the prefix of the sandbox; without headers with the server's token."""
         own = {"authorization": f"Bearer {SERVER}"} if headers is None else dict(headers)
-        address = "http://127.0.0.1:5055"
-        request = HttpRequest.create(method, self.hosted.prefix + target, {"host": address[7:], **own}, body, address)
-        response, after = front_controller.handle_request(self.host, request)
-        after()
-        assert isinstance(response, HttpResponse)
-        return response
+        return hosts.send(self.host, method, self.hosted.prefix + target, body, **own)
 
 
 def secrets_of(world: World) -> dict[str, str]:
@@ -66,10 +60,9 @@ def secrets_of(world: World) -> dict[str, str]:
 
 @pytest.fixture
 def world(tmp_path: Path) -> World:
-    host = SandboxHost()
+    host = hosts.host_of()
     host.token = SERVER
     host.failures = FailedRuns(tmp_path / "failures")
-    host.create(SandboxConfig(), id=DEFAULT_ID)
     lines: list[str] = []
     as_members: list[str] = []
 

@@ -11,10 +11,9 @@ import pytest
 from mockserver import MockServer
 from mockserver._json import JSON
 from mockserver.server.hosting.host import SandboxHost
-from mockserver.wire.request import HttpRequest
-from tests.clients.operations import SESSIONS
 from tests.server.conftest import Serve
-from tests.server.control_calls import NOON, Made, control, make, refused, response_to
+from tests.server.control_calls import control, make, refused
+from tests.server.hosts import send
 from tests.server.sockets import app
 from tests.server.test_background import Standalone, standalone  # noqa: F401 - a fixture
 
@@ -23,10 +22,7 @@ HOOK = "http://127.0.0.1:9/hook"
 
 def create(host: SandboxHost, **body: Any) -> JSON:
     """The answer to a creation without a socket."""
-    request = HttpRequest.create(
-        "POST", "/_mock/sandboxes", {"host": "127.0.0.1"}, json.dumps(body).encode(), "http://127.0.0.1"
-    )
-    response = response_to(host, request)
+    response = send(host, "POST", "/_mock/sandboxes", json.dumps(body).encode())
     answer: JSON = json.loads(response.body)
     assert 201 == response.status, answer
     return answer
@@ -79,34 +75,6 @@ class TestCreation:
         assert ("hostile" if profile == "hostle" else None) == problem.get("nearest")
 
 
-class TestJournal:
-    @pytest.fixture
-    def made(self, mockserver_server: MockServer) -> Made:
-        made = make(mockserver_server.url, clock={"freeze": NOON})
-        for path in ("/v1/campaigns", "/v1/message-templates", "/v1/campaigns", "/v1/none"):
-            made.api("GET", path)
-        return made
-
-    @pytest.mark.parametrize(
-        ("query", "numbers"),
-        [
-            ("last=2", [3, 4]),
-            ("last=9", [1, 2, 3, 4]),
-            ("last=0", []),
-            ("operation=listCampaigns&last=1", [3]),
-            ("since=1&last=2", [3, 4]),
-        ],
-    )
-    def test_last_returns_the_newest_oldest_first(self, made: Made, query: str, numbers: list[int]) -> None:
-        assert numbers == [each["n"] for each in made.control("GET", f"/journal?{query}").json()["exchanges"]]
-
-    def test_the_newest_and_the_oldest_are_not_asked_for_together(self, made: Made) -> None:
-        reply = made.control("GET", "/journal?last=1&limit=1")
-
-        assert (400, "MOCK_BAD_QUERY") == refused(reply)
-        assert "got limit with last; expected limit for the oldest or last for the newest" == reply.json()["message"]
-
-
 class TestWebhooks:
     def test_an_endpoint_is_registered_and_returned_with_its_secret(self, mockserver_server: MockServer) -> None:
         made = make(mockserver_server.url, seed=1)
@@ -121,28 +89,6 @@ class TestWebhooks:
         stored = json.loads(made.state())["tenants"][0]["webhooks"]
         assert [first.json()["webhookId"], second["webhookId"]] == [each["id"] for each in stored]
         assert first.json()["secret"] not in made.control("GET", "/steps").text
-
-    @pytest.mark.parametrize(
-        ("body", "status", "code", "words"),
-        [
-            ({}, 400, "MOCK_BAD_BODY", "url"),
-            ({"ulr": HOOK}, 400, "MOCK_BAD_BODY", "did you mean"),
-            ({"url": "ftp://a"}, 400, "MOCK_BAD_TARGET", "url: got 'ftp://a'; expected"),
-            ({"url": "http://example.com/"}, 400, "MOCK_BAD_TARGET", "expected"),
-            ({"url": HOOK, "events": ["entrypoint"]}, 400, "MOCK_BAD_EVENT", "did you mean 'entrypoints'?"),
-            ({"url": HOOK, "tenantId": "tenant_defalt"}, 404, "MOCK_NOT_FOUND", "did you mean 'tenant_default'?"),
-        ],
-    )
-    def test_a_wrong_body_is_refused_and_registers_nothing(
-        self, mockserver_server: MockServer, body: JSON, status: int, code: str, words: str
-    ) -> None:
-        made = make(mockserver_server.url)
-
-        reply = made.control("POST", "/webhooks", body)
-
-        assert (status, code) == refused(reply)
-        assert words in reply.json()["message"]
-        assert [] == json.loads(made.state())["tenants"][0]["webhooks"]
 
 
 class TestSettledDeliveries:
@@ -189,23 +135,3 @@ class TestSettledDeliveries:
         (delivery,) = standalone.events()[0]["deliveries"]
         assert "due" == delivery["status"]
         held.set()
-
-    @pytest.mark.parametrize(
-        ("query", "message"),
-        [
-            ("wait=no", "wait: got 'no'; expected true or false"),
-            ("wait=flase", "wait: got 'flase'; expected true or false; did you mean 'false'?"),
-            ("wiat=false", "query: got 'wiat'; expected wait; did you mean 'wait'?"),
-        ],
-    )
-    def test_another_query_is_refused_and_changes_nothing(
-        self, mockserver_server: MockServer, query: str, message: str
-    ) -> None:
-        made = make(mockserver_server.url)
-        session = made.session()
-
-        reply = made.control("POST", f"/sessions/{session}/complete?{query}", {})
-
-        assert (400, "MOCK_BAD_QUERY") == refused(reply)
-        assert message == reply.json()["message"]
-        assert "pending" == made.api("GET", f"{SESSIONS}/{session}").json()["status"]

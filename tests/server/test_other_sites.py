@@ -10,19 +10,16 @@ import pytest
 import requests
 
 from mockserver import MockServer
-from mockserver.server import front_controller
 from mockserver.server.control import page_paths as paths
 from mockserver.server.control.routes import ROUTES
-from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
-from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
 from tests.clients.operations import SESSIONS
 from tests.harness.rows import each_row
 from tests.server.control_calls import make
+from tests.server.hosts import header, host_of, send
 
 BROWSER = "text/html,application/xhtml+xml,*/*;q=0.8"
-ADDRESS = "127.0.0.1:5055"
 PAGES = [paths.ROOT, *(f"/_mock/{view}" for view in paths.VIEWS), "/_mock/sandboxes"]
 READS = sorted({route.path for route in ROUTES if route.method == "GET"})
 FOREIGN_PAGES = ("cross-site", "same-site", "any other value")
@@ -42,21 +39,7 @@ OWN_NAMES = (
 
 @pytest.fixture
 def host() -> SandboxHost:
-    host = SandboxHost()
-    host.create(SandboxConfig(), id=DEFAULT_ID)
-    return host
-
-
-def send(host: SandboxHost, method: str, target: str, **headers: str) -> HttpResponse:
-    named = {"host": ADDRESS, **{name.replace("_", "-"): value for name, value in headers.items()}}
-    request = HttpRequest.create(method, target, named, b"", f"http://{ADDRESS}")
-    response, _ = front_controller.handle_request(host, request)
-    assert isinstance(response, HttpResponse)
-    return response
-
-
-def header(response: HttpResponse, name: str) -> str | None:
-    return next((value for key, value in response.headers if key.lower() == name), None)
+    return host_of()
 
 
 class TestPages:
@@ -181,10 +164,11 @@ def shared_host(host: SandboxHost) -> SandboxHost:
 
 
 PAGE = "http://localhost:5173"
-REFUSED = (
+FOREIGN = (
     "null", "http://example.com", "http://localhost.example.com", "http://localhost@example.com", "http://a@localhost",
-    "file://localhost", "http://localhost:x", "http://localhost/page", "", "http://[::1", "*",
+    "file://", "", "http://[::1", "*",
 )  # fmt: skip
+REFUSED = (*FOREIGN, "file://localhost", "http://localhost:x", "http://localhost/page")
 
 
 def shared(response: HttpResponse) -> dict[str, str]:
@@ -226,6 +210,13 @@ def test_a_preflight_request_is_answered_and_is_no_call_of_the_api(shared_host: 
 @pytest.mark.parametrize("path", ["/_mock/clock", "/_mock/nothing", "/v1/nothing", "/sandboxes/none/v1/campaigns"])
 def test_a_refusal_can_be_read_too(shared_host: SandboxHost, path: str) -> None:
     assert PAGE == shared(send(shared_host, "GET", path, origin=PAGE))["Access-Control-Allow-Origin"]
+
+
+@each_row("origin", FOREIGN)
+def test_a_page_of_another_site_reads_and_runs_no_command(host: SandboxHost, origin: str) -> None:
+    for method, path in (("GET", "/_mock/state"), ("GET", "/_mock/"), ("POST", "/_mock/reset")):
+        refused = send(host, method, path, origin=origin)
+        assert (403, True) == (refused.status, b"MOCK_FOREIGN_ORIGIN" in refused.body)
 
 
 @each_row("origin", REFUSED)

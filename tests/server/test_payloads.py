@@ -15,11 +15,10 @@ from svix.webhooks import Webhook as SvixWebhook
 
 from mockserver import Sandbox
 from mockserver._json import JSON
-from mockserver.core.state.outbox import DeliveryFaults
 from mockserver.server.webhooks.local_receivers import ReceivedWebhook
-from tests.harness.options import option_case
+from tests.harness.options import each_option
 from tests.harness.rows import each_row
-from tests.operations.inbox import Inbox, script
+from tests.operations.inbox import Inbox
 from tests.operations.session_calls import FUNNELS, NOON, begin
 
 pytestmark = [pytest.mark.mockserver(now=NOON, given=FUNNELS), pytest.mark.clause("events.subscribed")]
@@ -76,17 +75,16 @@ def is_of_hub(webhook: ReceivedWebhook) -> bool:
     return f"sha256={signed.hexdigest()}" == webhook.headers["x-hub-signature-256"]
 
 
-@pytest.mark.parametrize(
+@each_option(
     ("headers", "is_signed"),
-    [
-        option_case(
-            "wh-signature", "standard-webhooks", {"webhook-id", "webhook-timestamp", "webhook-signature"}, is_standard
-        ),
-        option_case("wh-signature", "svix", {"svix-id", "svix-timestamp", "svix-signature"}, is_of_svix),
-        option_case("wh-signature", "stripe", {"stripe-signature"}, is_of_stripe),
-        option_case("wh-signature", "hub-sha256", {"x-hub-signature-256"}, is_of_hub),
-        option_case("wh-signature", "unsigned", {"webhook-id", "webhook-timestamp"}, lambda _: True),
-    ],
+    "wh-signature",
+    {
+        "standard-webhooks": ({"webhook-id", "webhook-timestamp", "webhook-signature"}, is_standard),
+        "svix": ({"svix-id", "svix-timestamp", "svix-signature"}, is_of_svix),
+        "stripe": ({"stripe-signature"}, is_of_stripe),
+        "hub-sha256": ({"x-hub-signature-256"}, is_of_hub),
+        "unsigned": ({"webhook-id", "webhook-timestamp"}, lambda _: True),
+    },
 )
 def test_requests_are_signed_by_the_scheme_that_is_chosen(
     mockserver: Sandbox, headers: set[str], is_signed: Callable[[ReceivedWebhook], bool]
@@ -132,50 +130,42 @@ def test_a_secret_that_no_library_of_the_scheme_decodes_is_refused(
     assert before == mockserver.state()
 
 
-@pytest.mark.parametrize(
-    ("option", "has", "has_not"),
-    [
-        pytest.param("compact", "São João ☕/".encode(), b": ", marks=pytest.mark.option("wh-body-bytes", "compact")),
-        pytest.param(
-            "escaped", rb"S\u00e3o Jo\u00e3o \u2615/", b"\xc3", marks=pytest.mark.option("wh-body-bytes", "escaped")
-        ),
-        pytest.param("spaced", b'": "', b'":"', marks=pytest.mark.option("wh-body-bytes", "spaced")),
-        pytest.param(
-            "reordered-keys", b'{"data":{"', b'{"event"', marks=pytest.mark.option("wh-body-bytes", "reordered-keys")
-        ),
-    ],
+@each_option(
+    ("has", "has_not"),
+    "wh-body-bytes",
+    {
+        "compact": ("São João ☕/".encode(), b": "),
+        "escaped": (rb"S\u00e3o Jo\u00e3o \u2615/", b"\xc3"),
+        "spaced": (b'": "', b'":"'),
+        "reordered-keys": (b'{"data":{"', b'{"event"'),
+    },
 )
 def test_the_bytes_of_a_body_are_a_choice_and_its_meaning_is_not(
-    mockserver: Sandbox, option: str, has: bytes, has_not: bytes
+    mockserver: Sandbox, has: bytes, has_not: bytes
 ) -> None:
-    by_default = completed_inbox(mockserver).webhooks[0].json()
-    by_default["data"] |= {"sessionId": None, "entrypoint": None}
-
-    mockserver.choose({"wh-body-bytes": option})
     [webhook] = completed_inbox(mockserver).webhooks
-    payload = verify(webhook)
-    payload["data"] |= {"sessionId": None, "entrypoint": None}
+    [event] = mockserver.events
 
     assert has in webhook.body and has_not not in webhook.body
-    assert by_default == payload
+    assert {key: event[key] for key in ("event", "data")} == verify(webhook)
 
 
-ROTATIONS = [
-    pytest.param("one-day", "23h59m59s", "1s", marks=pytest.mark.option("wh-secret-rotation", "one-day")),
-    pytest.param("1h", "59m59s", "1s", marks=pytest.mark.option("wh-secret-rotation", "1h")),
-    pytest.param(1.5, "1499ms", "1ms", marks=pytest.mark.option("wh-secret-rotation", "1.5")),
-    pytest.param("none", None, 0, marks=pytest.mark.option("wh-secret-rotation", "none")),
-    pytest.param("until-next", "5000d", None, marks=pytest.mark.option("wh-secret-rotation", "until-next")),
-]
-
-
-@pytest.mark.parametrize(("length", "still", "ends"), ROTATIONS)
+@each_option(
+    ("still", "ends"),
+    "wh-secret-rotation",
+    {
+        "one-day": ("23h59m59s", "1s"),
+        "1h": ("59m59s", "1s"),
+        "1500ms": ("1499ms", "1ms"),
+        "none": (None, 0),
+        "until-next": ("5000d", None),
+    },
+)
 def test_a_former_secret_signs_for_the_length_of_a_rotation_on_the_sandboxs_clock(
-    mockserver: Sandbox, length: str | float, still: str | None, ends: str | int | None
+    mockserver: Sandbox, still: str | None, ends: str | int | None
 ) -> None:
     inbox = Inbox()
     receiver = mockserver.receive_webhooks(inbox, secret=SECRET)
-    mockserver.choose({"wh-secret-rotation": length})
     mockserver.webhooks.rotate(receiver.id, OTHER)
     if still is not None:
         mockserver.advance(still)
@@ -201,10 +191,8 @@ def test_a_rotation_that_is_repeated_leaves_the_former_secret_in_effect(mockserv
     assert (False, False) == (is_refused(inbox.webhooks[-1], SECRET), is_refused(inbox.webhooks[-1], OTHER))
 
 
-def test_a_script_may_add_a_signature_of_a_former_secret_before_the_valid_one(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(monkeypatch, DeliveryFaults(old_secret=True))
+def test_a_script_may_add_a_signature_of_a_former_secret_before_the_valid_one(mockserver: Sandbox) -> None:
+    mockserver.on("delivery").times(1).deliver(old_secret=True)
     [webhook] = completed_inbox(mockserver).webhooks
     first, second = webhook.headers["webhook-signature"].split()
 
@@ -216,9 +204,9 @@ def test_a_script_may_add_a_signature_of_a_former_secret_before_the_valid_one(
 
 @pytest.mark.parametrize("forge", FORGERIES)
 def test_a_forged_request_that_every_verifier_refuses_is_sent_in_addition_to_the_genuine_one(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, forge: Any
+    mockserver: Sandbox, forge: Any
 ) -> None:
-    script(monkeypatch, DeliveryFaults(forge=forge))
+    mockserver.on("delivery").times(1).deliver(forge=forge)
     inbox = completed_inbox(mockserver, 401)
     forged, true = inbox.webhooks
 
@@ -231,10 +219,10 @@ def test_a_forged_request_that_every_verifier_refuses_is_sent_in_addition_to_the
 @pytest.mark.parametrize("scheme", ["svix", "stripe", "hub-sha256", "unsigned"])
 @pytest.mark.parametrize("forge", FORGERIES)
 def test_a_forged_request_is_never_the_genuine_one_under_any_scheme(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, scheme: str, forge: Any
+    mockserver: Sandbox, scheme: str, forge: Any
 ) -> None:
     mockserver.choose({"wh-signature": scheme})
-    script(monkeypatch, DeliveryFaults(forge=forge))
+    mockserver.on("delivery").times(1).deliver(forge=forge)
     *forged, true = completed_inbox(mockserver).webhooks
 
     assert [] == [each for each in forged if (each.headers, each.body) == (true.headers, true.body)]
@@ -248,10 +236,8 @@ def test_a_forged_request_is_never_the_genuine_one_under_any_scheme(
     }
 
 
-def test_a_lost_event_counts_as_accepted_and_its_forged_request_is_still_sent(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(monkeypatch, DeliveryFaults(forge="wrong-secret", lose=True))
+def test_a_lost_event_counts_as_accepted_and_its_forged_request_is_still_sent(mockserver: Sandbox) -> None:
+    mockserver.on("delivery").times(1).deliver(forge="wrong-secret", lose=True)
     inbox = completed_inbox(mockserver)
     mockserver.advance("3d")
 
@@ -266,10 +252,9 @@ def test_a_lost_event_counts_as_accepted_and_its_forged_request_is_still_sent(
     assert not is_refused(inbox.webhooks[-1])
 
 
-def test_duplicates_follow_what_was_accepted_under_the_same_id(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(monkeypatch, DeliveryFaults(), DeliveryFaults(duplicate=2), where=lambda _, attempt: attempt < 3)
+@pytest.mark.option("wh-duplicates", "effect")
+def test_duplicates_follow_what_was_accepted_under_the_same_id(mockserver: Sandbox) -> None:
+    mockserver.on("delivery").nth(2).deliver(duplicate=2)
     inbox = completed_inbox(mockserver, 500)
     mockserver.advance("5s")
 
@@ -279,10 +264,9 @@ def test_duplicates_follow_what_was_accepted_under_the_same_id(
     assert [None, None, "duplicate", "duplicate"] == [each.get("fault") for each in delivery["attempts"]]
 
 
-def test_an_event_of_an_unknown_kind_is_sent_before_the_genuine_one(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(monkeypatch, DeliveryFaults(unknown_kind="campaigns.finished"))
+@pytest.mark.option("wh-unknown-kind", "effect")
+def test_an_event_of_an_unknown_kind_is_sent_before_the_genuine_one(mockserver: Sandbox) -> None:
+    mockserver.on("delivery").times(1).deliver(unknown_kind="campaigns.finished")
     unknown, true = completed_inbox(mockserver, 400).webhooks
 
     assert {"event": "campaigns.finished", "data": {}} == verify(unknown)
@@ -291,11 +275,12 @@ def test_an_event_of_an_unknown_kind_is_sent_before_the_genuine_one(
 
 
 @pytest.mark.parametrize(("answers", "order"), [((), "bac"), ((500,), "bbac")])
+@pytest.mark.option("wh-order", "effect")
 def test_a_reordered_event_is_sent_once_the_next_is_accepted(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, answers: tuple[int, ...], order: str
+    mockserver: Sandbox, answers: tuple[int, ...], order: str
 ) -> None:
     """Three sessions end at once, and the first delivery has the fault."""
-    script(monkeypatch, DeliveryFaults(reorder=True))
+    mockserver.on("delivery").times(1).deliver(reorder=True)
     inbox = Inbox(*answers)
     mockserver.receive_webhooks(inbox)
     sessions = {name: begin(mockserver) for name in "abc"}
@@ -306,10 +291,8 @@ def test_a_reordered_event_is_sent_once_the_next_is_accepted(
     assert [sessions[name] for name in order] == inbox.sessions
 
 
-def test_a_reordered_event_without_a_successor_is_sent_after_five_minutes(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    script(monkeypatch, DeliveryFaults(reorder=True))
+def test_a_reordered_event_without_a_successor_is_sent_after_five_minutes(mockserver: Sandbox) -> None:
+    mockserver.on("delivery").times(1).deliver(reorder=True)
     inbox = completed_inbox(mockserver)
     mockserver.advance("5m")
 
@@ -319,9 +302,10 @@ def test_a_reordered_event_without_a_successor_is_sent_after_five_minutes(
 @pytest.mark.parametrize("early", [True, False])
 @pytest.mark.mockserver(choices={"expiry-driver": "on-read"})
 def test_a_script_may_have_an_event_sent_before_the_answer_of_the_call_that_caused_it(
-    mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, early: bool
+    mockserver: Sandbox, early: bool
 ) -> None:
-    script(monkeypatch, DeliveryFaults(before_answer=early))
+    if early:
+        mockserver.on("delivery").deliver(before_answer=True)
     inbox, session_id = Inbox(), begin(mockserver)
     mockserver.receive_webhooks(inbox)
     mockserver.advance("20m")

@@ -5,39 +5,32 @@ from __future__ import annotations
 import base64
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-import requests
 
 from mockserver import MockServer, Sandbox, cli
+from mockserver._json import JSON
 from mockserver.testing.report.replay import replay
 from tests.clients.operations import SESSIONS
-from tests.server.control_calls import NOON, Made, make
+from tests.server.control_calls import NOON, Made
 
 TEMPLATE = {"id": "t", "name": "T", "items": [{"type": "text", "text": "Oi, ção 🦷"}], "variables": []}
+GIVEN = {"templates": [TEMPLATE], "chats": {"count": 2}}
 BODY = {"name": "Ação 🦷", "platform": "chatapp", "templateId": "t", "cadence": 1}
 SECRET, PUBLIC = "sk_test_secret_of_the_default_tenant", "pk_test_public_of_the_default_tenant"
 KEYS = {"tenants": [{"id": "tenant_default", "secretKey": SECRET, "publicKey": PUBLIC}]}
 
 
 @pytest.fixture
-def made(mockserver_server: MockServer) -> Iterator[Made]:
-    """A sandbox made over HTTP, frozen at noon."""
-    fresh = make(mockserver_server.url, clock={"freeze": NOON}, given={"templates": [TEMPLATE], "chats": {"count": 2}})
-    yield fresh
-    requests.delete(f"{fresh.server}/_mock/sandboxes/{fresh.id}", timeout=60)
+def recipe() -> JSON:
+    return {"given": GIVEN}
 
 
 @pytest.fixture
 def sandbox() -> Sandbox:
-    return MockServer().sandbox(given={"templates": [TEMPLATE], "chats": {"count": 2}}, now=NOON)
-
-
-def reads(made: Any) -> tuple[bytes, bytes, bytes]:
-    return tuple(made.control("GET", path).content for path in ("/journal", "/steps", "/replay"))
+    return MockServer().sandbox(given=GIVEN, now=NOON)
 
 
 def test_the_steps_contain_what_was_done_and_what_is_due(made: Made) -> None:

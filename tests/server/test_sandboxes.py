@@ -9,16 +9,10 @@ import requests
 
 from mockserver import MockServer, Sandbox, create_app
 from mockserver._json import JSON
-from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import SandboxHost
-from mockserver.wire.request import HttpRequest
-from tests.clients.operations import SESSIONS
-from tests.server.control_calls import NOON, control, refused
-
-
-def begin(sandbox: Sandbox) -> str:
-    return str(sandbox.call("POST", SESSIONS, json={}).json()["sessionId"])
+from tests.server.control_calls import NOON, begin, control, refused
+from tests.server.hosts import send
 
 
 def test_equal_seeds_and_calls_produce_equal_bytes_and_another_seed_other_ids(mockserver_server: MockServer) -> None:
@@ -124,7 +118,7 @@ class TestTransports:
 def test_a_closed_sandbox_is_freed_without_the_garbage_collector() -> None:
     host = SandboxHost()
     hosted = host.create(SandboxConfig(given={"chats": {"count": 3}}))
-    handle_request(host, HttpRequest("GET", f"/sandboxes/{hosted.id}/v1/campaigns", {}, b"", host.origin))
+    send(host, "GET", f"/sandboxes/{hosted.id}/v1/campaigns")
     closed: list[ref[Any]] = [ref(hosted), ref(hosted.sandbox)]
     gc.disable()
     try:

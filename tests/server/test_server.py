@@ -19,10 +19,10 @@ from mockserver.server.http1.listener import PortInUse
 from mockserver.server.http1.messages import Request, Response
 from tests.harness.waiting import wait_until
 from tests.server.clocked import Echo
+from tests.server.conftest import Serve
 from tests.server.rawclient import DEADLINE_SECONDS, RawClient
 from tests.server.wsgi import WsgiHandler
 
-Serve = Callable[..., http1_server.Server]
 TCP_SYN_SENT = 2  # the state of a connection that its server's system has not answered
 
 

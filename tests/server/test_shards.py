@@ -3,42 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
 from mockserver._json import JSON
 from mockserver.core.instants import SECOND
-from mockserver.server.front_controller import handle_request
-from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.hosting.limits import Limiter, ServerLimits
 from mockserver.server.hosting.shard import Shard, read_shard
-from mockserver.wire.request import HttpRequest
 from tests.harness.rows import each_row
-from tests.server.control_calls import response_to
-
-Ask = Callable[..., Any]
+from tests.server import hosts
+from tests.server.hosts import send
 
 
 def host_of(shard: Shard | None) -> SandboxHost:
-    host = SandboxHost()
+    host = hosts.host_of()
     host.shard = shard
-    host.create(SandboxConfig(), id=DEFAULT_ID)
     return host
 
 
-def asking(host: SandboxHost) -> Ask:
-    def ask(method: str, path: str, body: bytes = b"", **headers: str) -> Any:
-        base = "http://127.0.0.1"
-        return handle_request(host, HttpRequest.create(method, path, {"host": "127.0.0.1", **headers}, body, base))[0]
-
-    return ask
-
-
 def created(host: SandboxHost) -> dict[str, Any]:
-    body: JSON = asking(host)("POST", "/_mock/sandboxes").json()
+    body: JSON = send(host, "POST", "/_mock/sandboxes").json()
     return body
 
 
@@ -60,7 +47,7 @@ def test_ids_repeat_in_an_equal_run_and_differ_in_the_next_one() -> None:
 
 def test_a_sandbox_of_a_former_run_is_gone_and_one_that_never_was_is_unknown() -> None:
     former = created(host_of(Shard(1, 2)))["sandboxId"]
-    ask = asking(host_of(Shard(1, 2, "1")))
+    ask = partial(send, host_of(Shard(1, 2, "1")))
 
     gone = ask("GET", f"/sandboxes/{former}/v1/campaigns")
 
@@ -73,7 +60,7 @@ def test_a_sandbox_of_a_former_run_is_gone_and_one_that_never_was_is_unknown() -
 def test_a_shard_is_addressed_by_its_name_for_its_control_plane_alone() -> None:
     host = host_of(Shard(1, 3))
     made = created(host)
-    ask = asking(host)
+    ask = partial(send, host)
 
     listed = ask("GET", "/sandboxes/shard_1/_mock/sandboxes").json()
 
@@ -88,11 +75,8 @@ def test_a_shard_is_addressed_by_its_name_for_its_control_plane_alone() -> None:
 def test_the_pages_of_a_shard_lead_to_itself_and_its_sandboxes_to_their_own_address() -> None:
     host = host_of(Shard(1, 3))
     made = created(host)
-    headers = {"host": "127.0.0.1", "accept": "text/html"}
 
-    page = response_to(
-        host, HttpRequest.create("GET", "/sandboxes/shard_1/_mock/sandboxes", headers, b"", "http://127.0.0.1")
-    ).body.decode()
+    page = send(host, "GET", "/sandboxes/shard_1/_mock/sandboxes", accept="text/html").body.decode()
 
     links = re.findall(r'href="(/[^"]*)"', page)
     assert links
@@ -127,13 +111,13 @@ def test_a_server_that_drains_creates_no_sandbox_and_ends_with_the_last_one() ->
     assert 0 == draining.ends
 
     draining.limiter.drain(SECOND)
-    refused = asking(draining.host)("POST", "/_mock/sandboxes")
+    refused = send(draining.host, "POST", "/_mock/sandboxes")
     draining.limiter.sweep()
 
     assert (503, "MOCK_DRAINING") == (refused.status, refused.json()["code"])
     assert ("Retry-After", "1") in refused.headers
     assert 0 == draining.ends
-    assert 204 == asking(draining.host)("DELETE", f"/_mock/sandboxes/{sandbox_id}").status
+    assert 204 == send(draining.host, "DELETE", f"/_mock/sandboxes/{sandbox_id}").status
     draining.limiter.sweep()
     assert 1 == draining.ends
 

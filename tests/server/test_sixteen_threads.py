@@ -2,63 +2,42 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from collections import Counter
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPConnection
-from typing import Any
-from urllib.parse import urlsplit
-
-import pytest
 
 from mockserver import MockServer, Sandbox
 from tests.clients.operations import SESSIONS
+from tests.harness.access import Access, in_process
 
 THREADS, ROUNDS = 16, 12
 ALL = THREADS * ROUNDS
 
 
-def sessions_in_process(sandbox: Sandbox) -> list[str]:
-    return [make(sandbox.call("POST", SESSIONS, json={}).body, sandbox) for _ in range(ROUNDS)]
-
-
-def sessions_over_a_socket(sandbox: Sandbox) -> list[str]:
-    parts = urlsplit(sandbox.base_url)
-    client = HTTPConnection(parts.hostname or "", parts.port, timeout=30)
+def play(sandbox: Sandbox, access: Access) -> list[str]:
+    """Complete new sessions, and let a second pass after each."""
     headers = {"X-API-Key": sandbox.secret_key, "Content-Type": "application/json"}
-    ids = []
+    made = []
     for _ in range(ROUNDS):
-        client.request("POST", parts.path + SESSIONS, b"{}", headers)
-        ids.append(make(client.getresponse().read(), sandbox))
-    client.close()
-    return ids
+        made.append(access.ask("POST", SESSIONS, headers, b"{}").json()["sessionId"])
+        sandbox.complete_session(made[-1])
+        sandbox.advance(seconds=1)
+    return made
 
 
-def make(answer: bytes, sandbox: Sandbox) -> str:
-    """Complete the session of this answer, and let a second pass."""
-    session: str = json.loads(answer)["sessionId"]
-    sandbox.complete_session(session)
-    sandbox.advance(seconds=1)
-    return session
-
-
-@pytest.mark.parametrize("sessions", [sessions_in_process, sessions_over_a_socket])
-def test_each_call_is_in_the_journal_once_and_each_event_is_delivered_once(sessions: Callable[..., Any]) -> None:
+def test_each_call_is_in_the_journal_once_and_each_event_is_delivered_once(mockserver: Sandbox, access: Access) -> None:
     received: list[str] = []
     together = threading.Barrier(THREADS)
 
-    def run(sandbox: Sandbox) -> list[str]:
+    def run(_: int) -> list[str]:
         together.wait(30)
-        found: list[str] = sessions(sandbox)
-        return found
+        return play(mockserver, access)
 
-    with MockServer() as server, server.sandbox() as sandbox, ThreadPoolExecutor(THREADS) as threads:
-        rule = sandbox.on("createConnectionSession").every(4).advance("1s")
-        sandbox.receive_webhooks(lambda request: received.append(request.headers["webhook-id"]))
-        made = [id for ids in threads.map(run, [sandbox] * THREADS) for id in ids]
-        exchanges, events = sandbox.log.journal["exchanges"], sandbox.events
+    with ThreadPoolExecutor(THREADS) as threads:
+        rule = mockserver.on("createConnectionSession").every(4).advance("1s")
+        mockserver.receive_webhooks(lambda request: received.append(request.headers["webhook-id"]))
+        made = [id for ids in threads.map(run, range(THREADS)) for id in ids]
+        exchanges, events = mockserver.log.journal["exchanges"], mockserver.events
 
     assert (ALL, ALL, ALL // 4) == (len(made), len(set(made)), rule.fired)
     assert list(range(1, ALL + 1)) == [each["n"] for each in exchanges]
@@ -71,7 +50,7 @@ def test_each_call_is_in_the_journal_once_and_each_event_is_delivered_once(sessi
 def test_sandboxes_that_threads_make_have_ids_of_their_own_and_share_nothing() -> None:
     def run(server: MockServer) -> tuple[str, int]:
         with server.sandbox() as sandbox:
-            sessions_in_process(sandbox)
+            play(sandbox, in_process(sandbox))
             return sandbox.id, len(sandbox.log.journal["exchanges"])
 
     with MockServer() as server, ThreadPoolExecutor(THREADS) as threads:

@@ -7,16 +7,16 @@ import json
 import pytest
 
 from mockserver.server import app as flask_app
-from mockserver.server.hosting.config import SandboxConfig
-from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
+from mockserver.server.hosting.host import SandboxHost
 from mockserver.server.http1.request import HEAD_MAX_BYTES, is_authority
 from mockserver.server.socket_handler import SocketHandler
+from tests.clients.operations import SESSIONS
 from tests.harness.rows import each_row
 from tests.server.conftest import Serve
 from tests.server.hostile import Request, send
+from tests.server.hosts import host_of, key_of
 from tests.server.rawclient import RawClient
 
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 NAMES = [
     "",
     "localhost",
@@ -71,9 +71,8 @@ def test_a_host_that_is_neither_is_refused_on_the_socket(serve: Serve, host: str
 @each_row("host", NO_NAMES)
 def test_an_invalid_host_appears_in_no_returned_url(host: str) -> None:
     """Servers other than this package's own pass such a Host on to the application."""
-    served = SandboxHost()
-    hosted = served.create(SandboxConfig(), id=DEFAULT_ID)
-    headers = {"X-API-Key": hosted.tenant.secret_key, "Content-Type": "application/json", "Host": host}
+    served = host_of()
+    headers = {"X-API-Key": key_of(served), "Content-Type": "application/json", "Host": host}
     answer = send(flask_app.build(served), Request("POST", SESSIONS, headers, b"{}"))
 
     assert answer.status == 202
@@ -81,9 +80,8 @@ def test_an_invalid_host_appears_in_no_returned_url(host: str) -> None:
 
 
 def test_an_answer_has_the_host_that_its_request_names(serve: Serve) -> None:
-    host = SandboxHost()
-    hosted = host.create(SandboxConfig(), id=DEFAULT_ID)
-    fields = f"X-API-Key: {hosted.tenant.secret_key}\r\nContent-Type: application/json\r\nContent-Length: 2"
+    host = host_of()
+    fields = f"X-API-Key: {key_of(host)}\r\nContent-Type: application/json\r\nContent-Length: 2"
     with RawClient(serve(SocketHandler(host)).port) as client:
         for name in ("localhost", "127.0.0.2:8080", "localhost"):
             client.socket.sendall(f"POST {SESSIONS} HTTP/1.1\r\nHost: {name}\r\n{fields}\r\n\r\n{{}}".encode())
@@ -103,30 +101,28 @@ ABSOLUTE = [
 
 @pytest.mark.parametrize(("target", "status"), ABSOLUTE)
 def test_an_absolute_target_leads_where_its_path_leads(serve: Serve, target: str, status: int) -> None:
-    host = SandboxHost()
-    host.create(SandboxConfig(), id=DEFAULT_ID)
+    host = host_of()
     with RawClient(serve(SocketHandler(host)).port) as client:
         assert status == client.send(f"GET {target} HTTP/1.1").answer().status
     assert status == send(flask_app.build(host), Request("GET", target)).status
 
 
-REFUSED_HEADS = {
-    "no host": b"HEAD / HTTP/1.1\r\n\r\n",
-    "a wrong host": b"HEAD / HTTP/1.1\r\nHost: [\r\n\r\n",
-    "no target": b"HEAD a HTTP/1.1\r\nHost: a\r\n\r\n",
-    "another version": b"HEAD / HTTP/2.0\r\nHost: a\r\n\r\n",
-    "a wrong header": b"HEAD / HTTP/1.1\r\nHost: a\r\nx y: z\r\n\r\n",
-    "two lengths": b"HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 2\r\n\r\n",
-    "a head that is too long": b"HEAD / HTTP/1.1\r\nX: " + b"a" * HEAD_MAX_BYTES,
-    "a bare line feed": b"HEAD / HTTP/1.1\nHost: a\n\n",
-    "a chunk without a size": b"HEAD /_mock/health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",
-}
+REFUSED_HEADS = [
+    b"HEAD / HTTP/1.1\r\n\r\n",  # no host
+    b"HEAD / HTTP/1.1\r\nHost: [\r\n\r\n",  # a wrong host
+    b"HEAD a HTTP/1.1\r\nHost: a\r\n\r\n",  # no target
+    b"HEAD / HTTP/2.0\r\nHost: a\r\n\r\n",  # another version
+    b"HEAD / HTTP/1.1\r\nHost: a\r\nx y: z\r\n\r\n",  # a wrong header
+    b"HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 2\r\n\r\n",  # two lengths
+    b"HEAD / HTTP/1.1\r\nX: " + b"a" * HEAD_MAX_BYTES,  # a head that is too long
+    b"HEAD / HTTP/1.1\nHost: a\n\n",  # a bare line feed
+    b"HEAD /_mock/health HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n",  # a chunk without a size
+]
 
 
-@each_row("sent", REFUSED_HEADS.values())
+@each_row("sent", REFUSED_HEADS)
 def test_an_answer_to_head_has_no_body_also_where_the_server_refuses_the_request(serve: Serve, sent: bytes) -> None:
-    host = SandboxHost()
-    host.create(SandboxConfig(), id=DEFAULT_ID)
+    host = host_of()
     with RawClient(serve(SocketHandler(host)).port) as client:
         client.socket.sendall(sent)
         answer = client.answer("HEAD")

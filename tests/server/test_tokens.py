@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 
 from mockserver.server.control.routes import ROUTES
-from mockserver.server.front_controller import handle_request
-from mockserver.wire.request import HttpRequest
-from mockserver.wire.response import HttpResponse
 from tests.documents.control_calls import Controls
 from tests.harness.rows import each_row
+from tests.server.hosts import send
 
-SERVER = "let-me-in"
+SERVER = "let-me-ín"
 OF_THE_SERVER = {"createSandbox", "listSandboxes", "deleteSandboxes", "readMetrics"}
 
 
@@ -71,13 +69,11 @@ def test_a_refusal_does_not_show_whether_a_sandbox_is_open_has_ended_or_never_wa
 ) -> None:
     own, other, ended = (create(controls, clock={"freeze": "2020-01-01T00:00:00Z"}) for _ in range(3))
     controls.run("deleteSandbox", id=ended["sandboxId"], headers=bearer(SERVER))
-    headers = {"host": "127.0.0.1", "accept": accept, **bearer(own["token"])}
+    headers = {"accept": accept, **bearer(own["token"])}
     seen = []
 
     for sandbox_id in (other["sandboxId"], ended["sandboxId"], "sandbox_99"):
-        request = HttpRequest.create(method, f"/sandboxes/{sandbox_id}{path}", headers, b"", "http://127.0.0.1")
-        response = handle_request(controls.host, request)[0]
-        assert isinstance(response, HttpResponse)
+        response = send(controls.host, method, f"/sandboxes/{sandbox_id}{path}", **headers)
         seen.append(str((response.status, response.headers, response.body)).replace(sandbox_id, "ID"))
 
     assert [seen[0]] * 3 == seen
@@ -92,6 +88,12 @@ def test_those_with_its_token_read_that_a_sandbox_has_ended(controls: Controls, 
     headers = bearer(SERVER if token == "server" else own["token"])
 
     controls.refuse("readState", "MOCK_SANDBOX_CLOSED", prefix=prefix, headers=headers)
+
+
+def test_no_token_opens_anything_to_a_page_of_another_site(controls: Controls) -> None:
+    headers = {"origin": "https://evil.example", **bearer(SERVER)}
+
+    controls.refuse("readState", "MOCK_FOREIGN_ORIGIN", headers=headers)
 
 
 @pytest.mark.parametrize(

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from mockserver import MockServer
 from tests.clients.operations import SESSIONS
-from tests.server.control_calls import NOON, Made, make
+from tests.server.control_calls import Made
 
 RULE = {"on": "listCampaigns", "times": 1}
-
-
-@pytest.fixture
-def made() -> Iterator[Made]:
-    with MockServer() as server:
-        yield make(server.url, clock={"freeze": NOON}, seed=1)
 
 
 def call(made: Made, method: str = "GET", path: str = "/v1/campaigns", **rest: Any) -> Any:

@@ -8,14 +8,12 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-from mockserver.server import front_controller
 from mockserver.server.app import build
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler, error_body
-from mockserver.wire.request import HttpRequest
-from mockserver.wire.response import HttpResponse
+from tests.server import hosts
 from tests.server.hostile import Request, send
 from tests.server.rawclient import RawClient
 
@@ -60,10 +58,7 @@ class Way(NamedTuple):
 
 def _send_in_process(host: SandboxHost, request: Request) -> tuple[int, Mapping[str, str], bytes]:
     headers = {name.lower(): value for name, value in request.headers.items()}
-    received = HttpRequest.create(request.method, request.target, headers, request.body, "http://localhost")
-    response, after = front_controller.handle_request(host, received)
-    after()
-    assert isinstance(response, HttpResponse)
+    response = hosts.send(host, request.method, request.target, request.body, **headers)
     return response.status, {name.lower(): value for name, value in response.headers}, response.body
 
 

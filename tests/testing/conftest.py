@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import pytest
 import pytest_timeout
 import requests  # noqa: F401 - as httpx
 
-from mockserver import pytest_plugin
+from mockserver import MockServer, pytest_plugin
 from mockserver.testing import call_log  # noqa: F401 - as httpx; a report compares the type of a mismatch
 
 PLUGIN = ("-p", "mockserver.pytest_plugin")
@@ -75,6 +76,13 @@ class Suite:
         with pytest.MonkeyPatch.context() as environment:
             environment.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
             return self.run_apart(source, "-p", "xdist", "-n", "2", *PLUGIN, *arguments)
+
+
+@pytest.fixture
+def running() -> Iterator[MockServer]:
+    """A server of a test's own, to which a suite connects as to another process."""
+    with MockServer() as server:
+        yield server
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from mockserver import MockServer, Sandbox
+from tests.clients.operations import SESSIONS
 from tests.testing.conftest import Suite
 
 LOST = {"on": "listCampaigns", "nth": 1, "do": {"drop": "before"}}
-SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 
 @pytest.fixture

@@ -98,16 +98,19 @@ def finish(user: EndUser, way: str) -> None:
 @pytest.mark.clause("events.connected")
 @each_row("way", ["connect", "cancel", "phone_in_use"])
 @each_row("body", [{}, RETURNING])
+@pytest.mark.parametrize("where", ["in process", "running server"])
 def test_the_webhook_has_arrived_when_the_person_sees_the_next_page_or_has_left_for_the_return_url(
-    mockserver: Sandbox, body: JSON, way: str
+    mockserver_server: MockServer, where: str, body: JSON, way: str
 ) -> None:
     seen = []
-    mockserver.receive_webhooks(lambda webhook: seen.append(webhook.json()["event"]))
+    server = RemoteServer(mockserver_server.url) if where == "running server" else mockserver_server
+    with server.sandbox() as sandbox:
+        sandbox.receive_webhooks(lambda webhook: seen.append(webhook.json()["event"]))
 
-    finish(mockserver.end_user(create(mockserver, body)), way)
+        finish(sandbox.end_user(create(sandbox, body)), way)
 
-    failed = "entrypoints.chatapp.connection_failed"
-    assert [{"connect": "entrypoints.chatapp.connected"}.get(way, failed)] == seen
+        failed = "entrypoints.chatapp.connection_failed"
+        assert [{"connect": "entrypoints.chatapp.connected"}.get(way, failed)] == seen
 
 
 @pytest.mark.parametrize("body", [{}, RETURNING], ids=["stays", "returns"])
@@ -126,13 +129,3 @@ def test_an_awaited_flow_ends_after_its_webhook_reached_the_receiver_on_the_loop
         return list(seen)
 
     assert ["entrypoints.chatapp.connected"] == asyncio.run(main())
-
-
-@pytest.mark.parametrize("body", [{}, RETURNING], ids=["stays", "returns"])
-def test_a_flow_on_a_running_server_ends_after_its_webhook(body: JSON) -> None:
-    seen = []
-    with MockServer() as server, RemoteServer(server.url).sandbox() as sandbox:
-        sandbox.receive_webhooks(lambda webhook: seen.append(webhook.json()["event"]))
-        sandbox.end_user(create(sandbox, body)).connect()
-
-        assert ["entrypoints.chatapp.connected"] == seen

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -11,6 +12,7 @@ from xml.etree import ElementTree
 import httpx  # noqa: F401 - a session in this process that imports it first would leave the next one another
 import pytest
 
+from mockserver import MockServer, Sandbox
 from mockserver.contract.choices import CHOICES
 from mockserver.report import explore_page
 from tests.testing.conftest import PLUGIN, WITHOUT_CACHE, Suite, run_in_process
@@ -704,6 +706,20 @@ def test_a_clean_run_that_fails_the_second_time_fails_the_test(suite: Suite) -> 
 
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["explore: the second clean run failed: AssertionError: assert 1 == 2*"])
+
+
+def test_pairs_are_of_faults_of_one_call(mockserver_server: MockServer) -> None:
+    def listing(sandbox: Sandbox) -> None:
+        for _ in range(3):
+            with suppress(OSError):
+                sandbox.call("GET", "/v1/campaigns", timeout=5)
+
+    alone, both = (
+        mockserver_server.explore(listing, faults=faults, choices=(), pairs=99).coverage.pairs
+        for faults in (("drop-before",), ("drop-before", "outage"))
+    )
+
+    assert 0 < alone.placements == both.placements
 
 
 def test_a_failed_assertion_of_an_explored_test_is_silent_also_if_a_hook_of_a_conftest_is_around_it(

@@ -91,11 +91,12 @@ def test_without_a_socket_of_its_own_a_broken_answer_is_an_exception_of_the_appl
 ) -> None:
     mockserver.on("listCampaigns").do(effect)
     app = mockserver.admin.app
-    with pytest.raises(failure):
+    with pytest.raises(failure) as raised:
         if way == "test client":
             _ = app.test_client().get(LIST[1]).data
         else:
             mounted(app).ask("GET", LIST[1], {}, b"")
+    assert failure is raised.type  # RemoteDisconnected is a ConnectionResetError too
     assert 200 != Client(app).get("/v1/message-templates").status_code
 
 

@@ -15,14 +15,8 @@ from tests.testing.conftest import Suite
 
 
 @pytest.fixture
-def server() -> Iterator[MockServer]:
-    with MockServer() as running:
-        yield running
-
-
-@pytest.fixture
-def alone(server: MockServer) -> Iterator[Sandbox]:
-    with server.sandbox("demo", own_port=True) as sandbox:
+def alone(running: MockServer) -> Iterator[Sandbox]:
+    with running.sandbox("demo", own_port=True) as sandbox:
         yield sandbox
 
 
@@ -41,8 +35,8 @@ def test_every_url_that_it_hands_out_is_under_its_port(alone: Sandbox) -> None:
     assert alone.end_user(created["url"]).connect().title.startswith("Número conectado")
 
 
-def test_its_control_plane_is_its_own(alone: Sandbox, server: MockServer) -> None:
-    with server.sandbox(own_port=True, seed=7) as other:
+def test_its_control_plane_is_its_own(alone: Sandbox, running: MockServer) -> None:
+    with running.sandbox(own_port=True, seed=7) as other:
         requests.post(f"{other.base_url}/_mock/clock/advance", json={"by": "1h"}, timeout=10).raise_for_status()
 
         assert [0, 7] == [get(each, "/_mock/state").json()["seed"] for each in (alone, other)]
@@ -59,13 +53,13 @@ def test_clients_in_process_reach_it_by_its_address(alone: Sandbox) -> None:
         alone.requests_session().get("http://127.0.0.1:1/v1/message-templates")
 
 
-def test_the_ports_of_sandboxes_closed_long_ago_are_released(server: MockServer) -> None:
+def test_the_ports_of_sandboxes_closed_long_ago_are_released(running: MockServer) -> None:
     addresses = []
     for _ in range(20):
-        with server.sandbox(own_port=True) as sandbox:
+        with running.sandbox(own_port=True) as sandbox:
             addresses.append(sandbox)
 
-    assert len(server._own) < 12
+    assert len(running._own) < 12
     assert 410 == get(addresses[-1], "/v1/campaigns").status_code
     with pytest.raises(requests.ConnectionError):
         get(addresses[0], "/v1/campaigns")
@@ -98,9 +92,9 @@ def test_settings_and_marks_enable_it(suite: Suite) -> None:
     result.assert_outcomes(passed=2)
 
 
-def test_a_remote_server_refuses_it_by_name(server: MockServer) -> None:
+def test_a_remote_server_refuses_it_by_name(running: MockServer) -> None:
     with pytest.raises(
         ValueError, match=r"own_port=True \(sandbox\(...\)\): got a server on http.*; expected one in this process"
     ):
-        RemoteServer(server.url).sandbox(own_port=True)
-    assert "default" not in server._host.sandboxes
+        RemoteServer(running.url).sandbox(own_port=True)
+    assert "default" not in running._host.sandboxes

@@ -24,12 +24,6 @@ GIVEN = {"templates": [TEMPLATE], "chats": [{"id": "one"}]}
 BODY = {"name": "Uma", "platform": "chatapp", "templateId": "t", "cadence": 1}
 
 
-@pytest.fixture(scope="module")
-def running() -> Iterator[MockServer]:
-    with MockServer() as server:
-        yield server
-
-
 @pytest.fixture
 def sandbox(running: MockServer) -> Iterator[Sandbox]:
     with RemoteServer(running.url).sandbox(given=GIVEN, now=NOW) as sandbox:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 
 import pytest
@@ -13,12 +12,6 @@ from tests.testing.conftest import Suite
 from tests.testing.test_sweep import NAIVE, outcomes
 
 NOW = "2026-03-01T12:00:00Z"
-
-
-@pytest.fixture
-def running() -> Iterator[MockServer]:
-    with MockServer() as server:
-        yield server
 
 
 def test_the_document_of_a_run_over_sockets_is_sent_again_and_is_a_scenario_for_a_mark(

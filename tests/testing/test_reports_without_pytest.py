@@ -6,7 +6,6 @@ import json
 import re
 import traceback
 import unittest
-from collections.abc import Iterator
 
 import pytest
 
@@ -15,12 +14,6 @@ from mockserver.cli import main
 from mockserver.testing.remote import RemoteServer
 
 REFUSED = "GET /v1/campaigns/none -> 404 CAMPAIGN_NOT_FOUND"
-
-
-@pytest.fixture(scope="module")
-def running() -> Iterator[MockServer]:
-    with MockServer() as server:
-        yield server
 
 
 class TestOfASandbox:

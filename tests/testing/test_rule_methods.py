@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -72,6 +72,21 @@ def test_a_method_takes_what_its_effect_takes_under_the_same_names(effect: str) 
     expected = WHOLE.get(effect) if effect in WHOLE else {snake(name) for name in properties(effect)}
 
     assert expected == parameters(getattr(RuleBuilder, snake(effect)))
+
+
+class Written(WireMethods[JSON], StateMethods[JSON], DeliveryMethods[JSON]):
+    """Methods that return the effects which they write."""
+
+    def do(self, effects: Mapping[str, Any]) -> JSON:
+        return dict(effects)
+
+
+@each_row("effect", EFFECTS.keys() - WHOLE.keys() - {"reply"})
+def test_an_argument_of_a_method_is_the_member_of_its_name(effect: str) -> None:
+    members = {name: [name] for name in properties(effect)}
+    arguments = {snake(name): value for name, value in members.items()}
+
+    assert {effect: members} == getattr(Written(), snake(effect))(**arguments)
 
 
 def test_each_condition_of_a_document_is_a_method_and_each_method_a_condition() -> None:

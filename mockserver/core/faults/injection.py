@@ -19,7 +19,7 @@ from mockserver.core.faults import conditions, effects, injected_errors
 from mockserver.core.instants import Instant
 from mockserver.core.operations.dispatch import handle_call
 from mockserver.core.state.calls import Call, CallResult, Success
-from mockserver.core.state.outbox import NO_DELIVERY_FAULTS, Delivery, DeliveryFaults
+from mockserver.core.state.outbox import Delivery, DeliveryFaults
 from mockserver.core.state.records import Campaign, Execution, Session
 from mockserver.core.state.rule_set import MatchContext, Snapshot
 from mockserver.core.state.rules import DeferredCall, GivenUp, Rule, Subject, WireFaults
@@ -188,8 +188,6 @@ def delivery_faults_for(sandbox: SandboxState, delivery: Delivery, attempt_no: i
 
     Of several firing rules the first one with a fault decides it; the state effects of all run.
     """
-    if not sandbox.rule_set.rules:
-        return NO_DELIVERY_FAULTS
     subject = Subject.of_record(delivery.tenant_id, delivery.event.record)
     fields: dict[str, Any] = {}
     for rule in sandbox.rule_set.match_delivery(delivery.event.kind, attempt_no, _context(sandbox, subject)):

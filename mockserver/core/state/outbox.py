@@ -37,9 +37,6 @@ class DeliveryFaults(NamedTuple):
     unknown_kind: str | None = None
 
 
-NO_DELIVERY_FAULTS = DeliveryFaults()
-
-
 RECEIVER_RAISED = "the receiver raised"  # the beginning of an attempt's error if a function or an app raised
 
 
