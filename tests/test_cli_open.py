@@ -122,11 +122,3 @@ def test_a_call_that_the_run_does_not_have_is_refused(
 
     assert 2 == main(["open", str(store(played, tmp_path)), "--port", "0", "--at", at])
     assert f"mockserver: got call {at}; expected one from 1 to 2\n" == capsys.readouterr().err
-
-
-def test_another_page_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "other.html"
-    file.write_text("<title>Other</title>", encoding="utf-8")
-
-    assert 2 == main(["open", str(file), "--port", "0"])
-    assert "got a page without a trace; expected one that --mockserver-trace has written" in capsys.readouterr().err

@@ -210,12 +210,6 @@ def test_a_refused_key_ends_the_run_immediately(mockserver_server: MockServer) -
     assert 1 == len(watched.calls)
 
 
-@pytest.mark.parametrize("rate", [0, -1, 1001])
-def test_a_rate_that_cannot_be_kept_is_refused(rate: int) -> None:
-    with pytest.raises(ValueError, match="expected more than 0"):
-        RateLimiter(rate, FakeClock(), print)
-
-
 def test_a_retry_after_is_respected_up_to_a_few_seconds() -> None:
     clock = FakeClock()
     rate_limiter = RateLimiter(10, clock, clock.sleep)

@@ -17,7 +17,7 @@ from mockserver.contract.choices import CHOICES
 from mockserver.judge.client.rules import RULES
 from mockserver.scenario.choices import load_profile
 from mockserver.trace.trace import Trace
-from tests.recordings.hars import KEY, entry, har, write
+from tests.recordings.hars import KEY, entry, write
 
 NAME, PHONE = "Maria Aparecida", "+55 11 98765-4321"
 CAMPAIGN = {"id": "campaign_1", "name": NAME, "description": PHONE, "status": "draft", "platform": "chatapp",
@@ -79,20 +79,6 @@ def test_no_text_number_or_key_of_the_recording_is_printed(
     _, text = report(capsys, "judge", write(tmp_path, *rows), *form)
 
     assert [] == [private for private in (NAME, PHONE, "98765", KEY, KEY[3:]) if private in text]
-
-
-@pytest.mark.parametrize("content", ["", "<html></html>", json.dumps(har(LIST))[:-9], json.dumps(har())])
-def test_what_is_no_recording_is_one_line_and_nothing_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str
-) -> None:
-    file, profile = tmp_path / "recording.har", tmp_path / "profile.yaml"
-    file.write_text(content, encoding="utf-8")
-
-    for command in (("judge", file, "--profile-out", profile), ("judge", "--client", file)):
-        status, text = report(capsys, *command)
-        assert (2, 1) == (status, len(text.splitlines()))
-        assert text.startswith("mockserver: got recording.har")
-    assert not profile.exists()
 
 
 def test_the_profile_has_what_is_settled_and_the_rest_as_comments(
