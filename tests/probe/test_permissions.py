@@ -96,7 +96,7 @@ def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockse
         return sent._replace(body=json.dumps({k: v for k, v in sent.json.items() if k != "filters"}).encode())
 
     with world(mockserver_server) as sandbox:
-        watched = Watched(ModifiedService(sandbox, lose_filters, lambda sent, status, value: None))
+        watched = Watched(ModifiedService(sandbox, lose_filters))
         probed = run(sandbox, watched)
         made = _statuses(sandbox)
 
