@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 import requests
 
-from mockserver.cli import build_parser
+from mockserver.cli import build_parser, main
 from mockserver.cli import serve as serving
 from mockserver.cli.lifetime import remove_stale
 from mockserver.judge.coverage.coverage import Coverage
@@ -275,19 +275,6 @@ def test_the_ready_file_is_there_while_it_listens_and_with_a_log_in_json_its_obj
     assert [] == list(tmp_path.iterdir())
 
 
-LONG = "/v1/campaigns?x=" + "y" * 4_000
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_a_log_that_is_not_read_stops_no_call_and_no_end(serve: Serve, form: str) -> None:
-    served = serve("--log-format", form, errors=subprocess.PIPE)
-    for _ in range(60):  # a pipe takes 64 KiB
-        assert 200 == served.ask("GET", LONG).status_code
-
-    assert 0 == served.stop(signal.SIGTERM)
-
-
 @pytest.mark.deep
 def test_an_event_leaves_by_itself_and_only_for_hosts_that_were_allowed(serve: Serve) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -311,7 +298,7 @@ def test_an_event_leaves_by_itself_and_only_for_hosts_that_were_allowed(serve: S
     assert 0 == code
 
 
-def keys_of(served: Served) -> set[str]:
+def keys_of(served: Client) -> set[str]:
     """The keys, a link and a form's secret of the default sandbox, and the keys of one that is made."""
     tokens = re.findall(r"token +(\S+)", served.greeting)
     bearer = {"Authorization": f"Bearer {tokens[0]}"} if tokens else {}
@@ -319,39 +306,26 @@ def keys_of(served: Served) -> set[str]:
     link = served.ask("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}).json()["url"]
     page = served.session.get(reachable(link), timeout=DEADLINE_SECONDS).text
     secret = re.findall(r'name="secret" value="(\w+)"', page)[0]
-    return {
-        served.secret_key,
-        re.findall(r"pk_\S+", served.greeting)[0],
-        made["secretKey"],
-        made["publicKey"],
-        link.rpartition("/")[2],
-        secret,
-    }
+    public_key = re.findall(r"pk_\S+", served.greeting)[0]
+    return {served.secret_key, public_key, made["secretKey"], made["publicKey"], link.rpartition("/")[2], secret}
 
 
-@pytest.mark.deep
-def test_beyond_loopback_no_key_link_or_form_secret_is_known_beforehand(serve: Serve) -> None:
-    at_home, first, second = keys_of(serve()), keys_of(serve("--host", "0.0.0.0")), keys_of(serve("--host", "0.0.0.0"))
+def test_beyond_loopback_no_key_link_or_form_secret_is_known_beforehand(here: Callable[..., Here]) -> None:
+    at_home, first, second = (keys_of(here(*host)) for host in ((), ("--host", "0.0.0.0"), ("--host", "0.0.0.0")))
 
     assert set() == (at_home & first) | (at_home & second) | (first & second)
     assert 6 == len(first) == len(second)
 
 
-def test_a_ready_file_of_a_killed_server_is_removed_before_the_next_one_starts(serve: Serve, tmp_path: Path) -> None:
+def test_a_ready_file_of_a_server_that_is_gone_is_removed_before_the_next_one_starts(tmp_path: Path) -> None:
     file = tmp_path / "ready.json"
-    served = serve("--ready-file", str(file))
-    served.ask("GET", "/_mock/health", key=None)
-    remove_stale(str(file))
-    assert file.exists()  # its server answers
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        file.write_text(f'{{"url": "http://127.0.0.1:{server.getsockname()[1]}"}}', encoding="utf-8")
+        remove_stale(str(file))
+        assert file.exists()  # its server answers
 
-    served.process.kill()
-    served.process.wait(DEADLINE_SECONDS)
-    assert file.exists()
-    failed = serve(
-        "--ready-file", str(file), "--coverage", str(tmp_path)
-    )  # which is a folder: it ends before it listens
-
-    assert 2 == failed.process.wait(DEADLINE_SECONDS)
+    # It ends before it listens: the file of the coverage is a folder.
+    assert 2 == main(["serve", "--port", "0", "--ready-file", str(file), "--coverage", str(tmp_path)])
     assert not file.exists()
 
 
@@ -365,12 +339,11 @@ def test_a_file_that_is_no_ready_file_stays(tmp_path: Path, text: str) -> None:
     assert text == file.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("is_drained", [False, True])
-def test_the_end_of_its_terminal_ends_a_server_in_order(serve: Serve, tmp_path: Path, is_drained: bool) -> None:
+def test_the_end_of_its_terminal_ends_a_server_in_order_and_at_once(serve: Serve, tmp_path: Path) -> None:
     if sys.platform == "win32":
         pytest.skip("Windows has no SIGHUP")
     with in_a_terminal():
-        served = serve("--ready-file", str(tmp_path / "ready.json"), *(["--drain", "10m"] if is_drained else []))
+        served = serve("--ready-file", str(tmp_path / "ready.json"), "--drain", "10m")
     served.ask("POST", "/_mock/sandboxes", key=None)
 
     assert 0 == served.stop(signal.SIGHUP)
