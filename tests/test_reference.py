@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -35,21 +34,9 @@ def page(name: str) -> str:
 
 def environment_reads(source: str) -> set[str]:
     """The environment variables that a module reads: by a literal, or by a constant of its own."""
-    tree = ast.parse(source)
-    constants = {
-        target.id: str(node.value.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    keys = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("os.environ.get", "os.getenv"):
-            keys.append(node.args[0])
-        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "os.environ":
-            keys.append(node.slice)
-    return {str(key.value) if isinstance(key, ast.Constant) else constants[ast.unparse(key)] for key in keys}
+    constants = dict(re.findall(r'^(\w+)(?:: \w+)? = "(\w+)"', source, re.MULTILINE))
+    read = re.findall(r'\bos\.(?:environ\.get\(|environ\[|getenv\()"?(\w+)', source)
+    return {constants.get(name, name) for name in read}
 
 
 def test_the_reference_has_every_public_name() -> None:

@@ -70,12 +70,6 @@ def test_a_lie_that_no_recording_shows_and_what_is_allowed_accuse_no_service(
     assert [] == judge_records(bent.recording(tmp_path)).breaches
 
 
-def test_each_lie_is_another_sentence() -> None:
-    sentences = [*(lie.sentence for lie in (*LIES, *OF_ANSWERS)), *(row.sentence for row in (*UNSHOWN, *ALLOWED))]
-
-    assert len(sentences) == len(set(sentences))
-
-
 def test_each_clause_of_a_history_has_a_lie() -> None:
     """But for the id of an event: that of another session may be one that is not recorded."""
     checks = [check for check in CHECKS if check.judge is not None and check.scope in OF_RECORDS]
