@@ -51,7 +51,7 @@ def test_no_life_under_random_choices_is_contradictory(tmp_path: Path) -> None:
             life = record(server, tmp_path, seed, clients=1 + seed % 2, faults=has_faults, jumps=has_jumps)
             assert (seed, []) == (seed, broken(life))
             compared.update(judge_records(life).compared)
-            for files in (["own.har"], ["life.har", "own.har"]):
+            for files in (["own.har"], ["own.json"], ["life.har", "own.har"]):
                 own = read_recording(*(tmp_path / name for name in files))
                 assert (seed, files, []) == (seed, files, broken(own))
     finally:

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
-from mockserver import Sandbox
 from mockserver._json import JSON
 from mockserver.trace.entries import RecordingError
 from mockserver.trace.order import precedes
@@ -164,39 +163,6 @@ def test_a_body_in_a_file_of_its_own_is_read_and_no_file_outside(tmp_path: Path)
     first, second = read_recording(write(tmp_path / "recordings", attached, outside)).exchanges
 
     assert (LIST, None) == (first.response_json, second.response_body)
-
-
-def _life(sandbox: Sandbox) -> None:
-    """Call a sandbox: two tenants' keys, a wait, a query, an upload, a call without a key."""
-    sandbox.apply({"given": {"templates": [{"id": "template_hello"}]}})
-    session = sandbox.requests_session()
-    headers, body = (
-        {"X-API-Key": sandbox.secret_key},
-        {"name": "Olá", "platform": "chatapp", "templateId": "template_hello"},
-    )
-    created = session.post(f"{sandbox.base_url}/v1/campaigns", json={**body, "cadence": 60}, headers=headers)
-    sandbox.advance(minutes=1)
-    session.get(f"{sandbox.base_url}/v1/campaigns/{created.json()['campaignId']}?a=b%20c", headers=headers)
-    session.post(
-        f"{sandbox.base_url}/v1/messaging/media",
-        files={"files": ("a.png", b"\x89PNG\xff", "image/png")},
-        headers=headers,
-    )
-    session.get(f"{sandbox.base_url}/v1/campaigns")
-
-
-def test_a_journal_is_a_recording_in_its_order(mockserver: Sandbox, tmp_path: Path) -> None:
-    mockserver.freeze("2026-03-01T12:00:00Z")
-    _life(mockserver)
-    (tmp_path / "journal").write_text(json.dumps(mockserver.log.journal), encoding="utf-8")
-
-    journal = read_recording(tmp_path / "journal").exchanges
-
-    assert ["createCampaign", "readCampaign", "uploadMedia", "listCampaigns"] == [each.operation for each in journal]
-    assert [0, 60_000_000] == [each.sent_at - journal[0].sent_at for each in journal[:2]]
-    assert [True, False] == [journal[1].key == journal[0].key, journal[3].key is not None]
-    assert precedes(journal[1], journal[2])
-    assert "Olá" == journal[0].request_json["name"]
 
 
 CASSETTE = """
@@ -380,19 +346,15 @@ GO_VCR = '{"version": 2, "interactions": [{"request": {"method": "GET", "url": "
     ],
 )
 def test_what_is_no_recording_is_refused_in_one_line(tmp_path: Path, content: str, message: str) -> None:
-    refusal = _refusal(tmp_path, content)
-
-    assert refusal.startswith(("got recording.har", "recording.har, "))
-    assert "\n" not in refusal
-    assert message in refusal
-
-
-def _refusal(folder: Path, content: str) -> str:
-    file = folder / "recording.har"
+    file = tmp_path / "recording.har"
     file.write_text(content, encoding="utf-8")
     with pytest.raises(RecordingError) as refused:
         read_recording(file)
-    return str(refused.value)
+
+    refusal = str(refused.value)
+    assert refusal.startswith(("got recording.har", "recording.har, "))
+    assert "\n" not in refusal
+    assert message in refusal
 
 
 @pytest.mark.parametrize(
