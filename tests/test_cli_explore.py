@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import os
+import runpy
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+import traceback
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from mockserver import MockServer
-from mockserver.cli import main
+from mockserver.cli import command_runs, main
 from mockserver.cli.command_runs import CommandFailed, CommandRuns, following, run_command
 from mockserver.cli.explore import INTERRUPTED
 from mockserver.report import explore_page
@@ -76,10 +81,33 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def python_client(folder: Path, retries: int) -> list[str]:
-    source = PYTHON.replace("RETRIES", str(retries))
-    (folder / "client.py").write_text(source, encoding="utf-8")
-    return [sys.executable, "client.py"]
+@pytest.fixture
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the commands, which are programs in Python, in this process."""
+
+    def run(command: list[str], variables: dict[str, str], timeout: float, output: int) -> object:
+        printed, status = io.StringIO(), None
+        with redirect_stdout(printed), redirect_stderr(printed), mock.patch.dict(os.environ, variables):
+            try:
+                runpy.run_path(command[1])
+            except SystemExit as end:
+                status = end.code
+            except Exception:  # noqa: BLE001 - any
+                traceback.print_exc()
+                status = 1
+        os.write(output, printed.getvalue().encode())
+        return status or 0
+
+    monkeypatch.setattr(command_runs, "run_command", run)
+
+
+def program(source: str) -> list[str]:
+    Path("program.py").write_text(source, encoding="utf-8")
+    return [sys.executable, "program.py"]
+
+
+def client(retries: int) -> list[str]:
+    return program(PYTHON.replace("RETRIES", str(retries)))
 
 
 def explore(*arguments: str) -> int:
@@ -88,7 +116,7 @@ def explore(*arguments: str) -> int:
 
 def test_a_blind_retry_in_python_is_found(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     files = ("--json", "out/report.json", "--html", "pages/report.html")
-    status = explore(*FEW, *files, "--", *python_client(folder, retries=1))
+    status = explore(*FEW, *files, "--", *client(retries=1))
 
     output = capsys.readouterr()
     assert (1, "") == (status, output.err)
@@ -104,6 +132,7 @@ def test_a_blind_retry_in_python_is_found(folder: Path, capsys: pytest.CaptureFi
     assert "*\n" == (folder / ".mockserver" / ".gitignore").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("in_process")
 def test_an_interrupt_leaves_the_report_of_what_was_found_before(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -116,7 +145,7 @@ def test_an_interrupt_leaves_the_report_of_what_was_found_before(
 
     monkeypatch.setattr(CommandRuns, "run", interrupted)
     status = explore(
-        "--choices", "none", "--faults", "drop-before,garble", "--json", "report.json", "--", *python_client(folder, 1)
+        "--choices", "none", "--faults", "drop-before,garble", "--json", "report.json", "--", *client(retries=1)
     )
 
     output = capsys.readouterr().out
@@ -126,10 +155,11 @@ def test_an_interrupt_leaves_the_report_of_what_was_found_before(
     assert 2 == written["singles"]["tried"]
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_client_that_reports_a_lost_answer_passes_and_its_output_is_not_shown_unless_crashes_fail(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    command = python_client(folder, retries=0)
+    command = client(retries=0)
 
     status = explore(*FEW, "--operations", "startCampaign", "--", *command)
     lenient = capsys.readouterr().out
@@ -160,9 +190,8 @@ except urllib.error.HTTPError as refused:
 @pytest.fixture
 def several_ends(folder: Path) -> list[str]:
     """A command that ends with 3 after a refusal, and with a traceback and 1 after a lost answer."""
-    (folder / "ends.py").write_text(SEVERAL_ENDS, encoding="utf-8")
     faults = "drop-before,reset-before,internal-error"
-    return ["--choices", "none", "--faults", faults, "--json", "report.json", "--", sys.executable, "ends.py"]
+    return ["--choices", "none", "--faults", faults, "--json", "report.json", "--", *program(SEVERAL_ENDS)]
 
 
 def findings_of(folder: Path) -> dict[str, dict[str, Any]]:
@@ -170,6 +199,7 @@ def findings_of(folder: Path) -> dict[str, dict[str, Any]]:
     return {finding["cause"]: finding for finding in test["findings"]}
 
 
+@pytest.mark.usefixtures("in_process")
 def test_crashes_are_counted_apart_and_each_has_its_output_its_document_and_its_rules_as_a_document(
     folder: Path, several_ends: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -191,6 +221,7 @@ def test_crashes_are_counted_apart_and_each_has_its_output_its_document_and_its_
         assert 1 == len(sandbox.rules)
 
 
+@pytest.mark.usefixtures("in_process")
 @pytest.mark.parametrize(
     ("option", "left"), [(("--reported-exit", "3,4"), 2), (("--reported-output", "^the service|Remote end"), 1)]
 )
@@ -204,30 +235,29 @@ def test_a_failure_that_the_command_reports_is_no_crash(
     assert not any(cause.startswith("exit status 3") for cause in found)
 
 
-def suite(folder: Path, tests: int = 1) -> list[str]:
-    """A program that does what a suite with the files of `docs/glue` does: each test makes a sandbox and ends it."""
-    source = PYTHON.replace("RETRIES", "1").replace("assert os.environ", "os.environ")
-    each = """
+# What a suite with the files of `docs/glue` does: each of its two tests makes a sandbox and ends it.
+HEAD, BODY = PYTHON.replace("RETRIES", "1").replace("assert os.environ", "os.environ").split("\n\ncampaign = ")
+OF_A_TEST = f"""
 def send(method, path, **body):
-    headers = {"Content-Type": "application/json"}
+    headers = {{"Content-Type": "application/json"}}
     request = urllib.request.Request(os.environ["MOCKSERVER_SERVER"] + path, json.dumps(body).encode(), headers, method=method)
     with urllib.request.urlopen(request, timeout=30) as answer:
         return json.loads(answer.read() or b"null")
 
 
-made = send("POST", "/_mock/sandboxes", scenario={"given": {"templates": [{"id": "template_t", "name": "T"}]}})
-os.environ |= {"MOCKSERVER_URL": made["baseUrl"], "MOCKSERVER_KEY": made["secretKey"]}
-print("begins at", send("GET", f"/sandboxes/{made['sandboxId']}/_mock/clock")["now"])
-BODY
-send("DELETE", f"/_mock/sandboxes/{made['sandboxId']}")
+made = send("POST", "/_mock/sandboxes", scenario={{"given": {{"templates": [{{"id": "template_t", "name": "T"}}]}}}})
+os.environ |= {{"MOCKSERVER_URL": made["baseUrl"], "MOCKSERVER_KEY": made["secretKey"]}}
+print("begins at", send("GET", f"/sandboxes/{{made['sandboxId']}}/_mock/clock")["now"])
+campaign = {BODY}
+send("DELETE", f"/_mock/sandboxes/{{made['sandboxId']}}")
 """
-    head, body = source.split("\n\ncampaign = ")
-    (folder / "suite.py").write_text(head + each.replace("BODY", f"campaign = {body}") * tests, encoding="utf-8")
-    return [sys.executable, "suite.py"]
 
 
+@pytest.mark.usefixtures("in_process")
 def test_the_first_sandbox_of_a_suite_is_explored(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status = explore(*FEW, "--freeze", "2026-03-01T12:00:00Z", "--json", "report.json", "--", *suite(folder, tests=2))
+    status = explore(
+        *FEW, "--freeze", "2026-03-01T12:00:00Z", "--json", "report.json", "--", *program(HEAD + 2 * OF_A_TEST)
+    )
 
     output = capsys.readouterr()
     assert (1, "") == (status, output.err)
@@ -254,15 +284,17 @@ def test_a_test_of_node_with_its_file_is_explored(folder: Path, capsys: pytest.C
     assert "crashed: exit status 1: other side closed, at 1 placement\n" in output
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_command_that_makes_no_call_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert 2 == explore("--", sys.executable, "-c", "")
+    assert 2 == explore("--", *program(""))
     assert "mockserver: explore: the command made no call; expected calls to MOCKSERVER_URL" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("in_process")
 def test_a_command_that_fails_without_a_fault_is_shown_and_not_explored(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status = explore("--", sys.executable, "-c", "print('not ready'); raise SystemExit(3)")
+    status = explore("--", *program("print('not ready'); raise SystemExit(3)"))
 
     output = capsys.readouterr().out
     assert 1 == status
@@ -339,10 +371,10 @@ def test_a_crash_is_named_by_what_its_runner_says_of_it(output: str, why: str) -
 
 
 def test_the_command_keeps_its_own_options(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = "import sys; raise SystemExit(7 if ['--json', '--', 'x'] == sys.argv[1:] else 8)"
+    command = program("import sys; raise SystemExit(7 if ['--json', '--', 'x'] == sys.argv[1:] else 8)")
 
-    assert 1 == explore("--", sys.executable, "-c", source, "--json", "--", "x")
-    assert 1 == explore(sys.executable, "-c", source, "--json", "--", "x")
+    assert 1 == explore("--", *command, "--json", "--", "x")
+    assert 1 == explore(*command, "--json", "--", "x")
     assert 2 == capsys.readouterr().out.count("the clean run failed, so nothing was explored: exit status 7")
 
 
@@ -409,14 +441,13 @@ def test_an_interrupt_ends_the_command_too(folder: Path, number: int) -> None:
     with in_a_terminal():
         started = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, encoding="utf-8", **OWN_GROUP)
     with started as process:
-        pid = ""
-        while not pid:
-            pid = (folder / "pid").read_text(encoding="utf-8") if (folder / "pid").exists() else ""
-        interrupt(process, number)
         try:
+            wait_until(lambda: (folder / "pid").exists() and (folder / "pid").read_text("utf-8") != "")
+            interrupt(process, number)
             _, error = process.communicate(timeout=DEADLINE_SECONDS)
         finally:
             process.kill()  # else the block would wait for one that does not end
+    pid = int((folder / "pid").read_text("utf-8"))
 
     assert (INTERRUPTED, "") == (process.returncode, error)
-    wait_until(lambda: not exists(int(pid)))
+    wait_until(lambda: not exists(pid))

@@ -83,6 +83,14 @@ def test_no_group_of_a_help_has_more_than_eight_options(command: str) -> None:
     assert [] == [group for group in groups if len(re.findall(r"^  -", group, re.MULTILINE)) > UNGROUPED_MAX]
 
 
+@each_row("command", ALL)
+def test_a_help_says_in_plain_words_what_each_option_does(command: str) -> None:
+    text = help_of(command)
+
+    assert [] == re.findall(r"\b(tell|tells|demands|stand|stands|what is there)\b", text)
+    assert [] == re.findall(r"^  (--[a-z-]+)(?: [A-Z|=]+)?$\n  -", text, re.MULTILINE)
+
+
 def test_each_setting_is_in_a_group_of_the_help_of_serve() -> None:
     _, _, groups = help_of("serve").partition("\ndata and behaviour:\n")
 

@@ -1,4 +1,8 @@
-"""Documents have a version: this one's is read, also without the member, and any other is refused by name."""
+"""
+Documents have a version: this one's is read, also without the member, and any other is refused by name.
+
+The refusals of traces are in `golden/wrong_command_lines.txt`.
+"""
 
 from __future__ import annotations
 

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 
+from mockserver import Sandbox
 from mockserver.server.front_controller import handle_request
 from mockserver.server.hosting.config import SandboxConfig
 from mockserver.server.hosting.host import DEFAULT_ID, SandboxHost
 from mockserver.server.hosting.limits import BEYOND_LOOPBACK, Limiter
+from mockserver.testing.remote import RemoteServer
 from mockserver.wire.request import HttpRequest
 from tests.clients.operations import SESSIONS
 from tests.depth import at_depth
@@ -27,28 +26,6 @@ TOKEN = "let-me-in"
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
 DEADLINE_SECONDS = 60
 GROWTH_MAX_BYTES = 8_000_000  # after 100,000 sandboxes; one kilobyte lost with each would be 100 MB
-
-
-class Job:
-    """A client of one server, on a connection of its own."""
-
-    def __init__(self, url: str) -> None:
-        self._wire = HTTPConnection(urlsplit(url).netloc, timeout=DEADLINE_SECONDS)
-
-    def ask(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
-        content = None if body is None else json.dumps(body)
-        self._wire.request(method, path, content, {"Content-Type": "application/json", **headers})
-        answer = self._wire.getresponse()
-        text = answer.read()
-        return answer.status, json.loads(text) if text else None
-
-    def create(self, **body: Any) -> dict[str, Any]:
-        status, created = self.ask("POST", "/_mock/sandboxes", body, **BEARER)
-        assert 201 == status, created
-        return {**created, "path": urlsplit(created["baseUrl"]).path}
-
-    def close(self) -> None:
-        self._wire.close()
 
 
 @pytest.fixture
@@ -80,42 +57,32 @@ def wrong_answers(url: str, workers: int = 200, sandboxes: int = 10) -> list[str
     """Each answer that is not of the sandbox that was called, of workers that make, use and end sandboxes, all different."""
     keys: list[str] = []
 
+    def use(sandbox: Sandbox) -> tuple[object, ...]:
+        foreign = keys[-1:]
+        keys.append(sandbox.secret_key)
+        session = sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
+        sandbox.advance("20m")
+        return (
+            [row["name"] for row in sandbox.call("GET", "/v1/message-templates").json()["templates"]],
+            sandbox.call("POST", "/v1/campaigns/audience-preview", json={}).json()["estimatedCount"],
+            {sandbox.call("GET", "/v1/campaigns", key=key).status for key in foreign} - {401},
+            sandbox.call("GET", f"{SESSIONS}/{session}").json()["status"],
+            len(sandbox.log.journal["exchanges"]) - len(foreign),
+        )
+
     def work(worker: int) -> list[str]:
-        job, wrong = Job(url), []
+        wrong = []
+        server = RemoteServer(url, token=TOKEN, labels={"job": f"job-{worker}"})
         for number in range(sandboxes):
-            name = f"job-{worker}-{number}"
-            template = {"id": f"template_{worker}_{number}", "name": name, "items": [{"type": "text", "text": name}]}
-            chats = worker % 7 + number
-            made = job.create(given={"templates": [template], "chats": {"count": chats}}, labels={"job": name})
-            path, own, foreign = made["path"], {"X-API-Key": made["secretKey"]}, keys[-1:]
-            keys.append(made["secretKey"])
-            session = job.ask("POST", f"{path}{SESSIONS}", {}, **own)[1]["sessionId"]
-            expected = {
-                "templates": [name],
-                "audience": chats,
-                "foreign key": [401] * len(foreign),
-                "session": "expired",
-                "calls": 4 + len(foreign),
-                "token": 401,
+            name, chats = f"job-{worker}-{number}", worker % 7 + number
+            given: dict[str, Any] = {
+                "templates": [{"id": f"template_{worker}_{number}", "name": name}],
+                "chats": {"count": chats},
             }
-            control = {"Authorization": f"Bearer {made['token']}"}
-            listed = job.ask("GET", f"{path}/v1/message-templates", **own)[1]["templates"]
-            preview = job.ask("POST", f"{path}/v1/campaigns/audience-preview", {}, **own)[1]
-            refused = [job.ask("GET", f"{path}/v1/campaigns", **{"X-API-Key": key})[0] for key in foreign]
-            assert 200 == job.ask("POST", f"{path}/_mock/clock/advance", {"by": "20m"}, **control)[0]
-            read = job.ask("GET", f"{path}{SESSIONS}/{session}", **own)[1]
-            journal = job.ask("GET", f"{path}/_mock/journal", **control)[1]["exchanges"]
-            seen = {
-                "templates": [row["name"] for row in listed],
-                "audience": preview["estimatedCount"],
-                "foreign key": refused,
-                "session": read["status"],
-                "calls": len(journal),
-                "token": job.ask("GET", "/_mock/sandboxes", **control)[0],
-            }
+            with server.sandbox(given=given) as sandbox:
+                seen = use(sandbox)
+            expected = ([name], chats, set[int](), "expired", 4)
             wrong += [f"{name}: got {seen}; expected {expected}"] if seen != expected else []
-            assert 204 == job.ask("DELETE", f"/_mock/sandboxes/{made['sandboxId']}", **control)[0]
-        job.close()
         return wrong
 
     wrong = [line for lines in in_threads(workers, work) for line in lines]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import re
-import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +21,7 @@ from mockserver.server.control.routes import ROUTES
 from mockserver.testing import machine, strategies
 from tests.harness.rows import each_row
 from tests.public_interface.python_names import documented
-from tests.wheels import run
+from tests.testing.conftest import run_in_process
 
 ROOT = Path(__file__).resolve().parents[1]
 OPTION = re.compile(r"^  (--[a-z-]+)", re.MULTILINE)
@@ -34,21 +34,9 @@ def page(name: str) -> str:
 
 def environment_reads(source: str) -> set[str]:
     """The environment variables that a module reads: by a literal, or by a constant of its own."""
-    tree = ast.parse(source)
-    constants = {
-        target.id: str(node.value.value)
-        for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
-    keys = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in ("os.environ.get", "os.getenv"):
-            keys.append(node.args[0])
-        elif isinstance(node, ast.Subscript) and ast.unparse(node.value) == "os.environ":
-            keys.append(node.slice)
-    return {str(key.value) if isinstance(key, ast.Constant) else constants[ast.unparse(key)] for key in keys}
+    constants = dict(re.findall(r'^(\w+)(?:: \w+)? = "(\w+)"', source, re.MULTILINE))
+    read = re.findall(r'\bos\.(?:environ\.get\(|environ\[|getenv\()"?(\w+)', source)
+    return {constants.get(name, name) for name in read}
 
 
 def test_the_reference_has_every_public_name() -> None:
@@ -68,33 +56,29 @@ def test_a_page_names_tables_that_exist_and_every_table_has_its_page() -> None:
         tables.fill("<!-- generated: nonsense -->")
 
 
-def test_the_reference_has_every_route_of_the_control_plane_and_every_member_of_its_bodies() -> None:
-    text = page("control-plane")
-    members = {name for row in ROUTES if row.schema for name in load_schema(row.schema).get("properties", {})}
-
-    assert [] == [row for row in ROUTES if f"| `{row.method}` | `{row.path}` |" not in text]
-    assert [] == [name for name in members if f"| `{name}` |" not in text]
+def members(*schemas: dict[str, Any]) -> set[str]:
+    return {name for schema in schemas for name in schema.get("properties", {})}
 
 
-def test_the_reference_has_every_member_of_scenario_documents() -> None:
-    text = page("scenario-documents")
-    schema = load_schema("scenario")
-    objects = [schema, *(row for name, row in schema["$defs"].items() if name not in ("effects", "chatVariation"))]
-    members = {name for row in objects for name in row.get("properties", {})}
+def names_of_pages() -> Iterator[tuple[str, Iterable[str]]]:
+    """Each page with the names that have a row on it."""
+    yield "control-plane", (f"{row.method}` | `{row.path}" for row in ROUTES)
+    yield "control-plane", members(*(load_schema(row.schema) for row in ROUTES if row.schema))
+    yield "effects", EFFECTS
+    yield "operations", ERRORS
+    scenario = load_schema("scenario")
+    parts = [part for name, part in scenario["$defs"].items() if name not in ("effects", "chatVariation")]
+    yield "scenario-documents", members(scenario, *parts)
 
-    assert [] == [name for name in members if f"| `{name}` |" not in text]
 
-
-def test_the_reference_has_every_effect_and_every_error() -> None:
-    assert [] == [name for name in EFFECTS if f"| `{name}` |" not in page("effects")]
-    assert [] == [code for code in ERRORS if f"| `{code}` |" not in page("operations")]
+def test_the_reference_has_every_route_effect_error_and_member_of_a_document() -> None:
+    assert [] == [name for of, names in names_of_pages() for name in names if f"| `{name}` |" not in page(of)]
 
 
 def test_the_reference_has_every_option_ini_setting_and_mark_that_pytest_lists(
-    tmp_path: Path, pytestconfig: pytest.Config
+    pytester: pytest.Pytester, pytestconfig: pytest.Config
 ) -> None:
-    pytest_ = (sys.executable, "-m", "pytest", "-p", "mockserver.pytest_plugin", "-p", "no:cacheprovider", "--help")
-    listed = run(*pytest_, cwd=tmp_path, PYTHONPATH=str(ROOT), PYTEST_DISABLE_PLUGIN_AUTOLOAD="1").stdout
+    listed = run_in_process(pytester, "--help").stdout.str()
     names = set(re.findall(r"--mockserver-[a-z-]+|^  mockserver_\w+", listed, re.MULTILINE))
     names |= {mark for row in pytestconfig.getini("markers") for mark in re.findall(r"^mockserver\w*", row)}
     text = page("pytest")

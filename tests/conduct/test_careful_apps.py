@@ -6,7 +6,7 @@ Each client acts as the API document says, and none has a finding of severity 1 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -58,6 +58,27 @@ class App:
         return following
 
 
+def lost(call: Callable[..., object], *arguments: object, **named: object) -> None:
+    """Make a call whose answer is lost."""
+    with pytest.raises(requests.ConnectionError):
+        call(*arguments, **named)
+
+
+def started(sandbox: Sandbox, agent: str = "acme-app/1") -> tuple[App, str, str]:
+    """Return a client, its campaign and the execution."""
+    app = App(sandbox, agent)
+    campaign = app.create()
+    return app, campaign, str(app.start(campaign).json()["executionId"])
+
+
+def adopted(sandbox: Sandbox, app: App, name: str = "Promo") -> str:
+    """Create a campaign, whose answer is lost, and return the id by which the client finds it."""
+    sandbox.on("createCampaign").nth(1).drop("after")
+    lost(app.create, name=name)
+    (row,) = app("GET", "/campaigns").json()["campaigns"]
+    return str(row["id"])
+
+
 def variable(number: int) -> dict[str, Any]:
     return {"key": f"var{number}", "label": f"V{number}", "required": number == 1}
 
@@ -84,8 +105,7 @@ def test_a_start_of_another_user_who_was_shown_a_draft_is_no_second_start(mockse
     campaign = ana.create()
     mockserver.on("startCampaign").nth(1).drop("after")
     assert ana.status(campaign) == bob.status(campaign) == "draft"  # both users' pages offer "start"
-    with pytest.raises(requests.ConnectionError):
-        ana.start(campaign)  # Ana's answer is lost
+    lost(ana.start, campaign)  # Ana's answer is lost
     assert bob.start(campaign).status_code == 422  # Bob's first and only start
     assert ana.status(campaign) == bob.status(campaign) == "processing"  # both read, and none starts again
 
@@ -97,12 +117,10 @@ def test_a_creation_shows_its_user_a_draft(mockserver: Sandbox) -> None:
     mockserver.on("startCampaign").nth(1).drop("before")
     mockserver.on("startCampaign").nth(2).drop("before")
     campaign = ana.create()
-    with pytest.raises(requests.ConnectionError):
-        ana.start(campaign)  # her page shows the draft since its creation
+    lost(ana.start, campaign)  # her page shows the draft since its creation
     assert bob("GET", "/campaigns").json()["campaigns"][0]["status"] == "draft"
     assert ana.status(campaign) == "draft"
-    with pytest.raises(requests.ConnectionError):
-        ana.start(campaign)
+    lost(ana.start, campaign)
     assert bob("GET", "/entrypoints/entrypoint_gone").status_code == 404  # a page that he opens first
     assert bob.start(campaign).ok  # Bob's first and only start
 
@@ -116,8 +134,7 @@ def test_a_start_right_after_one_without_an_answer_is_a_retry_although_the_creat
     mockserver.on("startCampaign").nth(1).drop("before")
     campaign = app.create()
     assert app.status(campaign) == "draft"
-    with pytest.raises(requests.ConnectionError):
-        app.start(campaign)
+    lost(app.start, campaign)
     assert app.start(campaign).ok
 
     assert ["duplicate-start"] == [finding.rule for finding in mockserver.conduct.findings]
@@ -129,8 +146,7 @@ def test_a_start_after_a_page_is_a_retry_if_only_one_read_showed_the_draft(mocks
     mockserver.on("startCampaign").nth(1).drop("after")
     campaign = App(mockserver, creator).create()
     assert app.status(campaign) == "draft"
-    with pytest.raises(requests.ConnectionError):
-        app.start(campaign)
+    lost(app.start, campaign)
     assert app("GET", "/message-templates").ok
     assert app.start(campaign).status_code == 422
 
@@ -151,15 +167,11 @@ def test_a_start_of_another_user_is_no_retry_of_one_that_failed(mockserver: Sand
 
 def test_a_failed_campaign_is_created_anew_under_another_name(mockserver: Sandbox) -> None:
     app = App(mockserver)
-    mockserver.on("createCampaign").nth(1).drop("after")
-    with pytest.raises(requests.ConnectionError):
-        app.create(name="Promo")
-    (row,) = app("GET", "/campaigns").json()["campaigns"]  # looked for, found, adopted
-    assert app("POST", f"/campaigns/{row['id']}/start").ok
-    mockserver.admin.fail_campaign(row["id"])
-    assert app.status(row["id"]) == "failed"
-    again = app.create(name="Promo - retry")
-    assert app.start(again).ok
+    campaign = adopted(mockserver, app)
+    assert app.start(campaign).ok
+    mockserver.admin.fail_campaign(campaign)
+    assert app.status(campaign) == "failed"
+    assert app.start(app.create(name="Promo - retry")).ok
 
     assert [] == severe(mockserver)
 
@@ -197,12 +209,9 @@ def test_a_preview_of_another_program_restricts_nothing(mockserver: Sandbox) -> 
 
 @pytest.mark.parametrize("end", ["suspended", "revoked"])
 def test_a_cancel_without_an_answer_is_not_repeated_once_every_call_is_refused(mockserver: Sandbox, end: str) -> None:
-    app = App(mockserver)
-    campaign = app.create()
-    app.start(campaign)
+    app, campaign, _ = started(mockserver)
     mockserver.on("cancelCampaign").nth(1).drop("before")
-    with pytest.raises(requests.ConnectionError):
-        app.cancel(campaign)
+    lost(app.cancel, campaign)
     if end == "suspended":
         mockserver.admin.set_tenant(subscription="suspended")
     else:
@@ -216,9 +225,7 @@ def test_a_cancel_without_an_answer_is_not_repeated_once_every_call_is_refused(m
 
 def test_counts_are_read_after_a_cancel_until_they_settle(mockserver: Sandbox) -> None:
     mockserver.choose({"late-sends-after-cancel": "current-minute"})
-    app = App(mockserver)
-    campaign = app.create()
-    execution = app.start(campaign).json()["executionId"]
+    app, campaign, execution = started(mockserver)
     mockserver.sleep(12)
     assert app.cancel(campaign) == 204
     counts: list[int] = []
@@ -232,9 +239,7 @@ def test_counts_are_read_after_a_cancel_until_they_settle(mockserver: Sandbox) -
 
 
 def test_a_poll_that_waits_for_its_retry_after_has_not_died(mockserver: Sandbox) -> None:
-    app = App(mockserver)
-    campaign = app.create()
-    execution = app.start(campaign).json()["executionId"]
+    app, campaign, execution = started(mockserver)
     mockserver.sleep(15)
     assert app.execution(campaign, execution).json()["status"] == "processing"
     mockserver.sleep(15)
@@ -273,9 +278,7 @@ def test_a_user_who_changes_her_mind_repeats_no_cancel(mockserver: Sandbox) -> N
 def test_a_client_reports_an_outage_after_three_tries_of_a_cancel_or_of_the_read_before_it(
     mockserver: Sandbox, failing: str
 ) -> None:
-    app = App(mockserver)
-    campaign = app.create()
-    app.start(campaign)
+    app, campaign, _ = started(mockserver)
     mockserver.on("cancelCampaign").times(3).error("INTERNAL_ERROR")
     mockserver.on("readCampaign").error("INTERNAL_ERROR")
     for _ in range(3 if failing == "cancelCampaign" else 1):
@@ -288,9 +291,7 @@ def test_a_client_reports_an_outage_after_three_tries_of_a_cancel_or_of_the_read
 
 
 def test_a_cancel_waits_for_its_retry_after(mockserver: Sandbox) -> None:
-    app = App(mockserver)
-    campaign = app.create()
-    app.start(campaign)
+    app, campaign, _ = started(mockserver)
     mockserver.on("cancelCampaign").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=300)
     assert app.cancel(campaign) == 429
     mockserver.sleep(200)
@@ -299,9 +300,7 @@ def test_a_cancel_waits_for_its_retry_after(mockserver: Sandbox) -> None:
 
 
 def test_a_list_shows_the_end_after_a_poll_that_failed(mockserver: Sandbox) -> None:
-    app = App(mockserver)
-    campaign = app.create()
-    execution = app.start(campaign).json()["executionId"]
+    app, campaign, execution = started(mockserver)
     mockserver.sleep(15)
     app.execution(campaign, execution)
     mockserver.sleep(60)
@@ -332,11 +331,7 @@ def test_a_start_of_another_user_is_no_repetition_of_one_that_was_limited(mockse
 @pytest.mark.mockserver(given=WITH_VARIABLES)
 def test_campaigns_with_other_values_are_no_clones(mockserver: Sandbox) -> None:
     app = App(mockserver)
-    mockserver.on("createCampaign").nth(1).drop("after")
-    with pytest.raises(requests.ConnectionError):
-        app.create(name="Aviso")
-    (row,) = app("GET", "/campaigns").json()["campaigns"]
-    assert app.start(row["id"], var1="segunda").ok
+    assert app.start(adopted(mockserver, app, "Aviso"), var1="segunda").ok
     mockserver.advance(minutes=10)
     assert app.start(app.create(name="Aviso terça"), var1="terça").ok
 

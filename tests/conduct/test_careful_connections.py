@@ -18,26 +18,23 @@ from standardwebhooks import WebhookVerificationError
 
 from mockserver import Sandbox
 from mockserver.testing.receivers import Receiver
+from tests.conduct import test_careful_apps as careful_apps
 from tests.conduct.findings import severe
 
 SESSIONS = "/entrypoints/chatapp/connection-sessions"
 JSON = Mapping[str, Any]
 
 
-class App:
+class App(careful_apps.App):
     """A back end that verifies each event, and refuses one of a session that it does not know."""
 
     def __init__(self, sandbox: Sandbox, agent: str = "acme-app/1", unknown: int = 404) -> None:
-        self.sandbox, self.http, self.url = sandbox, sandbox.requests_session(), f"{sandbox.base_url}/v1"
-        self.http.headers.update({"X-API-Key": sandbox.secret_key, "User-Agent": agent})
+        super().__init__(sandbox, agent)
+        self.sandbox, self.unknown = sandbox, unknown
         self.known: set[str] = set()
         self.events: list[JSON] = []
-        self.unknown = unknown
 
-    def __call__(self, method: str, path: str, body: object = None) -> requests.Response:
-        return self.http.request(method, self.url + path, json=body, timeout=10)
-
-    def create(self, **body: object) -> JSON:
+    def connect(self, **body: object) -> JSON:
         session: JSON = self("POST", SESSIONS, body).json()
         self.known.add(session["sessionId"])
         return session
@@ -70,7 +67,7 @@ def seconds_left(sandbox: Sandbox, session: JSON) -> float:
 
 def test_polls_end_at_expires_at_though_the_session_completes_in_the_last_second(mockserver: Sandbox) -> None:
     app = App(mockserver)
-    session = app.create()
+    session = app.connect()
     mockserver.at("19m59s").complete_session(id=session["sessionId"])
     mockserver.sleep(2)
     while seconds_left(mockserver, session) > 0:  # "stopping at a final event or after expiresAt"
@@ -84,7 +81,7 @@ def test_polls_end_at_expires_at_though_the_session_completes_in_the_last_second
 def test_an_event_that_comes_again_is_not_missed_yet(mockserver: Sandbox) -> None:
     app = App(mockserver)
     mockserver.receive_webhooks(lambda request: 503)  # it restarts; the event comes again 5 s later
-    app.create()
+    app.connect()
     mockserver.advance(minutes=20)
 
     assert [] == severe(mockserver)
@@ -93,7 +90,7 @@ def test_an_event_that_comes_again_is_not_missed_yet(mockserver: Sandbox) -> Non
 def test_an_event_of_another_application_of_the_tenant_is_refused(mockserver: Sandbox) -> None:
     app, other = App(mockserver, "web/1"), App(mockserver, "partner/1")
     app.receive()
-    session, foreign = app.create(), other.create()
+    session, foreign = app.connect(), other.connect()
     mockserver.sleep(30)
     mockserver.complete_session(session["sessionId"])
     mockserver.complete_session(foreign["sessionId"])
@@ -107,7 +104,7 @@ def test_an_event_is_on_its_way_and_no_read_is_due(mockserver: Sandbox) -> None:
     app = App(mockserver)
     app.receive()
     mockserver.on("delivery").nth(1).deliver(delay="90s")
-    session = app.create(returnUrl="https://app.example/back")
+    session = app.connect(returnUrl="https://app.example/back")
     mockserver.sleep(5)
     mockserver.complete_session(session["sessionId"])
     mockserver.advance(seconds=70)  # the event is on its way
@@ -118,7 +115,7 @@ def test_an_event_is_on_its_way_and_no_read_is_due(mockserver: Sandbox) -> None:
 def test_an_event_comes_again_after_its_receiver_has_restarted_and_no_read_is_due(mockserver: Sandbox) -> None:
     app, answers = App(mockserver), [503, 503, 204]
     mockserver.receive_webhooks(lambda request: answers.pop(0))
-    session = app.create(returnUrl="https://app.example/back")
+    session = app.connect(returnUrl="https://app.example/back")
     mockserver.sleep(5)
     mockserver.complete_session(session["sessionId"])
     mockserver.advance(seconds=70)  # comes again after 5 minutes
@@ -129,7 +126,7 @@ def test_an_event_comes_again_after_its_receiver_has_restarted_and_no_read_is_du
 def test_a_client_waits_for_an_event_until_expires_at(mockserver: Sandbox) -> None:
     app, answers = App(mockserver), [503, 503, 204]
     mockserver.receive_webhooks(lambda request: answers.pop(0))
-    session = app.create()
+    session = app.connect()
     mockserver.sleep(3)
     assert app.read(session)["status"] == "pending"  # the user looked at the page once
     mockserver.complete_session(session["sessionId"])
@@ -141,7 +138,7 @@ def test_a_client_waits_for_an_event_until_expires_at(mockserver: Sandbox) -> No
 def test_a_poll_that_was_sent_before_the_event_arrives_after_it(mockserver: Sandbox) -> None:
     app = App(mockserver)
     app.receive()
-    session = app.create()
+    session = app.connect()
     mockserver.at("5s").complete_session(id=session["sessionId"])
     mockserver.on("readConnectionSession").nth(1).delay("150s")
     with pytest.raises(requests.Timeout):
@@ -155,7 +152,7 @@ def test_a_poll_that_was_sent_before_the_event_arrives_after_it(mockserver: Sand
 def test_a_read_after_an_event_waits_for_its_retry_after(mockserver: Sandbox) -> None:
     app = App(mockserver)
     app.receive()
-    session = app.create()
+    session = app.connect()
     mockserver.sleep(5)
     mockserver.complete_session(session["sessionId"])
     mockserver.on("readConnectionSession").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=300)
@@ -168,7 +165,7 @@ def test_a_read_after_an_event_waits_for_its_retry_after(mockserver: Sandbox) ->
 @pytest.mark.parametrize(("reads", "wait"), [(0, 300), (1, 110)])
 def test_the_next_poll_waits_for_its_retry_after(mockserver: Sandbox, reads: int, wait: int) -> None:
     app = App(mockserver)
-    session = app.create(returnUrl="https://app.example/back")
+    session = app.connect(returnUrl="https://app.example/back")
     for _ in range(reads):
         mockserver.sleep(4)
         assert app.read(session)["status"] == "pending"
@@ -183,7 +180,7 @@ def test_the_next_poll_waits_for_its_retry_after(mockserver: Sandbox, reads: int
 
 def test_a_client_that_is_refused_at_one_session_reads_none(mockserver: Sandbox) -> None:
     app = App(mockserver)
-    one, other = app.create(), app.create()
+    one, other = app.connect(), app.connect()
     mockserver.sleep(4)
     assert app.read(one)["status"] == app.read(other)["status"] == "pending"
     mockserver.admin.set_tenant(subscription="suspended")
@@ -205,7 +202,7 @@ def test_a_receiver_refuses_old_timestamps_with_a_page_of_its_framework(mockserv
         return flask.abort(401) if abs(age) > 300 else ("", 204)
 
     mockserver.receive_webhooks(web)
-    session = app.create()
+    session = app.connect()
     mockserver.sleep(5)
     assert app.read(session)["status"] == "pending"
     mockserver.complete_session(session["sessionId"])
@@ -218,8 +215,7 @@ def test_a_receiver_refuses_old_timestamps_with_a_page_of_its_framework(mockserv
 def lose_a_create(sandbox: Sandbox, app: App) -> str:
     """Have the answer to a create lost, and return the id of its session, which the client never receives."""
     sandbox.on("createConnectionSession").nth(1).drop("after")
-    with pytest.raises(requests.ConnectionError):
-        app.create()
+    careful_apps.lost(app.connect)
     return str(sandbox.state()["tenants"][0]["sessions"][-1]["id"])
 
 
@@ -231,7 +227,7 @@ def test_an_event_of_a_session_whose_create_was_lost_is_refused_as_it_likes(
     app = App(mockserver, unknown=unknown)
     webhook = app.receive()
     if event != "the only one":
-        known = app.create()
+        known = app.connect()
         mockserver.complete_session(known["sessionId"])
     lost = lose_a_create(mockserver, app)
     mockserver.sleep(5)
@@ -249,7 +245,7 @@ def test_an_event_waits_behind_that_of_an_unknown_session(mockserver: Sandbox) -
     lost = lose_a_create(mockserver, app)
     mockserver.sleep(5)
     mockserver.fail_session(lost, reason="phone_in_use")
-    session = app.create(returnUrl="https://app.example/back")
+    session = app.connect(returnUrl="https://app.example/back")
     mockserver.sleep(5)
     mockserver.complete_session(session["sessionId"])
     mockserver.advance(seconds=70)

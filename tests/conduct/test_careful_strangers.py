@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Literal
 
 import pytest
-import requests
 
 from mockserver import Sandbox
 from tests.clients.operations import SESSIONS
-from tests.conduct.test_careful_apps import BODY, GIVEN, App, variable
+from tests.conduct.test_careful_apps import BODY, GIVEN, App, adopted, lost, started, variable
 from tests.operations.session_calls import NOON
 
 Act = Callable[[Sandbox], None]
 _CONNECTION = SESSIONS.removeprefix("/v1")
-
-
-def _started(sandbox: Sandbox, agent: str = "acme-app/1") -> tuple[App, str, str]:
-    """Return a client, its campaign and the execution."""
-    app = App(sandbox, agent)
-    campaign = app.create()
-    return app, campaign, app.start(campaign).json()["executionId"]
 
 
 def _campaign_that_ends_in_three_seconds(sandbox: Sandbox, app: App) -> str:
@@ -37,8 +28,7 @@ def looks_at_the_list_after_a_lost_cancel(sandbox: Sandbox) -> None:
     app = App(sandbox)
     campaign = _campaign_that_ends_in_three_seconds(sandbox, app)
     sandbox.on("cancelCampaign").nth(1).drop("before")
-    with suppress(requests.ConnectionError):
-        app.cancel(campaign)
+    lost(app.cancel, campaign)
     sandbox.sleep(4)
     assert app("GET", "/campaigns").json()["campaigns"][0]["status"] == "completed"
     sandbox.advance(minutes=5)
@@ -47,8 +37,7 @@ def looks_at_the_list_after_a_lost_cancel(sandbox: Sandbox) -> None:
 def sends_a_reminder_after_it_adopted_a_campaign_whose_name_was_taken(sandbox: Sandbox) -> None:
     app = App(sandbox)
     sandbox.on("createCampaign").nth(1).drop("after")
-    with suppress(requests.ConnectionError):
-        app.create()
+    lost(app.create)
     assert app("POST", "/campaigns", BODY).status_code == 400
     (found,) = app("GET", "/campaigns").json()["campaigns"]
     app.start(found["id"])
@@ -109,7 +98,7 @@ def _locked_out(sandbox: Sandbox, app: App) -> None:
 
 
 def is_locked_out_after_a_poll_that_failed(sandbox: Sandbox) -> None:
-    app, campaign, execution = _started(sandbox)
+    app, campaign, execution = started(sandbox)
     sandbox.sleep(15)
     assert app.execution(campaign, execution).ok
     sandbox.sleep(15)
@@ -120,7 +109,7 @@ def is_locked_out_after_a_poll_that_failed(sandbox: Sandbox) -> None:
 
 def is_locked_out_after_a_progress_of_100(sandbox: Sandbox) -> None:
     sandbox.choose({"execution-status-lag": "campaign-first"})
-    app, campaign, execution = _started(sandbox)
+    app, campaign, execution = started(sandbox)
     sandbox.sleep(60)
     assert app.execution(campaign, execution).json()["progress"] == 100
     _locked_out(sandbox, app)
@@ -164,7 +153,7 @@ def proxies_a_browser_and_adds_the_key(sandbox: Sandbox) -> None:
 
 
 def polls_on_a_schedule_that_is_a_few_milliseconds_off(sandbox: Sandbox) -> None:
-    app, campaign, execution = _started(sandbox)
+    app, campaign, execution = started(sandbox)
     late = 0
     for next_late in (8, 6, 4, 2, 0, 9, 7, 5):
         sandbox.sleep(10 + (next_late - late) / 1000)
@@ -182,11 +171,7 @@ def lists_by_cron_while_the_subscription_is_suspended(sandbox: Sandbox) -> None:
 
 def starts_the_next_campaign_of_a_series_later(sandbox: Sandbox) -> None:
     app = App(sandbox)
-    sandbox.on("createCampaign").nth(1).drop("after")
-    with suppress(requests.ConnectionError):
-        app.create()
-    (found,) = app("GET", "/campaigns").json()["campaigns"]
-    app.start(found["id"])
+    app.start(adopted(sandbox, app))
     reminder = app.create(name="Promo - lembrete")
     sandbox.advance(minutes=50)
     app.start(reminder)
@@ -248,7 +233,7 @@ def test_a_careless_client_of_these_has_one(mockserver: Sandbox, act: Act, rule:
 
 def _end_of_another_program(sandbox: Sandbox) -> tuple[App, str, str]:
     """Return a client, its campaign, which another program has canceled, and the execution."""
-    app, campaign, execution = _started(sandbox, "scheduler/1")
+    app, campaign, execution = started(sandbox, "scheduler/1")
     assert App(sandbox, "admin-ui/3").cancel(campaign) == 204
     return app, campaign, execution
 
@@ -276,7 +261,7 @@ def forgets_a_cancel_while_another_program_looks(sandbox: Sandbox) -> None:
 
 
 def reads_without_end_after_a_cancel(sandbox: Sandbox) -> None:
-    app, campaign, execution = _started(sandbox)
+    app, campaign, execution = started(sandbox)
     assert app.cancel(campaign) == 204
     for _ in range(20):
         app.execution(campaign, execution)

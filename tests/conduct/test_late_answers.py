@@ -104,21 +104,28 @@ def with_agent(sandbox: Sandbox, agent: str, *numbers: int) -> None:
         change(sandbox, n, call=call._replace(headers={**call.headers, "user-agent": agent}))
 
 
-def repeat_start(sandbox: Sandbox, ends: str = "drop", agent: str = CURL) -> None:
-    """A start on a connection that had carried a create, which ends without a byte, and the same start again."""
-    sandbox.on("startCampaign").nth(1).do({ends: "after"})
+def repeat_start(sandbox: Sandbox, ends: dict[str, Any], agent: str = CURL, times: int = 2, between: str = "") -> None:
+    """A start on a connection that had carried a create, which ends so, and the same start again, maybe after a read."""
+    sandbox.on("startCampaign").times(times - 1).do(ends)
     client = Client(sandbox)
     campaign = client.create()
-    client.ask("POST", f"{CREATE}/{campaign}/start")
-    client.ask("POST", f"{CREATE}/{campaign}/start")
-    change(sandbox, 2, is_reused=True)
-    with_agent(sandbox, agent, 2, 3)
+    for n in range(times):
+        client.ask("POST", f"{CREATE}/{campaign}/start")
+        if between and n == 0:
+            client.ask("GET", between)
+    calls = sandbox._hosted.sandbox.journal.last_exchange
+    for n in range(2, calls + 1):
+        change(sandbox, n, is_reused=True)
+    with_agent(sandbox, agent, *range(2, calls + 1))
+
+
+LOST = {"drop": "after"}
 
 
 class TestWhatATransportRepeats:
-    @pytest.mark.parametrize("ends", ["drop", "reset"])
+    @pytest.mark.parametrize("ends", [LOST, {"reset": "after"}])
     def test_a_repetition_after_a_reused_connection_without_a_byte_is_not_a_retry(
-        self, mockserver: Sandbox, ends: str
+        self, mockserver: Sandbox, ends: dict[str, Any]
     ) -> None:
         repeat_start(mockserver, ends)
 
@@ -139,60 +146,37 @@ class TestWhatATransportRepeats:
     def test_of_any_other_client_the_finding_says_that_it_may_be_below_its_code(
         self, mockserver: Sandbox, agent: str
     ) -> None:
-        repeat_start(mockserver, agent=agent)
+        repeat_start(mockserver, LOST, agent)
 
         assert [("duplicate-start", (2, 3))] == found(mockserver)
         assert mockserver.conduct.findings[0].message.endswith(BELOW)
 
     def test_a_repetition_after_a_new_connection_is_a_retry_of_the_clients_own(self, mockserver: Sandbox) -> None:
-        repeat_start(mockserver)
+        repeat_start(mockserver, LOST)
         change(mockserver, 2, is_reused=False)
 
         assert [("duplicate-start", (2, 3))] == found(mockserver)
         assert BELOW not in mockserver.conduct.findings[0].message
 
-    def test_one_after_another_call_is_too(self, mockserver: Sandbox) -> None:
-        mockserver.on("startCampaign").nth(1).drop("after")
-        client = Client(mockserver)
-        campaign = client.create()
-        client.ask("POST", f"{CREATE}/{campaign}/start")
-        mockserver.call("GET", "/v1/message-templates")
-        client.ask("POST", f"{CREATE}/{campaign}/start")
-        change(mockserver, 2, is_reused=True)
-        with_agent(mockserver, CURL, 2, 3, 4)
+    @pytest.mark.parametrize(
+        ("how", "exchanges"),
+        [
+            pytest.param({"ends": LOST, "between": "/v1/message-templates"}, (2, 4), id="after another call"),
+            pytest.param({"ends": {"truncate": 5}}, (2, 3), id="after an answer that had begun"),
+            pytest.param({"ends": LOST, "times": 3}, (3, 4), id="a second time"),
+        ],
+    )
+    def test_a_repetition_that_no_transport_makes_is_a_retry(
+        self, mockserver: Sandbox, how: dict[str, Any], exchanges: tuple[int, int]
+    ) -> None:
+        repeat_start(mockserver, **how)
 
-        assert [("duplicate-start", (2, 4))] == found(mockserver)
-
-    def test_an_answer_that_had_begun_is_never_excused(self, mockserver: Sandbox) -> None:
-        mockserver.on("startCampaign").nth(1).do({"truncate": 5})
-        client = Client(mockserver)
-        campaign = client.create()
-        client.ask("POST", f"{CREATE}/{campaign}/start")
-        client.ask("POST", f"{CREATE}/{campaign}/start")
-        change(mockserver, 2, is_reused=True)
-        with_agent(mockserver, CURL, 2, 3)
-
-        assert [("duplicate-start", (2, 3))] == found(mockserver)
-
-    def test_it_repeats_at_most_once(self, mockserver: Sandbox) -> None:
-        mockserver.on("startCampaign").times(2).drop("after")
-        client = Client(mockserver)
-        campaign = client.create()
-        for _ in range(3):
-            client.ask("POST", f"{CREATE}/{campaign}/start")
-        for n in (2, 3, 4):
-            change(mockserver, n, is_reused=True)
-        with_agent(mockserver, CURL, 2, 3, 4)
-
-        assert [("duplicate-start", (3, 4))] == found(mockserver)
+        assert [("duplicate-start", exchanges)] == found(mockserver)
 
     @pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
-    @pytest.mark.parametrize("ends", ["drop", "reset"])
-    def test_curl_repeats_so_and_is_not_blamed(
-        self, mockserver: Sandbox, monkeypatch: pytest.MonkeyPatch, ends: str
-    ) -> None:
+    def test_curl_repeats_so_and_is_not_blamed(self, mockserver: Sandbox) -> None:
         campaign = Client(mockserver).create()
-        mockserver.on("startCampaign").nth(1).do({ends: "after"})
+        mockserver.on("startCampaign").nth(1).drop("after")
         url = f"{mockserver.base_url}{CREATE}"
         key = ("--noproxy", "*", "-s", "-o", os.devnull, "-H", f"X-API-Key: {mockserver.secret_key}")
         subprocess.run(

@@ -9,23 +9,31 @@ from typing import Any
 import pytest
 
 from mockserver.contract.endpoints import Operation
-from mockserver.core.instants import from_datetime
+from mockserver.core.instants import SECOND, from_datetime
 from mockserver.testing.sandbox import Sandbox
 from tests.clients.driven import Client
+from tests.conduct.findings import change
 from tests.conduct.provocation import GIVEN
 
 NOW = datetime.fromisoformat("2026-03-01T12:00:00.301+00:00")
 pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOW)
-TEMPLATES = "/v1/message-templates"
 BEHIND = [timedelta(hours=-1), timedelta(seconds=-2), timedelta(0), timedelta(milliseconds=1065), timedelta(seconds=20)]
 
 
-def limited(sandbox: Sandbox, process: datetime, *, wait_s: int = 30) -> Any:
+def ask(sandbox: Sandbox) -> Any:
+    return Client(sandbox).ask("GET", "/v1/message-templates")
+
+
+def limit(sandbox: Sandbox, nth: int = 1) -> None:
+    sandbox.on("listTemplates").nth(nth).error("RATE_LIMIT_EXCEEDED", retry_after=30)
+
+
+def limited(sandbox: Sandbox, process: datetime) -> Any:
     """The answer to a call that got a 429 with a date, while the process's clock shows this instant."""
     sandbox._hosted.sandbox.process_now = lambda: from_datetime(process)
     sandbox.choose({"rate-limit-headers": "http-date"})
-    sandbox.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=wait_s)
-    return Client(sandbox).ask("GET", TEMPLATES)
+    limit(sandbox)
+    return ask(sandbox)
 
 
 def found(sandbox: Sandbox) -> list[str]:
@@ -41,7 +49,7 @@ class TestADate:
     def test_a_client_that_subtracts_its_own_clock_obeys_it(self, mockserver: Sandbox, ahead: timedelta) -> None:
         date = parsedate_to_datetime(limited(mockserver, NOW + ahead).headers["retry-after"])
         mockserver.sleep((date - (NOW + ahead)).total_seconds())
-        Client(mockserver).ask("GET", TEMPLATES)
+        ask(mockserver)
 
         assert ([], None) == (found(mockserver), why_not(mockserver))
 
@@ -52,7 +60,7 @@ class TestADate:
         answer = limited(mockserver, NOW + ahead)
         date, sent = (parsedate_to_datetime(answer.headers[name]) for name in ("retry-after", "date"))
         mockserver.sleep((date - sent).total_seconds())
-        Client(mockserver).ask("GET", TEMPLATES)
+        ask(mockserver)
 
         assert [] == found(mockserver)
 
@@ -60,14 +68,14 @@ class TestADate:
     def test_a_client_that_waits_a_second_ignores_it(self, mockserver: Sandbox, ahead: timedelta) -> None:
         limited(mockserver, NOW + ahead)
         mockserver.sleep(1)
-        Client(mockserver).ask("GET", TEMPLATES)
+        ask(mockserver)
 
         assert ["listTemplates was repeated after 1 s; its Retry-After was 30.699 s"] == found(mockserver)
 
     def test_it_is_not_judged_if_the_clients_own_clock_has_passed_it(self, mockserver: Sandbox) -> None:
         limited(mockserver, NOW + timedelta(minutes=1))
         mockserver.sleep(0.5)
-        Client(mockserver).ask("GET", TEMPLATES)
+        ask(mockserver)
 
         assert [] == found(mockserver)
         assert "was over by the clock of the process" in (why_not(mockserver) or "")
@@ -76,38 +84,38 @@ class TestADate:
 class TestAWaitOnTheSandboxsClock:
     @pytest.mark.parametrize("wait_s, shown", [(0.001, "1 ms"), (0.337, "337 ms"), (2.5, "2.5 s")])
     def test_it_is_measured_however_short_it_is(self, mockserver: Sandbox, wait_s: float, shown: str) -> None:
-        mockserver.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=30)
-        Client(mockserver).ask("GET", TEMPLATES)
+        limit(mockserver)
+        ask(mockserver)
         mockserver.sleep(wait_s)
-        Client(mockserver).ask("GET", TEMPLATES)
+        ask(mockserver)
 
         assert [f"listTemplates was repeated after {shown}; its Retry-After was 30 s"] == found(mockserver)
 
     def test_one_that_no_clock_has_measured_has_no_length(self, mockserver: Sandbox) -> None:
-        mockserver.on("listTemplates").nth(2).error("RATE_LIMIT_EXCEEDED", retry_after=30)
-        Client(mockserver).ask("GET", TEMPLATES)
+        limit(mockserver, nth=2)
+        ask(mockserver)
         mockserver.sleep(10)
         for _ in range(2):
-            Client(mockserver).ask("GET", TEMPLATES)
+            ask(mockserver)
 
         assert ["listTemplates was repeated while no clock moved; its Retry-After was 30 s"] == found(mockserver)
 
     @pytest.mark.mockserver(now=None, clock="follow")
     def test_it_is_measured_on_a_clock_that_follows_the_processs(self, mockserver: Sandbox) -> None:
-        mockserver.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=30)
-        Client(mockserver).ask("GET", TEMPLATES)
+        limit(mockserver)
+        ask(mockserver)
         mockserver.advance(seconds=0.337)
-        Client(mockserver).ask("GET", TEMPLATES)
+        ask(mockserver)
 
         assert [["ignore-retry-after", (1, 2)]] == [[each.rule, each.exchanges] for each in mockserver.conduct]
 
     def test_real_time_counts_if_it_is_longer(self, mockserver: Sandbox) -> None:
-        mockserver.on("listTemplates").nth(1).error("RATE_LIMIT_EXCEEDED", retry_after=30)
-        Client(mockserver).ask("GET", TEMPLATES)
+        limit(mockserver)
+        ask(mockserver)
         mockserver.advance(seconds=1)
-        Client(mockserver).ask("GET", TEMPLATES)
-        exchanges = mockserver._hosted.sandbox.journal.exchanges
-        exchanges[1] = exchanges[1]._replace(monotonic_us=(exchanges[0].monotonic_us or 0) + 31_000_000)
+        ask(mockserver)
+        for n, second in ((1, 0), (2, 31)):
+            change(mockserver, n, monotonic_us=second * SECOND)
 
         assert [] == found(mockserver)
 

@@ -72,54 +72,43 @@ def test_a_file_has_each_item_once_in_the_order_of_the_tables(tmp_path: Path) ->
         assert sorted(universe()[name]) == sorted([*row["covered"], *row["missing"]])
 
 
-def _without_steps(document: Any) -> None:
-    del document["dimensions"]["steps"]
-
-
-def _with_unknown(document: Any) -> None:
-    document["dimensions"]["operations"]["covered"] = ["startCampain"]
-
-
-def _with_item_twice(document: Any) -> None:
-    document["dimensions"]["operations"]["covered"] = ["startCampaign"]
-
-
-def _with_dimension(document: Any) -> None:
-    document["dimensions"]["operation"] = {"covered": [], "missing": []}
-
-
-def _with_clause(document: Any) -> None:
-    clauses = document["dimensions"]["clauses"]
-    clauses["covered"] = [clauses["missing"].pop(0)]
-
-
-def _of_another_version(document: Any) -> None:
-    document["version"] = "0.0.1"
+AS_WRITTEN = "expected a file as"
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (_without_steps, r"file: steps: got None; expected a file as --mockserver-cov wrote it"),
-        (_with_unknown, r"file: operations: got {'covered': \['startCampain'\].*; expected a file as"),
+        (lambda rows: rows.pop("steps"), rf"file: steps: got None; {AS_WRITTEN} --mockserver-cov wrote it"),
         (
-            _with_item_twice,
+            lambda rows: rows["operations"].update(covered=["startCampain"]),
+            rf"file: operations: got {{'covered': \['startCampain'\].*; {AS_WRITTEN}",
+        ),
+        (
+            lambda rows: rows["operations"].update(covered=["startCampaign"]),
             r"file: operations: got {'covered': \['startCampaign'\].*; expected .*, with each item once",
         ),
-        (_with_dimension, r"file: operation: got {'covered': \[\], 'missing': \[\]}; expected a file as"),
-        (_with_clause, r"file: clauses: got {'covered': .*; expected a file as"),
         (
-            _of_another_version,
-            r"file: got version '0.0.1' of mockserver; expected '.*', since the items of another version may differ",
+            lambda rows: rows.update(operation={"covered": [], "missing": []}),
+            rf"file: operation: got {{'covered': \[\], 'missing': \[\]}}; {AS_WRITTEN}",
+        ),
+        (
+            lambda rows: rows["clauses"].update(covered=[rows["clauses"]["missing"].pop(0)]),
+            rf"file: clauses: got {{'covered': .*; {AS_WRITTEN}",
         ),
     ],
+    ids=["without a dimension", "an unknown item", "an item twice", "an unknown dimension", "a clause"],
 )
-def test_another_document_is_refused_with_the_reason(change: Callable[[Any], None], message: str) -> None:
+def test_another_document_is_refused_with_the_reason(change: Callable[[Any], object], message: str) -> None:
     document = Coverage().as_json()
-    change(document)
+    change(document["dimensions"])
 
     with pytest.raises(CoverageError, match=message):
         Coverage.from_json(document, "file")
+
+
+def test_a_document_of_another_version_is_refused_since_its_items_may_differ() -> None:
+    with pytest.raises(CoverageError, match=r"file: got version '0.0.1' of mockserver; expected '.*', since the items"):
+        Coverage.from_json({**Coverage().as_json(), "version": "0.0.1"}, "file")
 
 
 @pytest.mark.parametrize("document", [None, [], 3, "text", {}, {"dimensions": []}])

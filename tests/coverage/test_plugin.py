@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import io
+import unittest
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mockserver import Coverage, MockServer
+from mockserver import Coverage, MockServer, SandboxTestCase
 from mockserver.judge.coverage.coverage import FILE
 from mockserver.judge.coverage.dimensions import OF_OPERATIONS, universe
 from tests.testing.conftest import PLUGIN, run_in_process
@@ -52,12 +50,6 @@ def loaded(pytester: pytest.Pytester) -> Coverage:
     return Coverage.load(pytester.path / FILE)
 
 
-def in_one_process(pytester: pytest.Pytester) -> Coverage:
-    pytester.makepyfile(SUITE)
-    run_in_process(pytester, "--mockserver-cov", "-p", "no:randomly").assert_outcomes(passed=3)
-    return loaded(pytester)
-
-
 def test_a_session_prints_a_table_of_the_dimensions_and_writes_its_file(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(SUITE)
     result = run_in_process(pytester, "--mockserver-cov", "-p", "no:randomly")
@@ -91,9 +83,14 @@ def test_a_session_without_the_option_writes_and_imports_nothing(pytester: pytes
 
 
 @pytest.mark.deep
-def test_workers_cover_together_what_one_process_covers(pytester: pytest.Pytester) -> None:
-    alone = in_one_process(pytester)
-    result = pytester.runpytest_subprocess("--mockserver-cov", "-p", "xdist", "-n", "2")
+@pytest.mark.parametrize("way", ["in two workers", "on a running server"])
+def test_sandboxes_elsewhere_cover_together_what_they_cover_in_process(pytester: pytest.Pytester, way: str) -> None:
+    pytester.makepyfile(SUITE)
+    run_in_process(pytester, "--mockserver-cov", "-p", "no:randomly").assert_outcomes(passed=3)
+    alone = loaded(pytester)
+    with MockServer() as server:
+        options = ("-p", "xdist", "-n", "2") if way == "in two workers" else (f"--mockserver-url={server.url}",)
+        result = pytester.runpytest_subprocess("--mockserver-cov", *options)
 
     result.assert_outcomes(passed=3)
     result.stdout.fnmatch_lines([HEADING, "operations * 5 * 5 *"])
@@ -105,7 +102,7 @@ def test_without_a_terminal_the_file_is_written_and_the_status_is_that_of_the_th
 ) -> None:
     pytester.makepyfile(SUITE)
     arguments = ("--mockserver-cov", "--mockserver-cov-fail-under=50", "-p", "no:terminal")
-    result = pytester.runpytest_subprocess(*arguments)
+    result = run_in_process(pytester, *arguments)
 
     assert pytest.ExitCode.TESTS_FAILED == result.ret
     assert OPERATIONS == loaded(pytester).covered("operations")
@@ -166,31 +163,16 @@ def test_a_threshold_that_is_none_is_refused_before_any_test(
     result.stderr.fnmatch_lines([f"*--mockserver-cov-fail-under: {message}*"])
 
 
-@pytest.mark.deep
-def test_sandboxes_on_a_running_server_cover_what_they_cover_in_process(pytester: pytest.Pytester) -> None:
-    alone = in_one_process(pytester)
-    with MockServer() as server:
-        pytester.runpytest_subprocess("--mockserver-cov", f"--mockserver-url={server.url}").assert_outcomes(passed=3)
-
-    assert alone == loaded(pytester)
-
-
 def test_a_suite_of_unittest_alone_saves_its_coverage_itself(tmp_path: Path) -> None:
-    (tmp_path / "test_list.py").write_text(
-        "import atexit\n"
-        "from mockserver import Coverage, SandboxTestCase\n"
-        "COVERAGE = Coverage()\n"
-        "atexit.register(COVERAGE.save, 'coverage.json')\n"
-        "class TestList(SandboxTestCase):\n"
-        "    mockserver_coverage = COVERAGE\n"
-        "    def test_list(self):\n"
-        "        self.mockserver.call('GET', '/v1/campaigns')\n",
-        encoding="utf-8",
-    )
-    environment: dict[str, Any] = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    subprocess.run(
-        [sys.executable, "-m", "unittest", "-q"], cwd=tmp_path, check=True, env=environment, capture_output=True
-    )
+    class TestList(SandboxTestCase):
+        mockserver_coverage = Coverage()
+
+        def test_list(self) -> None:
+            self.mockserver.call("GET", "/v1/campaigns")
+
+    unittest.TextTestRunner(io.StringIO()).run(unittest.defaultTestLoader.loadTestsFromTestCase(TestList))
+    TestList.doClassCleanups()
+    TestList.mockserver_coverage.save(tmp_path / "coverage.json")
 
     assert ("listCampaigns",) == Coverage.load(tmp_path / "coverage.json").covered("operations")
 

@@ -7,13 +7,12 @@ diagram of the architecture page shows the calls.
 
 from __future__ import annotations
 
-import json
 import threading
-from http.client import HTTPConnection
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
+
+import requests
 
 from mockserver import MockServer, Sandbox
 from mockserver.version import __file__ as inside
@@ -46,24 +45,23 @@ def hops() -> list[Hop]:
 
     threading.setprofile(note)  # for the threads that the server starts
     try:
-        with MockServer() as server, server.sandbox(seed=3, now="2026-03-01T12:00:00Z", given=GIVEN) as sandbox:
+        with (
+            MockServer() as server,
+            server.sandbox(seed=3, now="2026-03-01T12:00:00Z", given=GIVEN) as sandbox,
+            requests.Session() as client,
+        ):
             sandbox.receive_webhooks(lambda request: None)
-            connection = _connection(sandbox)
+            client.trust_env = False
+            client.headers["X-API-Key"] = sandbox.secret_key
             for name in ("first", "second"):
                 path = _prepared(sandbox, name)
                 watched[0] = name == "second"
-                assert 202 == _post(sandbox, connection, path)[0]
+                assert 202 == client.post(sandbox.base_url + path, json={}, timeout=_DEADLINE_SECONDS).status_code
                 assert recorded.acquire(timeout=_DEADLINE_SECONDS)
             watched[0] = False
-            connection.close()
     finally:
         threading.setprofile(None)
     return seen
-
-
-def _connection(sandbox: Sandbox) -> HTTPConnection:
-    address = urlsplit(sandbox.base_url)
-    return HTTPConnection(address.hostname or "", address.port, timeout=_DEADLINE_SECONDS)
 
 
 def _prepared(sandbox: Sandbox, name: str) -> str:
@@ -72,13 +70,6 @@ def _prepared(sandbox: Sandbox, name: str) -> str:
     campaign = sandbox.call("POST", "/v1/campaigns", json={"name": name, **CAMPAIGN}).json()["campaignId"]
     sandbox.on("startCampaign").where({"path.id": campaign}).complete_session(session)
     return f"/v1/campaigns/{campaign}/start"
-
-
-def _post(sandbox: Sandbox, connection: HTTPConnection, path: str) -> tuple[int, Any]:
-    headers = {"X-API-Key": sandbox.secret_key, "Content-Type": "application/json"}
-    connection.request("POST", urlsplit(sandbox.base_url).path + path, "{}", headers)
-    response = connection.getresponse()
-    return response.status, json.loads(response.read())
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ from typing import Literal
 import pytest
 
 from mockserver import MockServer
-from mockserver.cli import main
 from mockserver.contract.choices import FAMILIES
 from mockserver.contract.effects import EFFECTS, FORGERIES
 from mockserver.server.control.routes import ROUTES
@@ -20,18 +19,13 @@ from mockserver.testing.runs.faults.tables import NAMES as EXPLORED
 from mockserver.testing.sandbox import Aio
 from tests import setting_tables
 from tests.pages.blocks import read
+from tests.test_cli_help import help_of
 
 
 def missing(page: str, names: Iterable[str]) -> list[str]:
     """The names that are nowhere on a page in code quotes, alone or in front of arguments."""
     text = read(page)
     return [name for name in names if re.search(rf"[`\"/.]{re.escape(name)}[`(\"\s|=,?\\]", text) is None]
-
-
-def options(command: str, capsys: pytest.CaptureFixture[str]) -> set[str]:
-    with pytest.raises(SystemExit):
-        main([command, "--help"])
-    return set(re.findall(r"^  (--[a-z][a-z-]+)", capsys.readouterr().out, re.MULTILINE))
 
 
 def test_the_page_on_time_names_every_async_form() -> None:
@@ -50,34 +44,32 @@ def test_the_page_on_the_control_plane_names_every_route() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("command", "page"),
-    [("serve", "docs/other-languages.md"), ("probe", "docs/probe.md"), ("openapi", "docs/openapi.md")],
+def options(command: str) -> Iterable[str]:
+    return re.findall(r"^  (--[a-z][a-z-]+)", help_of(command), re.MULTILINE)
+
+
+# Each page, and what it names.
+NAMED: tuple[tuple[str, Iterable[str]], ...] = (
+    ("other-languages", options("serve")),
+    ("probe", options("probe")),
+    ("openapi", options("openapi")),
+    ("hypothesis", [name for name in strategies.__all__ if name.islower()]),
+    ("webhooks", FORGERIES),
+    ("webhooks", EFFECTS["deliver"].argument.strip("{}").replace("-", "_").split(", ")),
+    ("sweeps", [family.FAMILY for family in FAMILIES]),
+    ("explore", EXPLORED),
+    ("explore", [field.name for field in fields(ExploreOptions)]),
 )
-def test_the_page_on_a_command_names_its_options(command: str, page: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert [] == missing(page, options(command, capsys))
+
+
+@pytest.mark.parametrize(("page", "names"), NAMED)
+def test_a_page_names_everything_that_it_is_about(page: str, names: Iterable[str]) -> None:
+    assert [] == missing(f"docs/{page}.md", names)
 
 
 @pytest.mark.parametrize("page", setting_tables.TABLES)
 def test_the_tables_of_settings_are_those_of_the_rows(page: str) -> None:
     assert setting_tables.written(page) == read(f"docs/{page}"), "write it again: python -m tests.setting_tables"
-
-
-def test_the_page_on_hypothesis_names_every_strategy() -> None:
-    drawing = [name for name in strategies.__all__ if name.islower()]
-
-    assert [] == missing("docs/hypothesis.md", drawing)
-
-
-def test_the_page_on_webhooks_names_every_forged_request_and_fault_of_a_delivery() -> None:
-    faults = EFFECTS["deliver"].argument.strip("{}").split(", ")
-
-    assert [] == missing("docs/webhooks.md", FORGERIES)
-    assert [] == missing("docs/webhooks.md", (fault.replace("-", "_") for fault in faults))
-
-
-def test_the_page_on_sweeps_names_every_family() -> None:
-    assert [] == missing("docs/sweeps.md", (family.FAMILY for family in FAMILIES))
 
 
 def test_the_effects_on_the_page_on_faults_are_rules_that_apply() -> None:
@@ -100,10 +92,3 @@ def test_each_feature_of_pytest_has_its_way_in_every_other_language() -> None:
     named = [row[0] for row in rows[2:]]
     assert len(set(named)) == len(named)
     assert {"rules", "clock", "report of a failure", "signature", "coverage"} <= set(named)
-
-
-def test_the_page_on_explore_names_everything_that_is_tried_and_every_option() -> None:
-    options = [field.name for field in fields(ExploreOptions)]
-
-    assert [] == missing("docs/explore.md", EXPLORED)
-    assert [] == missing("docs/explore.md", options)

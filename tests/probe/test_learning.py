@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import random
-from typing import Any
 
 import pytest
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.choices.profiles import PROFILES
-from mockserver.testing.transports.in_process import Response
+from tests.probe.test_violations import ModifiedService, Sent
 from tests.probe.worlds import NOW, run, world, wrongly_learnt
 
 COMBINATIONS, FEW, SEED = 50, 2, 35
@@ -92,19 +92,13 @@ def test_a_run_that_may_only_read_learns_less_and_nothing_wrong(mockserver_serve
     assert "platform-required" not in probed.learnt
 
 
-def test_answers_that_do_not_agree_contradict_the_choice(mockserver_server: MockServer) -> None:
-    with world(mockserver_server) as sandbox:
+def test_answers_that_do_not_agree_contradict_the_choice(sandbox: Sandbox) -> None:
+    def respond(sent: Sent, status: int, value: JSON) -> tuple[int, bytes] | None:
+        """Write date-times of messages in another way than those of the rest."""
+        is_message = sent.path.startswith("/v1/messaging")
+        return (status, json.dumps(value).encode().replace(b".000Z", b"Z")) if is_message else None
 
-        class TwoMinds:
-            """Writes date-times of template details in another way than those of the list."""
-
-            def call(self, method: str, path: str, **rest: Any) -> Response:
-                answer = sandbox.call(method, path, **rest)
-                if path.startswith("/v1/messaging"):
-                    return answer._replace(body=answer.body.replace(b".000Z", b"Z"))
-                return answer
-
-        probed = run(sandbox, TwoMinds())
+    probed = run(sandbox, ModifiedService(sandbox, respond=respond))
 
     spelling = next(choice for choice in probed.report.choices if choice.id == "datetime-spelling")
     assert ("contradicted", "the answers contradict each other") == (spelling.state, spelling.why)

@@ -143,6 +143,15 @@ def swap_pages(life: Bent) -> None:
 HOUR_AGO = "2026-03-01T11:00:00.000Z"
 RUN = ("executions", 0)
 # fmt: off
+# Each is shown by one answer alone.
+OF_ANSWERS: Sequence[Lie] = (
+    Lie("The creation of a session answers 201", "base.success", "connect 1", lambda life: life.reply("connect 1", life.answer("connect 1"), 201)),
+    Lie("An error has a stack", "base.error-body", "start B badly", put("start B badly", "stack", value="at handler")),
+    Lie("An error has the status of another one", "base.error-catalog", "create D badly", refuse("create D badly", "CAMPAIGN_NOT_FOUND", 400)),
+    Lie("An error is in English", "base.error-portuguese", "start B badly", put("start B badly", "message", value="The variables are missing")),
+    Lie("A session contains a token", "session.no-secrets", "session 1 pending", put("session 1 pending", "accessToken", value="abc")),
+    Lie("An estimate is a text", "audience.preview", "preview", put("preview", "estimatedCount", value="87")),
+)
 LIES: Sequence[Lie] = (
     Lie("The id of a listed campaign lacks its prefix", "base.ids", "list 2", in_list("list 2", "C", "id", "c7")),
     Lie("The filter schema lacks a field", "filters.schema", "schema", reply("schema", {"fields": ["chat.status"]})),

@@ -319,7 +319,7 @@ def record(
     """
     Return the recording of a life that follows from its seed.
 
-    The folder then has the file of its recorder, `life.har`, and the HAR of the sandbox itself, `own.har`, by another clock.
+    The folder then has the file of its recorder, `life.har`, and the exports of the sandbox itself, `own.har` and `own.json`, by another clock.
     """
     chance = random.Random(seed)
     with server.sandbox(
@@ -332,7 +332,8 @@ def record(
             script = [{"on": "*", "chance": 0.1, "do": fault} for fault in chance.sample(list(FAULTS), 4)]
             sandbox.apply({"script": script})
         life.live(steps)
-        (folder / "own.har").write_text(json.dumps(sandbox.log.har()), encoding="utf-8")
+        for name, export in (("own.har", sandbox.log.har()), ("own.json", sandbox.log.journal)):
+            (folder / name).write_text(json.dumps(export), encoding="utf-8")
         return life.recorder.recording(folder)
 
 

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import mockserver as package
-from mockserver import Sandbox, cli
-from mockserver._json import JSON
+from mockserver import cli
 from mockserver.contract.choices import CHOICES
 from mockserver.judge.client.rules import RULES
 from mockserver.scenario.choices import load_profile
 from mockserver.trace.trace import Trace
-from tests.recordings.hars import KEY, entry, har, write
+from tests.recordings.hars import KEY, entry, write
 
 NAME, PHONE = "Maria Aparecida", "+55 11 98765-4321"
 CAMPAIGN = {"id": "campaign_1", "name": NAME, "description": PHONE, "status": "draft", "platform": "chatapp",
@@ -81,20 +79,6 @@ def test_no_text_number_or_key_of_the_recording_is_printed(
     assert [] == [private for private in (NAME, PHONE, "98765", KEY, KEY[3:]) if private in text]
 
 
-@pytest.mark.parametrize("content", ["", "<html></html>", json.dumps(har(LIST))[:-9], json.dumps(har())])
-def test_what_is_no_recording_is_one_line_and_nothing_is_written(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], content: str
-) -> None:
-    file, profile = tmp_path / "recording.har", tmp_path / "profile.yaml"
-    file.write_text(content, encoding="utf-8")
-
-    for command in (("judge", file, "--profile-out", profile), ("judge", "--client", file)):
-        status, text = report(capsys, *command)
-        assert (2, 1) == (status, len(text.splitlines()))
-        assert text.startswith("mockserver: got recording.har")
-    assert not profile.exists()
-
-
 def test_the_profile_has_what_is_settled_and_the_rest_as_comments(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -129,25 +113,6 @@ def test_a_client_is_judged_alone_and_a_severe_finding_is_1(tmp_path: Path, caps
     assert f"of {len(RULES)} rules judged, 1 broken\n  duplicate-start (severity 1)" in text
     assert "service:" not in text
     assert "not assessed: no-verify" in text
-
-
-def lives(sandbox: Sandbox) -> Iterator[JSON]:
-    """Call a sandbox, and yield what it exports."""
-    for path in ("/v1/message-templates", "/v1/campaigns", "/v1/campaigns/unknown"):
-        sandbox.call("GET", path, key=sandbox.secret_key)
-    yield sandbox.log.har()
-    yield dict(sandbox.log.journal)
-
-
-@pytest.mark.mockserver(scenario="demo")
-def test_the_exports_of_a_sandbox_break_nothing(
-    mockserver: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for number, document in enumerate(lives(mockserver)):
-        file = tmp_path / f"{number}.json"
-        file.write_text(json.dumps(document), encoding="utf-8")
-        status, text = report(capsys, "judge", file)
-        assert (0, True) == (status, "service: 0 broken" in text)
 
 
 def test_the_package_reads_a_recording(tmp_path: Path) -> None:

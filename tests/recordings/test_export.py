@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import requests
 
 from mockserver import MockServer, Sandbox, sample_file
@@ -90,23 +91,29 @@ def test_a_sandbox_has_its_calls_and_deliveries_as_har_1_2() -> None:
     assert ("POST", 204, True) == (*delivery[:2], delivery[2]["event"].startswith("event_"))
 
 
-def test_the_export_reads_back_as_the_same_calls(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["har", "journal"])
+def test_an_export_reads_back_as_the_same_calls_in_their_order(form: str, tmp_path: Path) -> None:
+    file = tmp_path / form
     with MockServer() as server:
         sandbox = server.sandbox()
         live(sandbox)
-        (tmp_path / "sandbox.har").write_text(json.dumps(sandbox.log.har()), encoding="utf-8")
+        file.write_text(json.dumps(sandbox.log.har() if form == "har" else sandbox.log.journal), encoding="utf-8")
         entries: list[Any] = list(sandbox._backend.local("the journal").hosted.sandbox.journal.exchanges)
         secret = sandbox.secret_key
 
-    recording = read_recording(tmp_path / "sandbox.har")
+    recording = read_recording(file)
 
-    assert [entry.operation for entry in entries] == [each.operation for each in recording.exchanges]
-    assert [entry.status for entry in entries] == [each.status for each in recording.exchanges]
-    assert [entry.call.body for entry in entries] == [each.request_body for each in recording.exchanges]
-    assert [entry.answer for entry in entries if entry.status][:2] == [
-        each.response_body for each in recording.exchanges if each.status
-    ][:2]
-    assert (1, True) == (len(recording.deliveries), precedes(*recording.exchanges[:2]))
-    assert ["sk_tenant_default...", "sk_..."] == list(recording.by_key)
-    assert secret not in (tmp_path / "sandbox.har").read_text(encoding="utf-8")
-    assert {} == recording.left_out
+    assert [(entry.operation, entry.status) for entry in entries] == [
+        (each.operation, each.status) for each in recording.exchanges
+    ]
+    first, read = recording.exchanges[0], recording.exchanges[2]
+    assert ("Olá", *(json.loads(entries[n].answer) for n in (0, 2))) == (
+        first.request_json["name"], first.response_json, read.response_json,
+    )  # fmt: skip
+    if form == "har":
+        assert [entry.call.body for entry in entries] == [each.request_body for each in recording.exchanges]
+    assert precedes(*recording.exchanges[:2])
+    assert 60_000_000 == read.sent_at - first.sent_at
+    assert 2 == len(recording.by_key)
+    assert secret not in file.read_text(encoding="utf-8")
+    assert (form == "har", {}) == (len(recording.deliveries) == 1, recording.left_out)

@@ -4,28 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from mockserver import MockServer
 from mockserver._json import JSON
-from mockserver.judge.service.judge import CHECKS, judge_records
+from mockserver.judge.service.judge import CHECKS, judge_records, judge_service
 from mockserver.judge.service.verdicts import Breach
 from mockserver.trace.exchange import DeliveryAttempt
 from tests.harness.rows import each_row
-from tests.recordings.honest import Bent, honest_life
-from tests.recordings.lies import ALLOWED, LIES, UNSHOWN, Lie, Unshown
+from tests.recordings.honest import Bent
+from tests.recordings.lies import ALLOWED, LIES, OF_ANSWERS, UNSHOWN, Lie, Unshown
 
 OF_RECORDS = ("tenant", "trace")
-
-
-@pytest.fixture(scope="module")
-def life() -> dict[str, JSON]:
-    server = MockServer()
-    try:
-        with server.sandbox() as sandbox:
-            return honest_life(sandbox)
-    finally:
-        server.close()
 
 
 def places(breach: Breach) -> set[tuple[str, int]]:
@@ -50,6 +37,16 @@ def test_a_lie_is_named_with_its_clause_and_its_exchange(life: dict[str, JSON], 
     assert bent.index(lie.at, recording) in named[lie.clause]
 
 
+@each_row("lie", OF_ANSWERS)
+def test_a_lie_of_one_answer_breaks_its_clause(life: dict[str, JSON], lie: Lie, tmp_path: Path) -> None:
+    bent = Bent(life)
+    lie.bend(bent)
+    recording = bent.recording(tmp_path)
+    (broken,) = (clause for clause in judge_service(recording) if clause.verdict == "broken")
+
+    assert (lie.clause, [{bent.index(lie.at, recording)}]) == (broken.id, [places(row) for row in broken.breaches])
+
+
 @each_row("lie", [*UNSHOWN, *ALLOWED])
 def test_a_lie_that_no_recording_shows_and_what_is_allowed_accuse_no_service(
     life: dict[str, JSON], lie: Unshown, tmp_path: Path
@@ -58,12 +55,6 @@ def test_a_lie_that_no_recording_shows_and_what_is_allowed_accuse_no_service(
     lie.bend(bent)
 
     assert [] == judge_records(bent.recording(tmp_path)).breaches
-
-
-def test_each_lie_is_another_sentence() -> None:
-    sentences = [*(lie.sentence for lie in LIES), *(row.sentence for row in (*UNSHOWN, *ALLOWED))]
-
-    assert len(sentences) == len(set(sentences))
 
 
 def test_each_clause_of_a_history_has_a_lie() -> None:

@@ -16,6 +16,7 @@ from mockserver import MockServer, Sandbox, sample_file
 from mockserver.testing.runs.faults import ExploreReport
 
 FINAL = ("completed", "failed", "canceled")
+Explore = Callable[..., ExploreReport]
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 LOST = (OSError, HTTPException)
 TEMPLATE = {"id": "template_t", "isOfficial": True, "providerTemplateStatus": "APPROVED"}
@@ -60,9 +61,16 @@ class Api:
         return answer.json() if answer.body else None
 
 
+def launched(sandbox: Sandbox) -> tuple[Api, str]:
+    """Return a client, and the path of its campaign, which it has started."""
+    api = Api(sandbox)
+    campaign = api.created("Natal")
+    api.post(f"{campaign}/start")
+    return api, campaign
+
+
 def one_after_the_other(sandbox: Sandbox) -> None:
     """Exceptions: the second campaign begins only after the first has completed; a refusal ends the work quietly."""
-    sandbox.apply(given=GIVEN)
     api = Api(sandbox)
     try:
         for name in ("Natal", "Carnaval"):
@@ -80,7 +88,6 @@ def one_after_the_other(sandbox: Sandbox) -> None:
 
 def by_return_values(sandbox: Sandbox) -> None:
     """Return values: each step answers whether the next makes sense."""
-    sandbox.apply(given=GIVEN)
 
     def is_usable() -> bool:
         answer = sandbox.call("GET", "/v1/message-templates", timeout=5)
@@ -109,7 +116,6 @@ def by_return_values(sandbox: Sandbox) -> None:
 
 async def with_a_deadline(sandbox: Sandbox) -> None:
     """Async: connect a number until a deadline, and welcome its chats only if it is connected."""
-    sandbox.apply(given=GIVEN)
     sandbox.on("readConnectionSession").nth(2).complete_session()
     created = await sandbox.aio.call("POST", SESSIONS, json={}, timeout=5)
     if created.status >= 300:
@@ -130,7 +136,6 @@ async def with_a_deadline(sandbox: Sandbox) -> None:
 
 def by_events(sandbox: Sandbox) -> None:
     """Callbacks: the event of a connected number creates a campaign, and that of a failure does nothing."""
-    sandbox.apply(given=GIVEN)
     api, seen = Api(sandbox), set[str]()
 
     def on_event(request: Any) -> int:
@@ -152,7 +157,6 @@ def by_events(sandbox: Sandbox) -> None:
 
 def over_the_list(sandbox: Sandbox) -> None:
     """Cancel what the list shows as running."""
-    sandbox.apply(given=GIVEN)
     api = Api(sandbox)
     for name in ("Natal", "Carnaval"):
         api.post(f"{api.created(name)}/start")
@@ -165,9 +169,9 @@ CAREFUL = (one_after_the_other, by_return_values, with_a_deadline, by_events, ov
 
 
 @pytest.fixture
-def explore(mockserver_server: MockServer) -> Callable[..., ExploreReport]:
+def explore(mockserver_server: MockServer) -> Explore:
     def run(test: Callable[[Sandbox], object], **options: Any) -> ExploreReport:
-        options = {"choices": (), "tolerates": (Refused, TimeoutError), **options}
+        options = {"settings": {"given": GIVEN}, "choices": (), "tolerates": (Refused, TimeoutError), **options}
         return mockserver_server.explore(test, **options)
 
     return run
@@ -178,9 +182,7 @@ def silent(report: ExploreReport) -> Sequence[str]:
 
 
 @pytest.mark.parametrize("client", CAREFUL)
-def test_a_client_that_reads_what_others_did_may_do_less(
-    explore: Callable[..., ExploreReport], client: Callable[[Sandbox], object]
-) -> None:
+def test_a_client_that_reads_what_others_did_may_do_less(explore: Explore, client: Callable[[Sandbox], object]) -> None:
     report = explore(client, faults=OTHERS)
 
     assert [] == silent(report), report.text()
@@ -189,14 +191,13 @@ def test_a_client_that_reads_what_others_did_may_do_less(
 
 def unnoticed(sandbox: Sandbox) -> None:
     """A start that fails is swallowed, and what the service refuses after that too."""
-    sandbox.apply(given=GIVEN)
     campaign = Api(sandbox).created("Natal")
     for call in ("start", "cancel"):
         with contextlib.suppress(*LOST):
             sandbox.call("POST", f"{campaign}/{call}", timeout=5)
 
 
-def test_a_refusal_that_follows_from_a_lost_start_excuses_no_missing_one(explore: Callable[..., ExploreReport]) -> None:
+def test_a_refusal_that_follows_from_a_lost_start_excuses_no_missing_one(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         sandbox.choose({"cancel-draft": "unprocessable"})
         unnoticed(sandbox)
@@ -208,10 +209,9 @@ def test_a_refusal_that_follows_from_a_lost_start_excuses_no_missing_one(explore
 
 
 def test_a_name_that_the_clients_own_lost_create_has_taken_excuses_nothing(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     def test(sandbox: Sandbox) -> None:
-        sandbox.apply(given=GIVEN)
         api, campaign = Api(sandbox), None
         for _ in range(2):
             try:
@@ -229,9 +229,8 @@ def test_a_name_that_the_clients_own_lost_create_has_taken_excuses_nothing(
     assert ["the test passed, and its calls caused 0 executions instead of 1"] == silent(report)
 
 
-def test_more_campaigns_and_fewer_executions_are_two_findings(explore: Callable[..., ExploreReport]) -> None:
+def test_more_campaigns_and_fewer_executions_are_two_findings(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        sandbox.apply(given=GIVEN)
         api = Api(sandbox)
         campaign = api.created("Natal")
         try:
@@ -251,9 +250,8 @@ def test_more_campaigns_and_fewer_executions_are_two_findings(explore: Callable[
     assert ["#2 startCampaign -> no answer", "#3 createCampaign -> 201"] == list(campaigns[1:])
 
 
-def test_a_cancel_of_another_campaign_is_a_difference(explore: Callable[..., ExploreReport]) -> None:
+def test_a_cancel_of_another_campaign_is_a_difference(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        sandbox.apply(given=GIVEN)
         api = Api(sandbox)
         first, second = api.created("Natal"), api.created("Carnaval")
         api.post(f"{first}/start")
@@ -269,10 +267,7 @@ def test_a_cancel_of_another_campaign_is_a_difference(explore: Callable[..., Exp
 
 def ten_polls(sandbox: Sandbox) -> None:
     """Ten polls and done."""
-    sandbox.apply(given=GIVEN)
-    api = Api(sandbox)
-    campaign = api.created("Natal")
-    api.post(f"{campaign}/start")
+    api, campaign = launched(sandbox)
     for _ in range(10):
         if api.get(campaign)["status"] in FINAL:
             return
@@ -281,10 +276,7 @@ def ten_polls(sandbox: Sandbox) -> None:
 
 def while_processing(sandbox: Sandbox) -> None:
     """Anything but `processing` is the end."""
-    sandbox.apply(given=GIVEN)
-    api = Api(sandbox)
-    campaign = api.created("Natal")
-    api.post(f"{campaign}/start")
+    api, campaign = launched(sandbox)
     sandbox.sleep(1)
     while api.get(campaign)["status"] == "processing":
         sandbox.sleep(15)
@@ -302,10 +294,7 @@ def sessions_thrice(sandbox: Sandbox) -> None:
 
 def until_final(sandbox: Sandbox) -> None:
     """Poll to the end, on a loop."""
-    sandbox.apply(given=GIVEN)
-    api = Api(sandbox)
-    campaign = api.created("Natal")
-    api.post(f"{campaign}/start")
+    api, campaign = launched(sandbox)
 
     async def poll() -> None:
         while api.get(campaign)["status"] not in FINAL:
@@ -326,7 +315,7 @@ def until_final(sandbox: Sandbox) -> None:
     ],
 )
 def test_a_client_that_stops_polling_before_an_end_is_silent(
-    explore: Callable[..., ExploreReport], client: Callable[[Sandbox], object], fault: str, stopped: str
+    explore: Explore, client: Callable[[Sandbox], object], fault: str, stopped: str
 ) -> None:
     report = explore(client, faults=(fault,))
 
@@ -336,7 +325,7 @@ def test_a_client_that_stops_polling_before_an_end_is_silent(
 
 @pytest.mark.parametrize("client", [until_final, sessions_thrice])
 def test_a_client_that_reads_an_end_or_gets_no_answer_has_not_stopped_too_early(
-    explore: Callable[..., ExploreReport], client: Callable[[Sandbox], object]
+    explore: Explore, client: Callable[[Sandbox], object]
 ) -> None:
     report = explore(client, faults=("sends-stall", "stale", "drop-before"), operations=("readCampaign",))
 
@@ -345,10 +334,7 @@ def test_a_client_that_reads_an_end_or_gets_no_answer_has_not_stopped_too_early(
 
 def until_canceled(sandbox: Sandbox) -> None:
     """Cancel what runs, and read on until the end is known; nothing is left to cancel if another was first."""
-    sandbox.apply(given=GIVEN)
-    api = Api(sandbox)
-    campaign = api.created("Natal")
-    api.post(f"{campaign}/start")
+    api, campaign = launched(sandbox)
     for _ in range(8):
         status = api.get(campaign)["status"]
         if status == "canceled":
@@ -360,10 +346,7 @@ def until_canceled(sandbox: Sandbox) -> None:
 
 def canceled_and_left(sandbox: Sandbox) -> None:
     """Read before and after a cancel that was accepted, whatever that shows."""
-    sandbox.apply(given=GIVEN)
-    api = Api(sandbox)
-    campaign = api.created("Natal")
-    api.post(f"{campaign}/start")
+    api, campaign = launched(sandbox)
     api.get(campaign)
     api.post(f"{campaign}/cancel")
     api.get(campaign)
@@ -371,7 +354,6 @@ def canceled_and_left(sandbox: Sandbox) -> None:
 
 def canceled_and_read_once(sandbox: Sandbox) -> None:
     """Read the execution of a campaign once after its cancel; a read that fails is repeated."""
-    sandbox.apply(given=GIVEN)
     api = Api(sandbox)
     campaign = api.created("Natal")
     execution = api.post(f"{campaign}/start")["executionId"]
@@ -384,19 +366,16 @@ def canceled_and_read_once(sandbox: Sandbox) -> None:
     [(until_canceled, "campaign-canceled"), (canceled_and_left, "stale"), (canceled_and_read_once, "stale")],
 )
 def test_an_end_is_news_unless_the_client_has_caused_it(
-    explore: Callable[..., ExploreReport], client: Callable[[Sandbox], object], fault: str
+    explore: Explore, client: Callable[[Sandbox], object], fault: str
 ) -> None:
     report = explore(client, faults=(fault,))
 
     assert ([], True) == (silent(report), report.coverage.singles.tried > 0), report.text()
 
 
-def test_a_read_that_is_repeated_since_it_failed_polls_nothing(explore: Callable[..., ExploreReport]) -> None:
+def test_a_read_that_is_repeated_since_it_failed_polls_nothing(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        sandbox.apply(given=GIVEN)
-        api = Api(sandbox)
-        campaign = api.created("Natal")
-        api.post(f"{campaign}/start")
+        api, campaign = launched(sandbox)
         sandbox.sleep(120)
         api.get(campaign)
 
@@ -405,10 +384,8 @@ def test_a_read_that_is_repeated_since_it_failed_polls_nothing(explore: Callable
     assert ([], True) == (silent(report), report.coverage.pairs.tried > 0), report.text()
 
 
-def test_a_receiver_that_refuses_an_event_reports_that_it_does_less(explore: Callable[..., ExploreReport]) -> None:
+def test_a_receiver_that_refuses_an_event_reports_that_it_does_less(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        sandbox.apply(given=GIVEN)
-
         def on_event(request: Any) -> int:
             listed = sandbox.call("GET", "/v1/campaigns", timeout=5)
             if listed.status != 200:
@@ -425,12 +402,9 @@ def test_a_receiver_that_refuses_an_event_reports_that_it_does_less(explore: Cal
     assert ([], 1) == (silent(report), report.coverage.singles.tried), report.text()
 
 
-def test_a_cancel_that_the_clean_run_was_refused_is_not_missing(explore: Callable[..., ExploreReport]) -> None:
+def test_a_cancel_that_the_clean_run_was_refused_is_not_missing(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        sandbox.apply(given=GIVEN)
-        api = Api(sandbox)
-        campaign = api.created("Natal")
-        api.post(f"{campaign}/start")
+        api, campaign = launched(sandbox)
         sandbox.sleep(600)
         try:
             api.post(f"{campaign}/cancel")
@@ -442,7 +416,7 @@ def test_a_cancel_that_the_clean_run_was_refused_is_not_missing(explore: Callabl
     assert ([], 2) == (silent(report), report.coverage.singles.tried), report.text()
 
 
-def test_a_file_that_was_not_stored_is_no_upload(explore: Callable[..., ExploreReport]) -> None:
+def test_a_file_that_was_not_stored_is_no_upload(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         sandbox.on("uploadMedia").fail_media()
         with sandbox.requests_session() as session:

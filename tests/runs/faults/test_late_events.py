@@ -14,13 +14,15 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver.testing.runs.faults import ExploreReport
 
+GIVEN = {"templates": [{"id": "template_t"}], "chats": {"count": 3}}
+Explore = Callable[..., ExploreReport]
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 
 @pytest.fixture
-def explore(mockserver_server: MockServer) -> Callable[..., ExploreReport]:
+def explore(mockserver_server: MockServer) -> Explore:
     def run(test: Callable[[Sandbox], object]) -> ExploreReport:
-        return mockserver_server.explore(test, choices=(), faults=("delay",))
+        return mockserver_server.explore(test, settings={"given": GIVEN}, choices=(), faults=("delay",))
 
     return run
 
@@ -54,12 +56,11 @@ class Connecting:
     ("is_careful", "found"), [(True, []), (False, ["the test passed, and its calls caused 1 campaign instead of 0"])]
 )
 def test_a_receiver_gets_a_delayed_event_before_its_run_is_judged(
-    explore: Callable[..., ExploreReport], is_careful: bool, found: list[str]
+    explore: Explore, is_careful: bool, found: list[str]
 ) -> None:
     receivers: list[Connecting] = []
 
     def test(sandbox: Sandbox) -> None:
-        sandbox.apply(given={"templates": [{"id": "template_t"}], "chats": {"count": 3}})
         receivers.append(Connecting(sandbox, is_careful=is_careful))
         sandbox.receive_webhooks(receivers[-1])
         sandbox.fail_session(receivers[-1].opened())
@@ -73,7 +74,7 @@ def test_a_receiver_gets_a_delayed_event_before_its_run_is_judged(
 
 
 def test_what_a_receiver_does_in_each_run_once_the_test_has_ended_is_no_difference(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     """The session that is pending at the end expires before the delayed event arrives, as it does after the clean run."""
 
@@ -84,7 +85,6 @@ def test_what_a_receiver_does_in_each_run_once_the_test_has_ended_is_no_differen
                 sandbox.call("POST", "/v1/campaigns", json=body, timeout=5)
             return 204
 
-        sandbox.apply(given={"templates": [{"id": "template_t"}], "chats": {"count": 3}})
         sandbox.receive_webhooks(on_event)
         for _ in range(2):
             session = sandbox.call("POST", SESSIONS, json={}, timeout=5).json()["sessionId"]
@@ -109,14 +109,14 @@ def served(received: list[bytes]) -> Iterator[str]:
             """Print nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
         thread.join()
 
 
-def test_a_receiver_that_has_ended_with_the_test_is_not_accused(explore: Callable[..., ExploreReport]) -> None:
+def test_a_receiver_that_has_ended_with_the_test_is_not_accused(explore: Explore) -> None:
     received: list[bytes] = []
 
     def test(sandbox: Sandbox) -> None:
@@ -132,7 +132,7 @@ def test_a_receiver_that_has_ended_with_the_test_is_not_accused(explore: Callabl
 
 
 def test_a_coroutine_that_receives_on_the_loop_of_the_test_is_not_accused(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     async def test(sandbox: Sandbox) -> None:
         queue: asyncio.Queue[bytes] = asyncio.Queue()

@@ -22,12 +22,10 @@ from mockserver.testing.runs.faults import Exploration, ExploreOptions, ExploreR
 from mockserver.testing.runs.faults.placements import ExploreStep
 from mockserver.testing.runs.in_process import RunInProcess
 
+Explore = Callable[..., ExploreReport]
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 LOST = (OSError, HTTPException)
-
-
-def prepared(sandbox: Sandbox) -> None:
-    sandbox.apply(given={"templates": [{"id": "template_t"}], "chats": {"count": 3}})
+GIVEN = {"templates": [{"id": "template_t"}], "chats": {"count": 3}}
 
 
 def create(sandbox: Sandbox, name: str = "Natal", *, cadence: int = 1) -> str:
@@ -39,6 +37,16 @@ def start(sandbox: Sandbox, campaign: str) -> int:
     return sandbox.call("POST", f"/v1/campaigns/{campaign}/start", timeout=5).status
 
 
+def list_campaigns(sandbox: Sandbox) -> Any:
+    return sandbox.call("GET", "/v1/campaigns", timeout=5)
+
+
+def launched(sandbox: Sandbox) -> str:
+    campaign = create(sandbox)
+    start(sandbox, campaign)
+    return campaign
+
+
 def status(sandbox: Sandbox, campaign: str) -> str:
     return str(sandbox.call("GET", f"/v1/campaigns/{campaign}", timeout=5).json()["status"])
 
@@ -48,9 +56,9 @@ def causes(report: ExploreReport, *verdicts: str) -> set[str]:
 
 
 @pytest.fixture
-def explore(mockserver_server: MockServer) -> Callable[..., ExploreReport]:
+def explore(mockserver_server: MockServer) -> Explore:
     def run(test: Callable[[Sandbox], object], **options: Any) -> ExploreReport:
-        return mockserver_server.explore(test, **{"choices": (), **options})
+        return mockserver_server.explore(test, **{"settings": {"given": GIVEN}, "choices": (), **options})
 
     return run
 
@@ -62,9 +70,8 @@ def swallowing(call: Callable[[], object]) -> None:
         pass
 
 
-def test_a_start_whose_answer_alone_is_lost_has_caused_the_same(explore: Callable[..., ExploreReport]) -> None:
+def test_a_start_whose_answer_alone_is_lost_has_caused_the_same(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         swallowing(lambda: start(sandbox, campaign))
 
@@ -72,10 +79,9 @@ def test_a_start_whose_answer_alone_is_lost_has_caused_the_same(explore: Callabl
 
 
 def test_a_test_that_starts_twice_in_any_case_does_not_repeat_because_of_the_fault(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         for _ in range(2):
             swallowing(lambda: start(sandbox, campaign))
@@ -84,9 +90,8 @@ def test_a_test_that_starts_twice_in_any_case_does_not_repeat_because_of_the_fau
     assert set() == causes(explore(test, faults=("drop-after", "internal-error"), operations=("startCampaign",)))
 
 
-def test_a_start_repeated_because_of_the_fault_is_a_breach(explore: Callable[..., ExploreReport]) -> None:
+def test_a_start_repeated_because_of_the_fault_is_a_breach(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         try:
             start(sandbox, campaign)
@@ -96,11 +101,10 @@ def test_a_start_repeated_because_of_the_fault_is_a_breach(explore: Callable[...
     assert {"duplicate-start"} == causes(explore(test, faults=("drop-after",)))
 
 
-def test_a_finding_that_is_excused_hides_no_later_one_of_its_rule(explore: Callable[..., ExploreReport]) -> None:
+def test_a_finding_that_is_excused_hides_no_later_one_of_its_rule(explore: Explore) -> None:
     """The test starts the first campaign twice in any case, and the second one again because of the outage."""
 
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         first, second = create(sandbox), create(sandbox, "Carnaval")
         for campaign in (first, first, second):
             try:
@@ -117,19 +121,18 @@ def test_a_finding_that_is_excused_hides_no_later_one_of_its_rule(explore: Calla
 
 def recreated(sandbox: Sandbox, adopts: bool) -> None:
     """Create; after a lost answer again, and if the name is taken then, look for it among the campaigns."""
-    prepared(sandbox)
     body = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 1}
     try:
         answer = sandbox.call("POST", "/v1/campaigns", json=body, timeout=5)
     except LOST:
         answer = sandbox.call("POST", "/v1/campaigns", json=body, timeout=5)
     if answer.json().get("code") == "CAMPAIGN_NAME_ALREADY_EXISTS" and adopts:
-        names = [row["name"] for row in sandbox.call("GET", "/v1/campaigns", timeout=5).json()["campaigns"]]
+        names = [row["name"] for row in list_campaigns(sandbox).json()["campaigns"]]
         assert "Natal" in names
 
 
 def test_a_create_that_is_repeated_and_looked_up_if_its_name_is_taken_is_no_breach(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     report = explore(lambda sandbox: recreated(sandbox, adopts=True), faults=("drop-before", "drop-after"), pairs=20)
 
@@ -137,7 +140,7 @@ def test_a_create_that_is_repeated_and_looked_up_if_its_name_is_taken_is_no_brea
     assert report.coverage.pairs.tried > 0
 
 
-def test_a_create_that_is_repeated_and_not_looked_up_is_a_breach(explore: Callable[..., ExploreReport]) -> None:
+def test_a_create_that_is_repeated_and_not_looked_up_is_a_breach(explore: Explore) -> None:
     report = explore(lambda sandbox: recreated(sandbox, adopts=False), faults=("drop-before", "drop-after"))
 
     assert {"blind-post-retry"} == causes(report)
@@ -145,10 +148,9 @@ def test_a_create_that_is_repeated_and_not_looked_up_is_a_breach(explore: Callab
 
 
 def test_each_list_of_the_ledger_that_has_more_than_in_the_clean_run_is_a_breach(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         try:
             start(sandbox, campaign)
@@ -167,10 +169,9 @@ def test_each_list_of_the_ledger_that_has_more_than_in_the_clean_run_is_a_breach
 
 
 def test_two_campaigns_of_similar_names_are_no_clones_if_the_clean_run_has_both(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         for name in ("Natal", "Natal 2"):
             campaign = create(sandbox, name)
             swallowing(partial(start, sandbox, campaign))
@@ -182,7 +183,7 @@ def test_two_campaigns_of_similar_names_are_no_clones_if_the_clean_run_has_both(
 
 
 def test_a_session_that_is_created_again_after_a_lost_answer_is_no_difference(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     def test(sandbox: Sandbox) -> None:
         try:
@@ -197,7 +198,7 @@ def test_a_session_that_is_created_again_after_a_lost_answer_is_no_difference(
     assert {"survived": 6} == {name: count for name, count in report.verdicts.items() if count}
 
 
-def test_a_session_too_many_is_a_difference(explore: Callable[..., ExploreReport]) -> None:
+def test_a_session_too_many_is_a_difference(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         answer = sandbox.call("POST", SESSIONS, json={}, timeout=5)
         for _ in range(3 if answer.status == 429 else 0):
@@ -212,13 +213,10 @@ def test_a_session_too_many_is_a_difference(explore: Callable[..., ExploreReport
 
 
 @pytest.mark.parametrize("reads_first", [False, True])
-def test_a_cancel_during_which_the_campaign_ends_is_no_difference(
-    explore: Callable[..., ExploreReport], reads_first: bool
-) -> None:
+def test_a_cancel_during_which_the_campaign_ends_is_no_difference(explore: Explore, reads_first: bool) -> None:
     """The timeout of the read takes ten seconds, in which the campaign completes; a client that read it need not cancel."""
 
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox, cadence=60)
         start(sandbox, campaign)
         seen = None
@@ -236,14 +234,12 @@ def test_a_cancel_during_which_the_campaign_ends_is_no_difference(
 
 
 def test_a_campaign_that_another_has_canceled_after_a_lost_cancel_needs_none(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     read = []
 
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
-        campaign = create(sandbox)
-        start(sandbox, campaign)
+        campaign = launched(sandbox)
         try:
             sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel", timeout=5)
         except LOST:
@@ -258,11 +254,9 @@ def test_a_campaign_that_another_has_canceled_after_a_lost_cancel_needs_none(
     assert {"processing", "canceled"} == set(read)
 
 
-def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore: Callable[..., ExploreReport]) -> None:
+def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
-        campaign = create(sandbox)
-        start(sandbox, campaign)
+        campaign = launched(sandbox)
         for _ in range(3):
             sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel")
             if status(sandbox, campaign) == "canceled":
@@ -273,11 +267,10 @@ def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore: Callable
 
 def reader(sandbox: Sandbox, wait: Callable[[float], object]) -> None:
     """Read after a 429 again, after a wait by this function; then poll by the sandbox's sleep."""
-    prepared(sandbox)
-    while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
+    while list_campaigns(sandbox).status == 429:
         wait(3)
     sandbox.sleep(60)
-    sandbox.call("GET", "/v1/campaigns", timeout=5)
+    list_campaigns(sandbox)
 
 
 def by_socket(sandbox: Sandbox) -> None:
@@ -313,7 +306,7 @@ def tolerant(sandbox: Sandbox) -> None:
     """Poll by the sandbox's sleep, also after a failure; the client in it has a sleep that moves no clock."""
 
     def read() -> None:
-        while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
+        while list_campaigns(sandbox).status == 429:
             no_sleep(3)
 
     for _ in range(2):
@@ -386,17 +379,17 @@ def one_by_one(sandbox: Sandbox) -> None:
     """Two equal reads in any case, whatever they get."""
     with mock.patch("time.sleep", sandbox.sleep):
         for _ in range(2):
-            sandbox.call("GET", "/v1/campaigns", timeout=5)
+            list_campaigns(sandbox)
 
 
 def thrice(sandbox: Sandbox) -> None:
     for _ in range(3):
-        sandbox.call("GET", "/v1/campaigns", timeout=5)
+        list_campaigns(sandbox)
 
 
 @pytest.mark.parametrize("test", [in_parallel, one_by_one, thrice])
 def test_equal_calls_that_the_clean_run_makes_too_repeat_nothing(
-    explore: Callable[..., ExploreReport], test: Callable[[Sandbox], object]
+    explore: Explore, test: Callable[[Sandbox], object]
 ) -> None:
     faults = ("rate-limit-long", "rate-limit-twice", "rate-limit-date", "key-revoked")
     report = explore(test, faults=faults)
@@ -406,9 +399,7 @@ def test_equal_calls_that_the_clean_run_makes_too_repeat_nothing(
 
 
 @pytest.mark.parametrize("client", UNJUDGED)
-def test_a_client_whose_sleep_moves_no_clock_is_not_judged_by_its_waits(
-    explore: Callable[..., ExploreReport], client: str
-) -> None:
+def test_a_client_whose_sleep_moves_no_clock_is_not_judged_by_its_waits(explore: Explore, client: str) -> None:
     report = explore(UNJUDGED[client], faults=("drop-before", "rate-limit-long", "rate-limit-twice"))
 
     assert set() == causes(report), report.text()
@@ -423,14 +414,14 @@ def test_a_client_whose_sleep_moves_no_clock_is_not_judged_by_its_waits(
 
 
 @pytest.mark.parametrize("client", JUDGED)
-def test_a_client_whose_waits_are_seen_is_judged_by_them(explore: Callable[..., ExploreReport], client: str) -> None:
+def test_a_client_whose_waits_are_seen_is_judged_by_them(explore: Explore, client: str) -> None:
     report = explore(JUDGED[client], faults=("rate-limit-long", "rate-limit-twice"))
 
     assert {"ignore-retry-after"} == causes(report), report.text()
     assert "is not judged" not in report.text()
 
 
-def test_a_wait_in_real_time_is_stated_as_long_as_it_was(explore: Callable[..., ExploreReport]) -> None:
+def test_a_wait_in_real_time_is_stated_as_long_as_it_was(explore: Explore) -> None:
     report = explore(really(lambda _: time.sleep(0.337)), faults=("rate-limit-long",))
 
     assert ["listCampaigns was repeated after 337 ms; its Retry-After was 120 s"] == [
@@ -438,18 +429,16 @@ def test_a_wait_in_real_time_is_stated_as_long_as_it_was(explore: Callable[..., 
     ]
 
 
-def test_a_client_that_sleeps_as_long_as_it_is_asked_in_real_time_obeys(explore: Callable[..., ExploreReport]) -> None:
+def test_a_client_that_sleeps_as_long_as_it_is_asked_in_real_time_obeys(explore: Explore) -> None:
     report = explore(really(lambda _: time.sleep(30)), faults=("rate-limit-twice",))
 
     assert [] == report.findings
     assert "is not judged" not in report.text()
 
 
-def test_a_client_that_reports_a_failed_poll_has_not_forgotten_it(explore: Callable[..., ExploreReport]) -> None:
+def test_a_client_that_reports_a_failed_poll_has_not_forgotten_it(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
-        campaign = create(sandbox)
-        start(sandbox, campaign)
+        campaign = launched(sandbox)
         while status(sandbox, campaign) == "processing":
             sandbox.sleep(15)
 
@@ -459,7 +448,7 @@ def test_a_client_that_reports_a_failed_poll_has_not_forgotten_it(explore: Calla
     assert report.verdicts["reported"] == report.coverage.singles.tried
 
 
-def test_waiting_for_a_session_to_its_deadline_has_an_end(explore: Callable[..., ExploreReport]) -> None:
+def test_waiting_for_a_session_to_its_deadline_has_an_end(explore: Explore) -> None:
     """The end user finishes at the first creation only, whose answer is lost."""
 
     def test(sandbox: Sandbox) -> None:
@@ -478,11 +467,9 @@ def test_waiting_for_a_session_to_its_deadline_has_an_end(explore: Callable[...,
     assert set() == causes(explore(test, faults=("drop-before",), operations=("createConnectionSession",)))
 
 
-def test_reads_without_end_are_ended_and_are_a_breach(explore: Callable[..., ExploreReport]) -> None:
+def test_reads_without_end_are_ended_and_are_a_breach(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
-        campaign = create(sandbox)
-        start(sandbox, campaign)
+        campaign = launched(sandbox)
         while status(sandbox, campaign) != "completed":
             sandbox.sleep(15)
 
@@ -493,9 +480,8 @@ def test_reads_without_end_are_ended_and_are_a_breach(explore: Callable[..., Exp
     assert "was read 21 more times after its final state was answered" in endless.message
 
 
-def test_a_row_of_equal_calls_that_changes_nothing_is_endless(explore: Callable[..., ExploreReport]) -> None:
+def test_a_row_of_equal_calls_that_changes_nothing_is_endless(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         swallowing(lambda: start(sandbox, campaign))
         while status(sandbox, campaign) == "draft":
@@ -507,11 +493,10 @@ def test_a_row_of_equal_calls_that_changes_nothing_is_endless(explore: Callable[
     assert report.findings[0].message.startswith("52 equal calls in a row changed nothing; ")
 
 
-def test_sends_that_stall_go_on_after_twenty_reads(explore: Callable[..., ExploreReport]) -> None:
+def test_sends_that_stall_go_on_after_twenty_reads(explore: Explore) -> None:
     polls: list[int] = []
 
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign, count = create(sandbox), 0
         start(sandbox, campaign)
         while status(sandbox, campaign) != "completed":
@@ -525,13 +510,12 @@ def test_sends_that_stall_go_on_after_twenty_reads(explore: Callable[..., Explor
     assert polls[0] + 20 <= polls[-1] <= polls[0] + 40
 
 
-def test_the_stall_of_one_of_two_campaigns_ends_too(explore: Callable[..., ExploreReport]) -> None:
+def test_the_stall_of_one_of_two_campaigns_ends_too(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaigns = [create(sandbox, name) for name in ("Natal", "Carnaval")]
         for campaign in campaigns:
             start(sandbox, campaign)
-        sandbox.call("GET", "/v1/campaigns", timeout=5)
+        list_campaigns(sandbox)
         for campaign in campaigns:
             while status(sandbox, campaign) != "completed":
                 sandbox.sleep(15)
@@ -545,7 +529,6 @@ def test_a_draft_that_another_has_canceled_needs_no_start(
     mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         if status(sandbox, campaign) == "draft":
             start(sandbox, campaign)
@@ -556,7 +539,7 @@ def test_a_draft_that_another_has_canceled_needs_no_start(
 
     @contextmanager
     def subject(placement: Placement) -> Iterator[Outcome]:
-        with mockserver_server.sandbox() as sandbox:
+        with mockserver_server.sandbox(given=GIVEN) as sandbox:
             control = exploration.prepare(sandbox, placement)
             test(sandbox)
             yield Outcome(control, None)
@@ -566,9 +549,8 @@ def test_a_draft_that_another_has_canceled_needs_no_start(
     assert [] == exploration.report.findings, exploration.report.text()
 
 
-def test_a_refusal_under_an_option_excuses_less(explore: Callable[..., ExploreReport]) -> None:
+def test_a_refusal_under_an_option_excuses_less(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel")
 
@@ -579,12 +561,11 @@ def test_a_refusal_under_an_option_excuses_less(explore: Callable[..., ExploreRe
 
 @pytest.mark.clause("advice.code-not-message")
 def test_a_client_that_only_reads_the_messages_it_knows_breaks_the_rule_of_codes(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     known = {"Campanha não encontrada.": "gone"}
 
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         known[sandbox.call("POST", "/v1/campaigns/campaign_none/start").json()["message"]]
 
     report = explore(test, faults=(), choices=("message-text",))
@@ -592,11 +573,10 @@ def test_a_client_that_only_reads_the_messages_it_knows_breaks_the_rule_of_codes
     assert "match-on-message" in {row.cause for row in report.findings}
 
 
-def test_a_test_that_causes_another_number_each_time_is_never_silent(explore: Callable[..., ExploreReport]) -> None:
+def test_a_test_that_causes_another_number_each_time_is_never_silent(explore: Explore) -> None:
     numbers = itertools.cycle((3, 1, 2))
 
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         for number in range(next(numbers)):
             create(sandbox, f"Natal {number}")
 
@@ -606,9 +586,9 @@ def test_a_test_that_causes_another_number_each_time_is_never_silent(explore: Ca
     assert "what its calls cause differs too, so no placement is silent" in report.text()
 
 
-def test_a_crash_fails_only_a_strict_exploration(explore: Callable[..., ExploreReport]) -> None:
+def test_a_crash_fails_only_a_strict_exploration(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        if sandbox.call("GET", "/v1/campaigns", timeout=5).status != 200:
+        if list_campaigns(sandbox).status != 200:
             raise KeyError("campaigns")
 
     lax, strict = (explore(test, faults=("internal-error",), strict=strict) for strict in (False, True))
@@ -620,25 +600,23 @@ def test_a_crash_fails_only_a_strict_exploration(explore: Callable[..., ExploreR
 
 def listed(sandbox: Sandbox) -> list[Any]:
     """Return the campaigns; none if the read fails, which the client does not report."""
-    answer = sandbox.call("GET", "/v1/campaigns", timeout=5)
+    answer = list_campaigns(sandbox)
     return list(answer.json()["campaigns"]) if answer.status == 200 else []
 
 
 def finds_its_campaign(sandbox: Sandbox) -> None:
-    prepared(sandbox)
     campaign = create(sandbox)
     assert campaign in [row["id"] for row in listed(sandbox)]
 
 
-def test_a_failed_assertion_of_the_test_is_silent(explore: Callable[..., ExploreReport]) -> None:
+def test_a_failed_assertion_of_the_test_is_silent(explore: Explore) -> None:
     report = explore(finds_its_campaign, faults=("internal-error",), operations=("listCampaigns",))
 
     assert [("silent", "AssertionError", True)] == [(row.verdict, row.cause, report.failed) for row in report.findings]
 
 
-def test_failed_assertions_of_different_lines_are_different_findings(explore: Callable[..., ExploreReport]) -> None:
+def test_failed_assertions_of_different_lines_are_different_findings(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         assert listed(sandbox), "no campaign before the start"
         start(sandbox, campaign)
@@ -654,9 +632,8 @@ def test_failed_assertions_of_different_lines_are_different_findings(explore: Ca
     assert '`assert listed(sandbox), "no campaign before the start"`' == first[2].partition(" ")[2]
 
 
-def test_a_test_that_counts_calls_is_no_proof_that_its_client_went_on(explore: Callable[..., ExploreReport]) -> None:
+def test_a_test_that_counts_calls_is_no_proof_that_its_client_went_on(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         if listed(sandbox) == []:
             listed(sandbox)
         sandbox.calls("listCampaigns").times(2)
@@ -669,9 +646,7 @@ def test_a_test_that_counts_calls_is_no_proof_that_its_client_went_on(explore: C
 @pytest.mark.parametrize(
     "tolerates", [(AssertionError,), (("listCampaigns", "internal-error", "silent", "the list may be empty"),)]
 )
-def test_a_failed_assertion_is_tolerated_by_its_type_or_by_a_row(
-    explore: Callable[..., ExploreReport], tolerates: tuple[Any, ...]
-) -> None:
+def test_a_failed_assertion_is_tolerated_by_its_type_or_by_a_row(explore: Explore, tolerates: tuple[Any, ...]) -> None:
     options: dict[str, Any] = {"faults": ("internal-error",), "operations": ("listCampaigns",)}
 
     report = explore(finds_its_campaign, tolerates=tolerates, strict=True, **options)
@@ -679,13 +654,12 @@ def test_a_failed_assertion_is_tolerated_by_its_type_or_by_a_row(
     assert (1, False) == (report.verdicts["reported"], report.failed)
 
 
-def test_a_failed_assertion_of_the_clients_own_module_is_its_crash(explore: Callable[..., ExploreReport]) -> None:
+def test_a_failed_assertion_of_the_clients_own_module_is_its_crash(explore: Explore) -> None:
     client: dict[str, Any] = {}
     source = "def first(rows):\n    assert rows, 'no campaign'\n    return rows[0]\n"
     exec(compile(source, "/srv/shop/client.py", "exec"), client)  # noqa: S102 - a module of its own
 
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         create(sandbox)
         client["first"](listed(sandbox))
 
@@ -696,11 +670,9 @@ def test_a_failed_assertion_of_the_clients_own_module_is_its_crash(explore: Call
     ]
 
 
-def test_an_assertion_that_fails_for_what_another_did_is_a_crash(explore: Callable[..., ExploreReport]) -> None:
+def test_an_assertion_that_fails_for_what_another_did_is_a_crash(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
-        campaign = create(sandbox)
-        start(sandbox, campaign)
+        campaign = launched(sandbox)
         sandbox.sleep(600)
         assert status(sandbox, campaign) == "completed"
 
@@ -710,16 +682,15 @@ def test_an_assertion_that_fails_for_what_another_did_is_a_crash(explore: Callab
 
 
 def test_only_a_sleep_between_the_last_calls_excuses_a_client_that_never_stops(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     """A client may have a deadline by the computer's clock, which stands while it sleeps; a busy loop has none."""
 
     def test(sandbox: Sandbox, pause_s: float) -> None:
-        prepared(sandbox)
         sandbox.sleep(60)
         while True:
             try:
-                sandbox.call("GET", "/v1/campaigns", timeout=5)
+                list_campaigns(sandbox)
                 return
             except LOST:
                 sandbox.sleep(pause_s) if pause_s else None
@@ -733,7 +704,7 @@ def test_only_a_sleep_between_the_last_calls_excuses_a_client_that_never_stops(
     assert {"endless"} == causes(busy, "breach")
 
 
-def test_a_placement_that_changes_nothing_is_not_tried(explore: Callable[..., ExploreReport]) -> None:
+def test_a_placement_that_changes_nothing_is_not_tried(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         sandbox.receive_webhooks(lambda request: 204)
         session = json.loads(sandbox.call("POST", SESSIONS, json={}, timeout=5).body)["sessionId"]
@@ -746,7 +717,7 @@ def test_a_placement_that_changes_nothing_is_not_tried(explore: Callable[..., Ex
     assert "1 placement that changed nothing, such as before-answer at delivery 1" in report.text()
 
 
-def test_an_event_that_a_call_causes_comes_before_its_answer(explore: Callable[..., ExploreReport]) -> None:
+def test_an_event_that_a_call_causes_comes_before_its_answer(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         sandbox.receive_webhooks(lambda request: 204)
         sandbox.on("readEntrypoint").nth(1).complete_session()
@@ -761,7 +732,6 @@ def test_an_event_that_a_call_causes_comes_before_its_answer(explore: Callable[.
 
 def restarting(sandbox: Sandbox, tries: int = 2) -> None:
     """Start again without a read after a lost answer, which one fault shows, and give up, which two show."""
-    prepared(sandbox)
     campaign = create(sandbox)
     for _ in range(tries):
         try:
@@ -771,7 +741,7 @@ def restarting(sandbox: Sandbox, tries: int = 2) -> None:
         return
 
 
-def test_a_pair_is_not_blamed_for_what_one_of_its_faults_causes_alone(explore: Callable[..., ExploreReport]) -> None:
+def test_a_pair_is_not_blamed_for_what_one_of_its_faults_causes_alone(explore: Explore) -> None:
     report = explore(restarting, faults=("drop-before", "drop-after"), operations=("startCampaign",), pairs=20)
 
     assert report.coverage.pairs.tried > 2
@@ -782,10 +752,9 @@ def test_a_pair_is_not_blamed_for_what_one_of_its_faults_causes_alone(explore: C
     } == by_cause
 
 
-def test_a_pair_is_not_blamed_for_what_its_second_fault_causes_alone(explore: Callable[..., ExploreReport]) -> None:
+def test_a_pair_is_not_blamed_for_what_its_second_fault_causes_alone(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
-        swallowing(lambda: sandbox.call("GET", "/v1/campaigns", timeout=5))
+        swallowing(lambda: list_campaigns(sandbox))
         campaign = create(sandbox)
         swallowing(lambda: start(sandbox, campaign))
 
@@ -799,9 +768,8 @@ def test_a_pair_is_not_blamed_for_what_its_second_fault_causes_alone(explore: Ca
     ]
 
 
-def test_a_pair_with_another_effect_than_each_of_its_faults_is_blamed(explore: Callable[..., ExploreReport]) -> None:
+def test_a_pair_with_another_effect_than_each_of_its_faults_is_blamed(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         for name in ("Natal", "Carnaval"):
             campaign = create(sandbox, name)
             swallowing(partial(start, sandbox, campaign))
@@ -814,12 +782,11 @@ def test_a_pair_with_another_effect_than_each_of_its_faults_is_blamed(explore: C
 
 
 def test_a_pair_is_not_blamed_for_what_a_fault_causes_that_is_equal_to_one_of_its_own(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         for _ in range(3):
-            swallowing(lambda: sandbox.call("GET", "/v1/campaigns", timeout=5))
+            swallowing(lambda: list_campaigns(sandbox))
         campaign = create(sandbox)
         swallowing(lambda: start(sandbox, campaign))
 
@@ -830,22 +797,18 @@ def test_a_pair_is_not_blamed_for_what_a_fault_causes_that_is_equal_to_one_of_it
         assert {1} == {len(placement) for row in report.findings for placement in row.placements}
 
 
-def test_a_tolerated_exception_is_reported_and_a_tolerated_row_too(explore: Callable[..., ExploreReport]) -> None:
-    def test(sandbox: Sandbox) -> None:
-        sandbox.call("GET", "/v1/campaigns", timeout=5)
-
+def test_a_tolerated_exception_is_reported_and_a_tolerated_row_too(explore: Explore) -> None:
     row = ("listCampaigns", "drop-before", "crashed", "the caller repeats it")
-    by_type = explore(test, faults=("drop-before",), tolerates=(ConnectionError,), strict=True)
-    by_row = explore(test, faults=("drop-before", "reset-before"), tolerates=(row,))
+    by_type = explore(list_campaigns, faults=("drop-before",), tolerates=(ConnectionError,), strict=True)
+    by_row = explore(list_campaigns, faults=("drop-before", "reset-before"), tolerates=(row,))
 
     assert (1, []) == (by_type.verdicts["reported"], by_type.findings)
     assert (1, 1) == (by_row.verdicts["reported"], by_row.verdicts["crashed"])
     assert "tolerated crashed of drop-before at listCampaigns: 1 case (the caller repeats it)" in by_row.text()
 
 
-def test_damage_is_a_breach_even_if_the_exception_is_tolerated(explore: Callable[..., ExploreReport]) -> None:
+def test_damage_is_a_breach_even_if_the_exception_is_tolerated(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         try:
             start(sandbox, campaign)
