@@ -137,6 +137,7 @@ class ExploreFinding(RunFinding):
     problem: Problem
     rules: JSON
     shown: Sequence[str]
+    size: tuple[int, ...]
     verdict: str
     def write(self, folder: Path) -> None: ...
 
@@ -156,8 +157,11 @@ class ExploreOptions:
     tolerated_types: tuple[type[BaseException], ...]
     tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...]
 
-class ExploreReport(ReportOfFindings):
+class ExploreReport(ReportOfFindings[ExploreFinding]):
+    def add(self, cause: Cause, placement: Placement, sandbox: Sandbox) -> None: ...
+    def add_case(self, kind: type[Found], cause: Cause, size: tuple[int, ...]) -> tuple[Found, bool]: ...
     def as_json(self) -> JSON: ...
+    by_cause: dict[tuple[str, str, str], Found]
     clean: CleanRun
     def count(self, placement: Placement, verdict: str) -> None: ...
     coverage: TriedPlacements
@@ -166,11 +170,11 @@ class ExploreReport(ReportOfFindings):
     ended: str | None
     def entry(self) -> JSON: ...
     failed: bool
-    findings: Sequence[ExploreFinding]
-    found: Findings
+    findings: list[Found]
     investigation: Investigation
     matrix: Matrix
     options: ExploreOptions
+    order: ClassVar
     runs: int
     seconds: float
     sleep: str | None
@@ -279,22 +283,25 @@ class InterleaveOptions:
     seconds: float | None
     tolerates: tuple[type[BaseException], ...]
 
-class InterleaveReport(ReportOfFindings):
+class InterleaveReport(ReportOfFindings[InterleaveFinding]):
+    def add(self, causes: Sequence[Cause], played: Played, sandbox: Sandbox, fault: PlacedFault | None = None) -> None: ...
+    def add_case(self, kind: type[Found], cause: Cause, size: tuple[int, ...]) -> tuple[Found, bool]: ...
     blocked: dict[str, int]
     bounds: list[Bound]
+    by_cause: dict[tuple[str, str, str], Found]
     clients: Sequence[str]
     difference: str | None
     ended: str | None
     failed: bool
     failed_serial: str | None
     fault_runs: FaultRuns | None
-    findings: Sequence[InterleaveFinding]
-    found: InterleaveFindings
+    findings: list[Found]
     investigation: Investigation
     left: int
     line: str
     not_interleaved: Sequence[str]
     options: InterleaveOptions
+    order: ClassVar
     runs: int
     seconds: float
     serial: list[SerialRun]

@@ -6,7 +6,6 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from tests.conduct.test_chances import PROVOCATIONS
 
 from mockserver.contract.clauses import read as clauses
 from mockserver.contract.clauses import sentence_of
@@ -16,6 +15,7 @@ from tests.clients.driven import Client
 from tests.conduct import provocations_of_campaigns
 from tests.conduct.provocation import GIVEN, NOON, TAGGED
 from tests.conduct.records import Watched
+from tests.conduct.test_provocations import PROVOCATIONS
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
 
