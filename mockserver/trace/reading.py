@@ -287,7 +287,7 @@ def _entries_of(document: Any, file: Path) -> Iterator[Entry]:
         return cassettes.entries(members["interactions"], file)
     if isinstance(members.get("exchanges"), list):
         return journals.journal_entries(members["exchanges"], file)
-    content = ", ".join(map(str, list(members)[:4])) or "no members"
+    content = ", ".join(map(str, list(members)[:4])) or "nothing that a recording has"
     raise RecordingError(
         f"got {file.name} with {brief(content, 60)}; expected a HAR (log.entries), a cassette (interactions) "
         "or a journal (exchanges)"

@@ -267,9 +267,9 @@ GO_VCR = '{"version": 2, "interactions": [{"request": {"method": "GET", "url": "
 @each_row(
     ("content", "message"),
     [
-        ("", "with no members; expected a HAR"),
+        ("", "with nothing that a recording has; expected a HAR"),
         ("a: [1", "neither JSON nor YAML"),
-        ("<!doctype html><title>HAR</title>", "with no members; expected a HAR"),
+        ("<!doctype html><title>HAR</title>", "with nothing that a recording has; expected a HAR"),
         (
             WHOLE.replace('"status": 200', '"status": 1e999'),
             "entry 1: got the status inf; expected a number such as 200, or 0",
@@ -285,7 +285,7 @@ GO_VCR = '{"version": 2, "interactions": [{"request": {"method": "GET", "url": "
         (json.dumps(har({**entry("GET /v1/campaigns", 200, LIST), "response": None})), "entry 1: got no response"),
         (WHOLE.replace("2026-03-01", "99999-03-01"), "entry 1: got the start '99999-03-01T12:00:00.000Z'"),
         (WHOLE.replace('"time": 5', '"time": NaN'), "entry 1: got the time nan; expected milliseconds"),
-        ("hello", "with no members; expected a HAR (log.entries), a cassette"),
+        ("hello", "with nothing that a recording has; expected a HAR (log.entries), a cassette"),
         ('{"openapi": "3.1.0", "paths": {}}', "with openapi, paths; expected a HAR (log.entries), a cassette"),
         (json.dumps(har(BODILESS))[:-40], "whose JSON ends or breaks at line 1, column"),
         ('{"log": {"entries": [' + "9" * 5000 + "]}}", "which cannot be read (Exceeds the limit"),
