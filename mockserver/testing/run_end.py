@@ -129,4 +129,4 @@ def _reason(row: Sequence[JournalEntry]) -> str:
         return f"{read}, although it was {_status(newest)}: the loop does not end there"
     if row[-1].at != newest.at:
         return f"{read} with the equal answers of a rule: the loop does not end"
-    return f"{read} with equal answers, while the clock did not move: the loop does not end"
+    return f"{read} with equal answers, while the clock did not move: let the client sleep by mockserver.sleep, which moves it"

@@ -53,7 +53,7 @@ def test_it(mockserver):
     loop, cure, *_ = first_lines(result)
     assert loop.startswith("The test was ended: the client read A 1000 times")
     assert loop.endswith(
-        " 1000 times in a row (readCampaign, #3 to #1002) with equal answers, while the clock did not move: the loop does not end"
+        " 1000 times in a row (readCampaign, #3 to #1002) with equal answers, while the clock did not move: let the client sleep by mockserver.sleep, which moves it"
     )
     assert "  a test that needs more such reads sets mockserver_poll_limit, a number or off" == cure
 
