@@ -111,6 +111,7 @@ RECEIVERS = (
     Provocation("no-verify", (1,), *forged("wrong-secret")),
     Provocation("no-verify", (1,), *forged("changed-body")),
     Provocation("no-verify", (1,), *forged("changed-id")),
+    Provocation("no-verify", (1,), *forged("junk-header")),
     Provocation("missing-header-passes", (1,), *forged("no-signature")),
     Provocation("accepts-old-timestamps", (1,), *forged("old-timestamp")),
     Provocation("refuses-unknown-kind", (1,), _with(answering, "refused", 422, fault="unknown-kind"), _with(answering, "taken", 204, fault="unknown-kind")),

@@ -17,6 +17,7 @@ FORGED = {
     "wrong-secret": "no-verify",
     "changed-body": "no-verify",
     "changed-id": "no-verify",
+    "junk-header": "no-verify",
     "no-signature": "missing-header-passes",
     "old-timestamp": "accepts-old-timestamps",
 }

@@ -66,6 +66,15 @@ def test_polls_with_no_time_between_them_are_not_judged(mockserver: Sandbox) -> 
     assert "no clock moved between the polls of 1 executions or sessions" == assessed_not(mockserver)["poll-too-fast"]
 
 
+def test_a_progress_of_all_sends_at_the_end_of_a_run_is_not_judged(mockserver: Sandbox) -> None:
+    client = Client(mockserver)
+    pair = client.launch(cadence=1)
+    mockserver.on("readExecution").reply(200, {"id": pair[1], "status": "processing", "progress": 100})
+    client.execution(pair)
+
+    assert assessed_not(mockserver)["progress-is-done"].endswith("returned a progress of 100 %, and the run ended there")
+
+
 def test_real_time_judges_polls_only_in_runs_of_sufficient_length(mockserver: Sandbox) -> None:
     client, core = Client(mockserver), mockserver._hosted.sandbox
     ticks = iter(range(0, 1000, 1))

@@ -208,15 +208,14 @@ def _is_over_by(trace: Trace, session_id: str, at: Instant) -> bool:
 def progress_is_done(trace: Trace) -> Iterator[Verdict]:
     for polls in poll_sequences(trace, ("execution",)):
         last = polls.reads[-1]
-        if not _looks_done(last) or trace.now - last.at < MINUTE:
-            continue
         others = [*trace.concerning(last.params.get("id")), *trace.lists_of("campaign")]
-        if not any(call.number > last.number for call in others) and not is_locked_out(trace, last):
-            progress = last.field("progress")
-            message = (
-                f"the last poll of {polls.id} returned a progress of {progress} %, and that it was still processing"
-            )
-            yield proof(message, last)
+        if not _looks_done(last) or any(call.number > last.number for call in others) or is_locked_out(trace, last):
+            continue
+        read = f"the last poll of {polls.id} returned a progress of {last.field('progress')} %"
+        if trace.now - last.at < MINUTE:
+            yield NotAssessable(f"{read}, and the run ended there")
+        else:
+            yield proof(f"{read}, and that it was still processing", last)
 
 
 def _looks_done(read: Exchange) -> bool:

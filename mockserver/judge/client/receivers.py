@@ -181,10 +181,12 @@ CHECKS: Final[tuple[Check, ...]] = (
         id="no-verify",
         clause="events.subscribed",
         severity=1,
-        proof="a forged delivery (wrong secret, changed body or id) was answered 2xx",
+        proof="a forged delivery (wrong secret, no signature in its form, changed body or id) was answered 2xx",
         advice="Verify the signature over the raw body, and refuse a mismatch.",
         needs=_OF_A_RECEIVER,
-        judge=_judge_of_forged(("wrong-secret", "changed-body", "changed-id"), "a forged delivery", accepted=True),
+        judge=_judge_of_forged(
+            ("wrong-secret", "junk-header", "changed-body", "changed-id"), "a forged delivery", accepted=True
+        ),
     ),
     Check(
         id="missing-header-passes",

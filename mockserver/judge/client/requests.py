@@ -296,7 +296,10 @@ def page_early_stop(trace: Trace) -> Iterator[Verdict]:
         if full is None:
             full = max(map(page_length, before), default=0)
         if page_length(last) < full:
-            message = f"the paging of {chat_id} ended with {page_length(last)} of {full} messages and a nextCursor"
+            message = (
+                f"the paging of {chat_id} ended at a page of {page_length(last)} messages, fewer than {full}, "
+                "although it had a nextCursor"
+            )
             yield proof(message, *before[-1:], last)
 
 
