@@ -13,7 +13,7 @@ provides.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from heapq import heappush
 from itertools import islice
@@ -36,7 +36,7 @@ from mockserver.core.state.outbox import Outbox
 from mockserver.core.state.records import Event, PageVisit
 from mockserver.core.state.rule_set import RuleSet
 from mockserver.core.state.rules import AppliedFault
-from mockserver.core.state.tenant import Tenant
+from mockserver.core.state.tenant import OfTenants, Tenant
 
 _TOO_MANY = 429
 
@@ -121,7 +121,7 @@ class Clock(NamedTuple):
     lead: Duration = 0
 
 
-class SandboxState:
+class SandboxState(OfTenants):
     """
     The state of one sandbox, isolated from every other.
 
@@ -219,20 +219,6 @@ class SandboxState:
     def has_id(self, record_id: str) -> bool:
         """Return True if a tenant or a record of any kind but an endpoint has this id."""
         return record_id in self.tenants or any(tenant.uses_id(record_id) for tenant in self.tenants.values())
-
-    def find(self, kind: str, record_id: str) -> tuple[Tenant, Any] | None:
-        """Return the record of this kind and id with its tenant, whichever that is, or None if there is none."""
-        for tenant in self.tenants.values():
-            record = tenant.table(kind).get(record_id)
-            if record is not None:
-                return tenant, record
-        return None
-
-    def records(self, kind: str) -> Iterator[tuple[Tenant, Any]]:
-        """Yield every record of this kind with its tenant, tenant by tenant in order of creation; not for chats."""
-        for tenant in self.tenants.values():
-            for record in tenant.table(kind).values():
-                yield tenant, record
 
     def position(self) -> Position:
         """Return now, with the numbers of the last exchange and the last transition."""
