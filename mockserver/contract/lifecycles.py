@@ -14,11 +14,8 @@ duration of sends: an execution's `finish` is due when its last send is, which i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 from types import MappingProxyType
 from typing import Literal, NamedTuple
-
-from mockserver.contract.limits import SESSION_LIFETIME
 
 Kind = Literal["campaign", "execution", "session", "delivery"]
 
@@ -33,10 +30,9 @@ class Step(NamedTuple):
 
 
 class Deadline(NamedTuple):
-    """The trigger for a record that stays in `state` for `after`, or until its own `expires_at` if it has one."""
+    """The trigger for a record that stays in `state` until its own `expires_at`."""
 
     state: str
-    after: timedelta
     trigger: str
 
 
@@ -46,8 +42,8 @@ class Lifecycle(NamedTuple):
     kind: Kind
     states: tuple[str, ...]
     steps: tuple[Step, ...]
-    deadlines: tuple[Deadline, ...]
     clause: str
+    deadlines: tuple[Deadline, ...] = ()
 
     @property
     def initial(self) -> str:
@@ -124,7 +120,6 @@ CAMPAIGN = Lifecycle(
         Step("processing", "fail",   "failed"),
         Step("processing", "cancel", "canceled"),
     ),
-    deadlines=(),
     clause="campaigns.status-values",
 )
 EXECUTION = Lifecycle(
@@ -135,7 +130,6 @@ EXECUTION = Lifecycle(
         Step("processing", "fail",   "failed"),
         Step("processing", "cancel", "canceled"),
     ),
-    deadlines=(),
     clause="campaigns.status-values",
 )
 SESSION = Lifecycle(
@@ -146,7 +140,7 @@ SESSION = Lifecycle(
         Step("pending", "fail",     "failed",    CONNECTION_FAILED),
         Step("pending", "expire",   "expired",   CONNECTION_FAILED),
     ),
-    deadlines=(Deadline("pending", SESSION_LIFETIME, "expire"),),
+    deadlines=(Deadline("pending", "expire"),),
     clause="session.final",
 )
 FINAL = CAMPAIGN.final | SESSION.final  # of all that a client polls
@@ -163,7 +157,6 @@ DELIVERY = Lifecycle(
         Step("delivered", "resend",  "due"),
         Step("abandoned", "resend",  "due"),
     ),
-    deadlines=(),
     clause="events.nothing-lost",
 )
 # fmt: on

@@ -78,7 +78,6 @@ _WANTED: Final[Mapping[str, Callable[[Any], str]]] = {
     "minProperties": lambda count: f"an object of at least {count} propert{'y' if count == 1 else 'ies'}",
     "minItems":    lambda count: f"an array of at least {count} element{'s' * (count != 1)}",
     "uniqueItems": lambda _: "an array without repetitions",
-    "false":       lambda _: "nothing",
 }  # fmt: skip
 
 

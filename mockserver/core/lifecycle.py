@@ -6,7 +6,6 @@ from typing import Any, Literal, TypeVar
 
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.core import ids
-from mockserver.core.instants import as_shown, to_microseconds
 from mockserver.core.state.records import Campaign, Event, Execution, Session
 from mockserver.core.state.sandbox import Scope
 from mockserver.core.webhooks import deliveries
@@ -53,13 +52,9 @@ def _enter(scope: Scope, kind: Kind, record: Record, source: str | None) -> Reco
     scope.tenant.table(kind)[record.id] = record
     scope.sandbox.journal.add_transition(scope.sandbox.now, kind, record.id, source, record.status, scope.cause)
     for deadline in LIFECYCLES[kind].deadlines:
-        if deadline.state == record.status:
-            due = (
-                record.expires_at
-                if isinstance(record, Session)
-                else as_shown(scope.sandbox.now) + to_microseconds(deadline.after)
-            )
-            scope.sandbox.schedule(due, kind, deadline.trigger, scope.tenant.id, record.id, record.state_version)
+        if deadline.state == record.status and isinstance(record, Session):
+            due, trigger = record.expires_at, deadline.trigger
+            scope.sandbox.schedule(due, kind, trigger, scope.tenant.id, record.id, record.state_version)
     return record
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mockserver.core.instants import Instant, as_shown, parse, unusable
@@ -11,6 +11,11 @@ from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.problems import Problems
 
 Entry = Mapping[str, Any]
+
+
+def placed(entries: Sequence[Entry], path: str) -> Iterator[tuple[str, Entry]]:
+    """Yield each entry of a list with its JSON Pointer."""
+    return ((f"{path}/{number}", entry) for number, entry in enumerate(entries))
 
 
 class SeedContext:

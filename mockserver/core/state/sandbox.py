@@ -29,6 +29,7 @@ from mockserver.contract.limits import (
 )
 from mockserver.core import ids
 from mockserver.core.instants import LATEST, Duration, Instant
+from mockserver.core.redaction import masked_excerpt
 from mockserver.core.state import journal
 from mockserver.core.state.calls import ApiError, Call, CallResult, Refused, Success, no_files
 from mockserver.core.state.journal import DEFAULT_LIMITS, Journal, JournalEntry, Limits
@@ -288,6 +289,10 @@ class SandboxState(OfTenants):
             for webhook in list(tenant.webhooks.values()):
                 secrets += [secret for secret in (webhook.secret, webhook.old_secret) if secret]
         return secrets
+
+    def excerpt(self, value: object, limit_chars: int = 80) -> str:
+        """Return a value as text for a reason: its secrets masked first, then cut."""
+        return masked_excerpt(value, self.secrets(), limit_chars)
 
     def clone(self) -> SandboxState:
         """Return an independent sandbox in the same state: to read while this one continues, or to restore it later."""
