@@ -141,9 +141,6 @@ _BY_KEY: Final[Mapping[str, Callable[[_Error], Iterator[_Finding]]]] = {
 }  # fmt: skip
 
 
-__all__ = ["ABSENT", "Absent", "SchemaError", "check", "is_valid", "load", "names", "problems", "read"]
-
-
 @cache
 def names() -> tuple[str, ...]:
     """Return the names of the schemas, sorted: the files of `schemas/` without `.json`."""
