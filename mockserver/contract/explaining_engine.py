@@ -18,17 +18,7 @@ def validator(schema: JSON) -> Any:
     engine: Any = jsonschema.Draft202012Validator
     types = engine.TYPE_CHECKER.redefine_many({"array": _is_array, "integer": _is_integer, "number": _is_number})
     extend: Any = jsonschema.validators.extend
-    keywords = {"properties": _properties, "additionalProperties": _additional_properties}
-    return extend(engine, keywords, type_checker=types)(schema)
-
-
-def _properties(engine: Any, known: Any, value: Any, schema: Any) -> Iterator[Any]:
-    """Validate as the engine does, but report the place of a property that is `false`; the engine reports only its object."""
-    if isinstance(value, dict):
-        for key in (key for key, part in known.items() if part is False and key in value):
-            yield jsonschema.ValidationError("", validator="false", path=[key], instance=value[key])
-    allowed = {key: part for key, part in known.items() if part is not False}
-    yield from jsonschema.Draft202012Validator.VALIDATORS["properties"](engine, allowed, value, schema)
+    return extend(engine, {"additionalProperties": _additional_properties}, type_checker=types)(schema)
 
 
 def _additional_properties(engine: Any, allowed: Any, value: Any, schema: Any) -> Iterator[Any]:

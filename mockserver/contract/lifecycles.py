@@ -42,8 +42,8 @@ class Lifecycle(NamedTuple):
     kind: Kind
     states: tuple[str, ...]
     steps: tuple[Step, ...]
-    deadlines: tuple[Deadline, ...]
     clause: str
+    deadlines: tuple[Deadline, ...] = ()
 
     @property
     def initial(self) -> str:
@@ -120,7 +120,6 @@ CAMPAIGN = Lifecycle(
         Step("processing", "fail",   "failed"),
         Step("processing", "cancel", "canceled"),
     ),
-    deadlines=(),
     clause="campaigns.status-values",
 )
 EXECUTION = Lifecycle(
@@ -131,7 +130,6 @@ EXECUTION = Lifecycle(
         Step("processing", "fail",   "failed"),
         Step("processing", "cancel", "canceled"),
     ),
-    deadlines=(),
     clause="campaigns.status-values",
 )
 SESSION = Lifecycle(
@@ -159,7 +157,6 @@ DELIVERY = Lifecycle(
         Step("delivered", "resend",  "due"),
         Step("abandoned", "resend",  "due"),
     ),
-    deadlines=(),
     clause="events.nothing-lost",
 )
 # fmt: on

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 _MS = "application/vnd.ms-"
 _OOXML = "application/vnd.openxmlformats-officedocument."
-_WORD, _SHEET, _SLIDES = (
+WORD, SHEET, SLIDES = (
     f"{_OOXML}wordprocessingml.document",
     f"{_OOXML}spreadsheetml.sheet",
     f"{_OOXML}presentationml.presentation",
@@ -32,9 +32,9 @@ KINDS: Mapping[str, str] = MappingProxyType(
         "application/msword": "document",
         f"{_MS}excel": "document",
         f"{_MS}powerpoint": "document",
-        _WORD: "document",
-        _SHEET: "document",
-        _SLIDES: "document",
+        WORD: "document",
+        SHEET: "document",
+        SLIDES: "document",
     }
 )
 
@@ -73,7 +73,7 @@ SIGNATURES: Final = (
     Signature(0, b"OggS\0",               ("audio/ogg", "video/ogg")),
     Signature(0, b"%PDF-",                ("application/pdf",)),
     Signature(0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", ("application/msword", f"{_MS}excel", f"{_MS}powerpoint")),
-    Signature(0, b"PK\x03\x04",           (_WORD, _SHEET, _SLIDES, "application/zip")),
+    Signature(0, b"PK\x03\x04",           (WORD, SHEET, SLIDES, "application/zip")),
     Signature(0, b"GIF8",                 ("image/gif",)),
     Signature(0, b"II*\0",                ("image/tiff",)),
     Signature(0, b"MM\0*",                ("image/tiff",)),

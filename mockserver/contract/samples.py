@@ -8,10 +8,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from mockserver.contract.media_types import KINDS
+from mockserver.contract.media_types import KINDS, SHEET, SLIDES, WORD
 from mockserver.contract.text import closest_match_hint
 
-_OOXML = "application/vnd.openxmlformats-officedocument."
 FOLDER: Final = Path(__file__).with_name("sample_files")
 _TEXT: Final = "Olá! Vaga às 9h?\n".encode()
 _FILES: Final[Mapping[str, str]] = MappingProxyType(
@@ -30,9 +29,9 @@ _FILES: Final[Mapping[str, str]] = MappingProxyType(
         "application/msword": "writer.doc",
         "application/vnd.ms-excel": "calc.xls",
         "application/vnd.ms-powerpoint": "impress.ppt.gz",
-        f"{_OOXML}wordprocessingml.document": "writer.docx",
-        f"{_OOXML}spreadsheetml.sheet": "calc.xlsx",
-        f"{_OOXML}presentationml.presentation": "impress.pptx",
+        WORD: "writer.docx",
+        SHEET: "calc.xlsx",
+        SLIDES: "impress.pptx",
     }
 )
 

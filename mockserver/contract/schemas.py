@@ -78,7 +78,6 @@ _WANTED: Final[Mapping[str, Callable[[Any], str]]] = {
     "minProperties": lambda count: f"an object of at least {count} propert{'y' if count == 1 else 'ies'}",
     "minItems":    lambda count: f"an array of at least {count} element{'s' * (count != 1)}",
     "uniqueItems": lambda _: "an array without repetitions",
-    "false":       lambda _: "nothing",
 }  # fmt: skip
 
 
@@ -140,9 +139,6 @@ def _unknown(error: _Error) -> Iterator[_Finding]:
 _BY_KEY: Final[Mapping[str, Callable[[_Error], Iterator[_Finding]]]] = {
     "required": _missing, "dependentRequired": _dependent, "additionalProperties": _unknown,
 }  # fmt: skip
-
-
-__all__ = ["ABSENT", "Absent", "SchemaError", "check", "is_valid", "load", "names", "problems", "read"]
 
 
 @cache

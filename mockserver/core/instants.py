@@ -146,12 +146,12 @@ def _offset(parts: re.Match[str]) -> Duration:
     return (hours * 60 + minutes) * (MINUTE if parts["sign"] == "+" else -MINUTE)
 
 
-def unusable(written: str) -> str:
-    """Return why a sandbox cannot have the instant of a text, as what is valid in its place; "" if it can."""
+def usable(written: str) -> tuple[Instant, str]:
+    """Return the instant of a text, and "" if a sandbox can have it, else what is valid in its place."""
     parsed = parse(written)
     if parsed is None:
-        return "a day and time that exist, as RFC 3339, such as 2026-03-01T12:00:00Z"
-    return "" if EARLIEST <= parsed[0] <= LATEST else SHOWABLE
+        return 0, "a day and time that exist, as RFC 3339, such as 2026-03-01T12:00:00Z"
+    return parsed[0], "" if EARLIEST <= parsed[0] <= LATEST else SHOWABLE
 
 
 def parse_date(written: str, *, brazil: bool) -> Instant | None:

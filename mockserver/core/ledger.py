@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, Protocol, TypedDict
+from typing import Any, Final, NamedTuple, TypedDict
 
 from mockserver._json import Count, InstantText
 from mockserver.contract.endpoints import is_creation_of, is_read_of
@@ -120,28 +120,6 @@ class LedgerRows(TypedDict):
     unusedMedia: list[UnusedMedia]
 
 
-class CampaignRow(Protocol):
-    """What of a campaign decides whether another one is its clone."""
-
-    @property
-    def id(self) -> str: ...
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def template_id(self) -> str: ...
-
-    @property
-    def platform(self) -> str: ...
-
-    @property
-    def filters(self) -> Any: ...
-
-    @property
-    def cadence(self) -> int: ...
-
-
 class Trouble(NamedTuple):
     """
     A create or a start that was refused as done already, or whose answer was lost.
@@ -158,9 +136,9 @@ class Trouble(NamedTuple):
     name: str | None
     campaign_id: str | None
 
-    def is_about(self, campaign: CampaignRow) -> bool:
+    def is_about(self, campaign: Any) -> bool:
         """Return True if the campaign is the one to be created or started."""
-        return campaign.name == self.name or campaign.id == self.campaign_id
+        return bool(campaign.name == self.name or campaign.id == self.campaign_id)
 
 
 class Clone(NamedTuple):
@@ -229,18 +207,16 @@ def clones(run: Run, made: Mapping[str, int]) -> list[ClonedCampaign]:
     ]
 
 
-def find_clones(
-    campaigns: Iterable[CampaignRow], troubles: Sequence[Trouble], made: Mapping[str, int]
-) -> Iterator[Clone]:
+def find_clones(campaigns: Iterable[Any], troubles: Sequence[Trouble], made: Mapping[str, int]) -> Iterator[Clone]:
     """
     Yield the clones among the campaigns of one tenant.
 
     Args:
-        campaigns: In order of creation.
+        campaigns: Rows with `id`, `name`, `template_id`, `platform`, `filters` and `cadence`, in order of creation.
         troubles: Of that tenant, the latest first.
         made: The number of the exchange that created each campaign.
     """
-    earlier: list[CampaignRow] = []
+    earlier: list[Any] = []
     for campaign in campaigns if troubles else ():
         made_in = made.get(campaign.id, 0)
         for original in reversed(earlier):
@@ -251,7 +227,7 @@ def find_clones(
         earlier.append(campaign)
 
 
-def _cause(troubles: Sequence[Trouble], original: CampaignRow, before: int) -> Trouble | None:
+def _cause(troubles: Sequence[Trouble], original: Any, before: int) -> Trouble | None:
     """Return the trouble with the original that made the client create a clone, or None."""
     return next((each for each in troubles if each.number < before and each.is_about(original)), None)
 
@@ -365,7 +341,7 @@ def _is_duplicated(alike: Sequence[_Sent], made: Mapping[str, int]) -> bool:
     )
 
 
-def _is_copy(one: CampaignRow, other: CampaignRow) -> bool:
+def _is_copy(one: Any, other: Any) -> bool:
     first, second = ((row.template_id, row.platform, row.filters, row.cadence) for row in (one, other))
     return first == second and is_derived_name(other.name, one.name)
 

@@ -53,9 +53,8 @@ def _enter(scope: Scope, kind: Kind, record: Record, source: str | None) -> Reco
     scope.sandbox.journal.add_transition(scope.sandbox.now, kind, record.id, source, record.status, scope.cause)
     for deadline in LIFECYCLES[kind].deadlines:
         if deadline.state == record.status and isinstance(record, Session):
-            scope.sandbox.schedule(
-                record.expires_at, kind, deadline.trigger, scope.tenant.id, record.id, record.state_version
-            )
+            due, trigger = record.expires_at, deadline.trigger
+            scope.sandbox.schedule(due, kind, trigger, scope.tenant.id, record.id, record.state_version)
     return record
 
 

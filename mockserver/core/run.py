@@ -6,8 +6,8 @@ Those never write, and read the state of a sandbox through a `Run` alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from mockserver.core.instants import Instant
 from mockserver.core.state.journal import CommandRecord, JournalEntry, Transition
@@ -15,10 +15,11 @@ from mockserver.core.state.outbox import Delivery
 from mockserver.core.state.records import PageVisit
 from mockserver.core.state.rules import DeferredCall, Rule
 from mockserver.core.state.sandbox import Clock, SandboxState
-from mockserver.core.state.tenant import Tenant
+from mockserver.core.state.tenant import OfTenants, Tenant
 
 
-class Run(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Run(OfTenants):
     """
     What has happened in a sandbox, and its records and settings as they are now.
 
@@ -63,17 +64,3 @@ class Run(NamedTuple):
             deferred=rule_set.deferred_calls,
             commands=journal.commands,
         )
-
-    def records(self, kind: str) -> Iterator[tuple[Tenant, Any]]:
-        """Yield every record of this kind with its tenant, tenant by tenant in order of creation; not for chats."""
-        for tenant in self.tenants.values():
-            for record in tenant.table(kind).values():
-                yield tenant, record
-
-    def find(self, kind: str, record_id: str) -> tuple[Tenant, Any] | None:
-        """Return the record of this kind and id with its tenant, or None if no tenant has it."""
-        for tenant in self.tenants.values():
-            record = tenant.table(kind).get(record_id)
-            if record is not None:
-                return tenant, record
-        return None

@@ -9,7 +9,7 @@ from mockserver._json import JSON
 from mockserver.contract.limits import RULES_MAX
 from mockserver.contract.text import counted
 from mockserver.core import scheduler
-from mockserver.core.instants import parse, unusable
+from mockserver.core.instants import usable
 from mockserver.core.state.sandbox import KeyOwner, SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.choices import set_choices
@@ -120,10 +120,10 @@ def _set_clock(sandbox: SandboxState, clock: Mapping[str, Any] | None, problems:
     if "follow" in clock:
         scheduler.follow(sandbox, catch_up=clock.get("catchUp", False))
         return
-    parsed, wanted = parse(clock["freeze"]), unusable(clock["freeze"])
-    if parsed is not None and not wanted:
+    instant, wanted = usable(clock["freeze"])
+    if not wanted:
         try:
-            scheduler.freeze(sandbox, parsed[0])
+            scheduler.freeze(sandbox, instant)
         except ValueError as refused:
             wanted = f"an instant that is not before the sandbox's now: {refused}"
     if wanted:

@@ -26,9 +26,6 @@ from mockserver.scenario.explaining import explained
 from mockserver.scenario.problems import Problems, ScenarioError, WrongPart
 from mockserver.version import VERSION
 
-__all__ = ["DEPTH_MAX", "Document", "ScenarioError", "WrongPart", "examine", "in_order", "to_plain", "validate"]
-__all__ += ["read", "read_file", "refusal"]
-
 _INTEGER_MAX_BITS = 4096
 _SURROGATE = "[\ud800-\udfff]"
 

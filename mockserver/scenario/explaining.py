@@ -52,10 +52,6 @@ def _explained(schema: Schema, error: schemas.SchemaError) -> WrongPart:
         return WrongPart(path, "nothing", error.wanted)
     if keyword == "oneOf" and _alternatives(own):
         return WrongPart(path, "both", f"exactly one of {' and '.join(_alternatives(own))}")
-    if keyword == "false":
-        return WrongPart(
-            path, f"the key {to_json_text(pointer_keys(path)[-1])}", f"no such key next to {_excluding(parent, path)}"
-        )
     if keyword == "type":
         return WrongPart(path, _short(error.found), _kinds(own) + _example(own))
     if keyword == "minProperties":
@@ -121,12 +117,6 @@ def _alternatives(parts: Sequence[Schema]) -> list[str]:
     """Return the keys of which an object must have exactly one."""
     rows = [row for part in parts for row in part.get("oneOf", ()) if set(row) == {"required"}]
     return [key for row in rows for key in row["required"]]
-
-
-def _excluding(parent: Sequence[Schema], path: str) -> str:
-    """Return the keys of an object that exclude the key at the path, as text."""
-    rules = [(key, rule) for part in parent for key, rule in part.get("dependentSchemas", {}).items()]
-    return " or ".join(key for key, rule in rules if rule.get("properties", {}).get(pointer_keys(path)[-1]) is False)
 
 
 def _values(part: Schema) -> list[Any]:

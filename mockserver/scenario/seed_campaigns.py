@@ -22,7 +22,7 @@ from mockserver.core.operations import campaigns, sending
 from mockserver.core.state.calls import ApiError
 from mockserver.core.state.records import Campaign, Execution, SendSchedule
 from mockserver.core.state.sandbox import Scope
-from mockserver.scenario.seed_context import Entry, SeedContext
+from mockserver.scenario.seed_context import Entry, SeedContext, placed
 
 _DRAFT, _RUNNING, _COMPLETED = "draft", "processing", "completed"
 _CADENCE = 60
@@ -39,8 +39,7 @@ class _Past(NamedTuple):
 
 def seed_campaigns(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
     seq = context.shared_seq(entries)
-    for number, entry in enumerate(entries):
-        at = f"{path}/{number}"
+    for at, entry in placed(entries, path):
         count_before = len(context.problems)
         campaign_id = context.assign_id("campaigns", "campaign_", entry, at)
         template_id = entry.get("templateId", next(iter(context.tenant.templates), None))

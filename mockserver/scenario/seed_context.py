@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mockserver.core.instants import Instant, as_shown, parse, unusable
+from mockserver.core.instants import Instant, as_shown, usable
 from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.scenario.problems import Problems
 
 Entry = Mapping[str, Any]
+
+
+def placed(entries: Sequence[Entry], path: str) -> Iterator[tuple[str, Entry]]:
+    """Yield each entry of a list with its JSON Pointer."""
+    return ((f"{path}/{number}", entry) for number, entry in enumerate(entries))
 
 
 class SeedContext:
@@ -65,11 +70,11 @@ class SeedContext:
         written = entry.get(key)
         if written is None:
             return default
-        parsed, wanted = parse(written), unusable(written)
-        if parsed is None or wanted:
+        instant, wanted = usable(written)
+        if wanted:
             self.problems.add(f"{path}/{key}", written, wanted)
             return default
-        return as_shown(parsed[0])
+        return as_shown(instant)
 
     def require_funnel_step(self, entry: Entry, path: str) -> str | None:
         """Return the funnel step of an entry, if it names one; an unknown step is a problem."""

@@ -34,7 +34,7 @@ from mockserver.core.state.records import (
 from mockserver.core.webhooks import deliveries, url_policy
 from mockserver.scenario.problems import WrongPart
 from mockserver.scenario.seed_campaigns import seed_campaigns
-from mockserver.scenario.seed_context import Entry, SeedContext
+from mockserver.scenario.seed_context import Entry, SeedContext, placed
 
 _GROUP_SIZE = 3  # participants of a group chat whose number was not given
 
@@ -43,8 +43,7 @@ def chats(context: SeedContext, entries: Sequence[Entry] | Entry, path: str) -> 
     if isinstance(entries, Mapping):
         _chat_pattern(context, entries, path)
         return
-    for number, entry in enumerate(entries):
-        at = f"{path}/{number}"
+    for at, entry in placed(entries, path):
         chat_id = context.assign_id("chats", "chat_", entry, at)
         attributes = _attributes(_chat_fields(context, entry, at))
         context.tenant.chats.add(Chat(context.sandbox.next_seq(), chat_id, attributes))
@@ -128,8 +127,7 @@ def _attributes(fields: Mapping[str, Any]) -> ChatAttributes:
 
 
 def funnels(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
-    for number, entry in enumerate(entries):
-        at = f"{path}/{number}"
+    for at, entry in placed(entries, path):
         funnel_id = context.assign_id("funnels", "funnel_", entry, at)
         steps: list[tuple[str, str]] = []
         for place, step in enumerate(entry.get("steps", ())):
@@ -146,8 +144,7 @@ def funnels(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
 
 
 def entrypoints(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
-    for number, entry in enumerate(entries):
-        at = f"{path}/{number}"
+    for at, entry in placed(entries, path):
         phone = entry.get("displayPhone")
         if phone is not None and normalize_phone(phone) is None:
             context.problems.add(f"{at}/displayPhone", phone, EXPECTED)
@@ -176,8 +173,7 @@ def entrypoints(context: SeedContext, entries: Sequence[Entry], path: str) -> No
 
 def templates(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
     seq = context.shared_seq(entries)
-    for number, entry in enumerate(entries):
-        at = f"{path}/{number}"
+    for at, entry in placed(entries, path):
         template_id = context.assign_id("templates", "template_", entry, at)
         created_at = context.instant(entry, "createdAt", at, context.sandbox.now)
         name = entry.get("name", template_id)
@@ -246,8 +242,7 @@ def messages(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
         for rows in tenant.messages.values()
         for message in rows
     }
-    for number, entry in enumerate(entries):
-        at = f"{path}/{number}"
+    for at, entry in placed(entries, path):
         chat = context.tenant.chats.get(entry["chatId"])
         if chat is None:
             context.problems.add(f"{at}/chatId", entry["chatId"], "a chat of the tenant", context.tenant.chats)
@@ -285,29 +280,29 @@ def _sender(context: SeedContext, chat: Chat, given: Entry) -> dict[str, Any]:
 
 def _refuse_unknown_replies(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
     known = {message.id for rows in context.tenant.messages.values() for message in rows}
-    for number, entry in enumerate(entries):
+    for at, entry in placed(entries, path):
         if entry.get("replyToId") is not None and entry["replyToId"] not in known:
-            context.problems.add(f"{path}/{number}/replyToId", entry["replyToId"], "a message of the tenant", known)
+            context.problems.add(f"{at}/replyToId", entry["replyToId"], "a message of the tenant", known)
 
 
 def forms(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
-    for number, entry in enumerate(entries):
-        form_id = context.assign_id("forms", "form_", entry, f"{path}/{number}")
+    for at, entry in placed(entries, path):
+        form_id = context.assign_id("forms", "form_", entry, at)
         origins = tuple(entry.get("iframeEmbedAllowedOrigins", ()))
         context.tenant.forms[form_id] = Form(form_id, entry.get("active", True), origins)
 
 
 def webhooks(context: SeedContext, entries: Sequence[Entry], path: str) -> None:
-    for number, entry in enumerate(entries):
-        webhook_id = context.assign_id("webhooks", "webhook_", entry, f"{path}/{number}")
+    for at, entry in placed(entries, path):
+        webhook_id = context.assign_id("webhooks", "webhook_", entry, at)
         expected_url = url_policy.rejection_reason(entry["url"], context.sandbox.outbox.allowed_hosts)
         if expected_url is not None:
-            context.problems.add(f"{path}/{number}/url", entry["url"], expected_url)
+            context.problems.add(f"{at}/url", entry["url"], expected_url)
             continue
         expected_secret = deliveries.secret_rejection(context.sandbox, entry["secret"]) if "secret" in entry else None
         if expected_secret is not None:
             context.problems.append(
-                WrongPart(f"{path}/{number}/secret", f"a text of {len(entry['secret'])} characters", expected_secret)
+                WrongPart(f"{at}/secret", f"a text of {len(entry['secret'])} characters", expected_secret)
             )
             continue
         secret = entry.get("secret") or deliveries.new_secret(context.sandbox)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from mockserver._json import JSON, changed
 from mockserver.contract.endpoints import SUCCESS_STATUS, Endpoint
-from mockserver.contract.errors import ERRORS, SESSION_MESSAGES
+from mockserver.contract.errors import ERRORS
 from mockserver.core import ids
 from mockserver.core.instants import SECOND, Instant, format_milliseconds, to_datetime
 from mockserver.core.state.calls import ApiError
@@ -73,13 +73,18 @@ def success_status(choices: Choices, endpoint: Endpoint) -> int:
     return SUCCESS_STATUS[str(choices["success-status"])][endpoint.id]
 
 
+def message_text(choices: Choices, canonical: str, reworded: str) -> str:
+    """Return one of the two texts of a message, or none, by `message-text`."""
+    return {"canonical": canonical, "reworded": reworded, "empty": ""}[str(choices["message-text"])]
+
+
 def error_body(choices: Choices, refusal: ApiError, endpoint: Endpoint | None) -> tuple[int, dict[str, Any]]:
     """Return status and body of an error: status of the catalogue or the campaign guide, code, Portuguese message."""
     row = ERRORS[refusal.code]
     own_status = row.status_of(endpoint.path, choices) if endpoint is not None else row.status
     status = refusal.details.get("http_status", own_status)
     assert isinstance(status, int)
-    message = {"canonical": row.message, "reworded": row.reworded, "empty": ""}[str(choices["message-text"])]
+    message = message_text(choices, row.message, row.reworded)
     body: dict[str, Any] = {
         "statusCode": status,
         "code": refusal.code,
@@ -144,16 +149,6 @@ def empty_value(view: SerializationContext, choice: str, key: str, blank: object
     """Return a key that has no value, as a choice has it: absent, null, or blank."""
     shapes: Mapping[str, JSON] = {"absent": {}, "null": {key: None}, "empty": {key: blank}}
     return shapes[str(view.choices[choice])]
-
-
-# By option of `message-text`, then by reason.
-SESSION_TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
-    {
-        "canonical": {reason: canonical for reason, (canonical, _) in SESSION_MESSAGES.items()},
-        "reworded": {reason: reworded for reason, (_, reworded) in SESSION_MESSAGES.items()},
-        "empty": dict.fromkeys(SESSION_MESSAGES, ""),
-    }
-)
 
 
 # Compact, accents as they are; a Decimal is a number that a client wrote with a fraction; a body is never circular.

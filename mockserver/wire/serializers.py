@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from mockserver._json import JSON
+from mockserver.contract.errors import SESSION_MESSAGES
 from mockserver.contract.lifecycles import CONNECTED, CONNECTION_FAILED, EXECUTION
 from mockserver.core.instants import Instant
 from mockserver.core.operations import sending
@@ -18,7 +19,7 @@ from mockserver.core.operations.campaigns import CampaignDetail
 from mockserver.core.operations.messaging import ListedMessage, MessagePage, UploadResult
 from mockserver.core.state.records import Campaign, Entrypoint, Event, Execution, Form, Session, Template
 from mockserver.wire import formats
-from mockserver.wire.formats import SESSION_TEXTS, SerializationContext, empty_value
+from mockserver.wire.formats import SerializationContext, empty_value
 
 
 def template_list(view: SerializationContext, templates: Sequence[Template]) -> JSON:
@@ -201,7 +202,10 @@ def session_read(view: SerializationContext, outcome: tuple[Session, Entrypoint 
     elif session.status == "pending" or view.choices["entrypoint-when-failed"] == "null":
         body["entrypoint"] = None
     if session.reason is not None:
-        body |= {"reason": session.reason, "message": SESSION_TEXTS[str(view.choices["message-text"])][session.reason]}
+        body |= {
+            "reason": session.reason,
+            "message": formats.message_text(view.choices, *SESSION_MESSAGES[session.reason]),
+        }
     elif view.choices["reason-when-none"] == "null":
         body |= {"reason": None, "message": None}
     return body

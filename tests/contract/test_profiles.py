@@ -5,9 +5,34 @@ from __future__ import annotations
 import pytest
 
 from mockserver.contract.choices import CHOICES, DEFAULTS, problem
-from mockserver.contract.choices.profiles import LEFT_OUT, PROFILES
+from mockserver.contract.choices.profiles import PROFILES
 
 HOSTILE = PROFILES["hostile"]
+_NUMBERS = "It has numbers instead of options, and any of them would refuse or slow down ordinary calls of a suite."
+
+# The choices that `hostile` does not name, with the reason.
+LEFT_OUT = {
+    "head-bounds":             "That the catalog's code has its own status is the default, and no other body has 414 or 431.",
+    "subscription-scope":      "That reads are refused too is the default, and the harder case.",
+    "null-for-optional":       "That null is refused is the default, and it breaks clients that send it.",
+    "platform-required":       "That the platform is demanded is the default, and the harder case.",
+    "detail-fields":           "That the two fields are missing is the default, and the harder case.",
+    "repeat-cancel":           "That a second cancel is refused is the default, and it breaks clients that retry.",
+    "platform-text-operators": "That only whole values are accepted is the default, and the harder case.",
+    "date-only-and-naive":     "That such dates are refused is the default, and the other options are lenient.",
+    "message-required-fields": "That fields are missing is the default, and a blank text is easier to handle.",
+    "funnel-checked-when":     "That a session fails long after its creation is the default, and the harder case.",
+    "return-url-scheme":       "That only https is taken is the default, and the harder case.",
+    "simulate-panel":          "It is the mock's own, and no client reads it.",
+    "wh-timestamp":            "The other option needs a verifier with the sandbox's clock, which a receiver has not by itself.",
+    "wh-signature":            "Another scheme would need another verifier, which a receiver cannot have in advance.",
+    "wh-no-endpoint":          "That the event is dropped is the default, and what needs the fallback.",
+    "rate-limit-numbers":      _NUMBERS,
+    "size-limit-values":       _NUMBERS,
+    "throughput-ceilings":     _NUMBERS,
+    "media-max-files":         _NUMBERS,
+    "media-max-size":          _NUMBERS,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", PROFILES)

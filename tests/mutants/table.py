@@ -120,8 +120,8 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "slow-first-interval",
-        "sandbox.now + (-(-MINUTE // per_minute) if first else 0)",
-        "sandbox.now + (MINUTE // per_minute if first else 0)",
+        "now + (-(-MINUTE // per_minute) if first else 0)",
+        "now + (MINUTE // per_minute if first else 0)",
         "after slow-sends the next send comes a fraction of a microsecond too early",
         ("tests/scenario/test_state_effects.py",),
     ),
@@ -249,7 +249,7 @@ MUTANTS: tuple[Mutant, ...] = (
     ),
     Mutant(
         "wire-reset",
-        '{"termination": "reset", "skips_operation": when == "before"}',
+        '{"termination": name, "skips_operation": when == "before"}',
         '{"termination": "drop", "skips_operation": when == "before"}',
         "a connection that a rule resets is closed in order",
         (

@@ -122,7 +122,6 @@ WORDED = [
     ({"given": {"messages": [{}]}}, "/given/messages/0/chatId", "nothing", "a string: it is required", None),
     ({"choices": {"rate-limit-numbers": {"requests": {}}}}, "/choices/rate-limit-numbers/requests", "{}", "a string or a number or null", None),
     ({"choices": {"a/b": "x"}}, "/choices/a~1b", '"a/b"', "the id of a choice", None),
-    ({"given": {"templates": [{"variables": [{"key": "var1", "source": "chat.name", "label": "Nome"}]}]}}, "/given/templates/0/variables/0/label", 'the key "label"', "no such key next to source", None),
     ([], "", "[]", "an object", None),
     ({"script": [{"on": "startCampaign", "do": {"when": "before", "drop": "after"}}]}, "/script/0/do/when", 'the key "when"', "when one level up, next to do", "when"),
     ({"given": {"chats": [{"id": "chat_ana", "messages": [{"text": "Oi"}]}]}}, "/given/chats/0/messages", 'the key "messages"', "messages one level up, next to chats", "messages"),

@@ -71,7 +71,7 @@ CHOICES: Final[tuple[Choice, ...]] = (
     Choice(id="size-limit-values", family=FAMILY, question="How many chats may an audience have on each platform?",
            where="L298, L440", options=(), default={"chatapp": 2000, "chatapp_lite": 1000, "photoapp": 1000},
            why="The first is a tier that the provider of such a channel publishes; the others are invented.", provenance="invented",
-           clauses=("start.size",), value="per-platform"),
+           clauses=("start.size",), value="per-platform", least=0),
     Choice(id="size-limit-base", family=FAMILY, question="Does the size limit count what was sent in the last 24 hours?",
            where="L298, L435", options=("absolute", "moving-day"), default="absolute",
            why="The rule compares one audience with one volume.", provenance="documented", clauses=("start.size",),

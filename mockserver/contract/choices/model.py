@@ -32,6 +32,7 @@ class Choice(NamedTuple):
     or a duration text above 0.
     `means` explains options whose names do not say everything, such as their numbers and codes.
     `document` has what an option changes in the schemas of the OpenAPI document (see `document`).
+    `least` is the least number of a value: 0 for a limit of no messages, which is worth a test.
     `provenance` is the source of the default: the document, inference from it, or invention.
     """
 
@@ -47,6 +48,7 @@ class Choice(NamedTuple):
     value: ValueKind = ""
     means: Mapping[str, str] = MappingProxyType({})
     document: Mapping[str, Edit] = MappingProxyType({})
+    least: int = 1
 
 
 class Fixed(NamedTuple):
@@ -65,9 +67,6 @@ class Fixed(NamedTuple):
 
 # A rate that is switched on without its numbers: invented, since the document shows none.
 RATE_WHEN_ON: Final[Mapping[str, object]] = {"requests": 120, "per": 60}
-
-# A limit of no messages is worth a test; a rate of zero would never end, and an upload has at least one file.
-LEAST: Final[Mapping[str, int]] = {"size-limit-values": 0}
 
 
 class Mismatch(NamedTuple):
@@ -134,12 +133,11 @@ def _mapping(choice: Choice, value: object) -> Mismatch | None:
 
 
 def _whole(choice: Choice, value: object) -> Mismatch | None:
-    least = LEAST.get(choice.id, 1)
-    is_whole = isinstance(value, int) and not isinstance(value, bool) and value >= least
+    is_whole = isinstance(value, int) and not isinstance(value, bool) and value >= choice.least
     if is_whole or (value is None and choice.value == "per-platform"):
         return None
     none = ", or null for no limit" if choice.value == "per-platform" else ""
-    return Mismatch(short(value), f"a whole number of at least {least}{none}")
+    return Mismatch(short(value), f"a whole number of at least {choice.least}{none}")
 
 
 def _period(value: object) -> Mismatch | None:

@@ -3,8 +3,6 @@ Profiles: named bundles of options.
 
 `literal` is the default everywhere; `guide` follows the campaign guide where it contradicts the catalogue; `hostile`
 takes, for each open point, the option that surprises a client most while the document still allows it.
-
-A choice that `hostile` does not name is a row of `LEFT_OUT`, with the reason.
 """
 
 from collections.abc import Mapping
@@ -88,33 +86,5 @@ PROFILES: Final[Mapping[str, Mapping[str, object]]] = MappingProxyType(
                 "wh-data-asymmetry": "same-keys",
             }
         ),
-    }
-)
-
-_NUMBERS = "It has numbers instead of options, and any of them would refuse or slow down ordinary calls of a suite."
-
-# fmt: off
-LEFT_OUT: Final[Mapping[str, str]] = MappingProxyType(
-    {
-        "head-bounds":             "That the catalog's code has its own status is the default, and no other body has 414 or 431.",
-        "subscription-scope":      "That reads are refused too is the default, and the harder case.",
-        "null-for-optional":       "That null is refused is the default, and it breaks clients that send it.",
-        "platform-required":       "That the platform is demanded is the default, and the harder case.",
-        "detail-fields":           "That the two fields are missing is the default, and the harder case.",
-        "repeat-cancel":           "That a second cancel is refused is the default, and it breaks clients that retry.",
-        "platform-text-operators": "That only whole values are accepted is the default, and the harder case.",
-        "date-only-and-naive":     "That such dates are refused is the default, and the other options are lenient.",
-        "message-required-fields": "That fields are missing is the default, and a blank text is easier to handle.",
-        "funnel-checked-when":     "That a session fails long after its creation is the default, and the harder case.",
-        "return-url-scheme":       "That only https is taken is the default, and the harder case.",
-        "simulate-panel":          "It is the mock's own, and no client reads it.",
-        "wh-timestamp":            "The other option needs a verifier with the sandbox's clock, which a receiver has not by itself.",
-        "wh-signature":            "Another scheme would need another verifier, which a receiver cannot have in advance.",
-        "wh-no-endpoint":          "That the event is dropped is the default, and what needs the fallback.",
-        "rate-limit-numbers":      _NUMBERS,
-        "size-limit-values":       _NUMBERS,
-        "throughput-ceilings":     _NUMBERS,
-        "media-max-files":         _NUMBERS,
-        "media-max-size":          _NUMBERS,
     }
 )

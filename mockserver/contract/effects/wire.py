@@ -84,48 +84,37 @@ def _gateway(when: When = "before", status: int = 502, server: str = _PROXY) -> 
     return {"reply": (status, headers, page), "skips_operation": when == "before"}
 
 
-ROWS: Final = (
-    WireFault(
-        name="drop",
-        meaning="close without an answer, before or after the operation took effect",
+def _ending(name: Literal["drop", "reset"], meaning: str, after: str, before: str) -> WireFault:
+    """Return the row of a fault that ends the connection; `after` and `before` are the words of its draws."""
+    return WireFault(
+        name=name,
+        meaning=f"{meaning} without an answer, before or after the operation took effect",
         phases=("transmission",),
         argument="before | after",
         schema=_WHEN,
-        fields=lambda when, _: {"termination": "drop", "skips_operation": when == "before"},
+        fields=lambda when, _: {"termination": name, "skips_operation": when == "before"},
         examples=("after", "before"),
         reaches_client="nothing",
         has_when=True,
         draws=(
-            Draw(
-                name="drop-after",
-                meaning="the operation takes effect, its answer is lost",
-                arguments=("after",),
-                of_writes_only=True,
-                weight=3,
-            ),
-            Draw("drop-before", "the operation does not run, and no answer arrives", ("before",), weight=2),
+            Draw(f"{name}-after", after, ("after",), of_writes_only=True, weight=3),
+            Draw(f"{name}-before", before, ("before",), weight=2),
         ),
+    )
+
+
+ROWS: Final = (
+    _ending(
+        "drop",
+        "close",
+        after="the operation takes effect, its answer is lost",
+        before="the operation does not run, and no answer arrives",
     ),
-    WireFault(
-        name="reset",
-        meaning="reset the TCP connection without an answer, before or after the operation took effect",
-        phases=("transmission",),
-        argument="before | after",
-        schema=_WHEN,
-        fields=lambda when, _: {"termination": "reset", "skips_operation": when == "before"},
-        examples=("after",),
-        reaches_client="nothing",
-        has_when=True,
-        draws=(
-            Draw(
-                name="reset-after",
-                meaning="as drop-after, by a reset",
-                arguments=("after",),
-                of_writes_only=True,
-                weight=3,
-            ),
-            Draw("reset-before", "as drop-before, by a reset", ("before",), weight=2),
-        ),
+    _ending(
+        "reset",
+        "reset the TCP connection",
+        after="as drop-after, by a reset",
+        before="as drop-before, by a reset",
     ),
     WireFault(
         name="error",

@@ -8,13 +8,13 @@ sandbox's first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.core.lifecycle import can_transition
 from mockserver.core.operations import campaigns, sending
-from mockserver.core.state.records import Campaign, Execution
+from mockserver.core.state.records import Campaign, Execution, SendSchedule
 from mockserver.core.state.rules import Rule, Subject
 from mockserver.core.state.sandbox import SandboxState, Scope
 from mockserver.core.state.tenant import TABLE_OF, Tenant
@@ -30,12 +30,26 @@ class NoTarget(ValueError):
 
 
 class RunningSends(NamedTuple):
-    """A running campaign with its execution, and the first position that an effect changes."""
+    """The remaining sends of a running campaign: its execution's from position `first` on."""
 
+    sandbox: SandboxState
     tenant: Tenant
     campaign: Campaign
     execution: Execution
     first: int
+
+    @property
+    def schedule(self) -> SendSchedule:
+        return self.execution.schedule
+
+    @property
+    def rate(self) -> int:
+        """Messages per minute, as the campaign has them."""
+        return campaigns.send_rate(Scope(self.sandbox, self.tenant), self.campaign)
+
+    def replace(self, schedule: SendSchedule) -> None:
+        """Replace the schedule, which changes from position `first` on."""
+        sending.replace_schedule(self.sandbox, self.tenant, self.execution, schedule)
 
 
 class Act(NamedTuple):
@@ -94,13 +108,17 @@ class Act(NamedTuple):
     def running_sends(self) -> Sequence[RunningSends]:
         """Return the running campaigns that the effect acts on."""
         chosen = self.records("campaign")
-        running = []
+        running: list[RunningSends] = []
         for tenant, campaign in chosen:
-            execution = campaigns.active_execution(tenant, campaign)
-            if execution is not None:
-                first = sending.next_position(self.sandbox, execution, self.subject)
-                running.append(RunningSends(tenant, campaign, execution, first))
+            running += self.sends_of(tenant, campaign, self.subject)
         if not running:
             states = ", ".join(f"{campaign.id} is {campaign.status}" for _, campaign in chosen)
             raise NoTarget(f"got {states}; expected processing")
         return running
+
+    def sends_of(self, tenant: Tenant, campaign: Campaign, subject: Subject) -> Iterator[RunningSends]:
+        """Yield the remaining sends of a campaign, if it is running."""
+        execution = campaigns.active_execution(tenant, campaign)
+        if execution is not None:
+            first = sending.next_position(self.sandbox, execution, subject)
+            yield RunningSends(self.sandbox, tenant, campaign, execution, first)

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.effects import EFFECTS
 from mockserver.contract.limits import ADVANCES_MAX_DEPTH
-from mockserver.core.faults.acts import Act, NoTarget
+from mockserver.core.faults.acts import Act, NoTarget, RunningSends
 from mockserver.core.operations import campaigns, connections, hosted_flow, sending, templates
 from mockserver.core.operations import choices as in_force
 from mockserver.core.phone_numbers import normalize_phone
@@ -76,19 +76,18 @@ def cancel_campaign(act: Act) -> None:
 
 def stall_sends(act: Act) -> None:
     for sends in act.running_sends():
-        sending.stall(act.sandbox, sends.tenant, sends.execution, sends.first)
+        sends.replace(sending.change_rate(sends.schedule, sends.first, act.sandbox.now, 0))
 
 
 def resume_sends(act: Act) -> None:
     for sends in act.running_sends():
-        rate = campaigns.send_rate(act.scope(sends.tenant), sends.campaign)
-        sending.resume(act.sandbox, sends.tenant, sends.execution, sends.first, rate)
+        sends.replace(sending.change_rate(sends.schedule, sends.first, act.sandbox.now, sends.rate))
 
 
 def slow_sends(act: Act) -> None:
     for sends in act.running_sends():
-        rate = campaigns.send_rate(act.scope(sends.tenant), sends.campaign)
-        sending.slow(act.sandbox, sends.tenant, sends.execution, sends.first, min(act.args["perMinute"], rate))
+        per_minute = min(act.args["perMinute"], sends.rate)
+        sends.replace(sending.slower(sends.schedule, sends.first, act.sandbox.now, per_minute))
 
 
 def fail_sends(act: Act) -> None:
@@ -98,8 +97,7 @@ def fail_sends(act: Act) -> None:
     if wanted and not any(chat.id in wanted for sends in running for chat in sends.execution.targets):
         raise NoTarget(f"got the chats {', '.join(sorted(wanted))}; expected one of a running campaign's audience")
     for sends in running:
-        chosen = _chosen(act, sends.execution)
-        sending.fail_remaining(act.sandbox, sends.tenant, sends.execution, sends.first, chosen)
+        sends.replace(sending.fail_remaining(sends.schedule, sends.first, _chosen(act, sends.execution)))
 
 
 def _chosen(act: Act, execution: Execution) -> Sequence[int] | None:
@@ -119,14 +117,12 @@ def _chosen(act: Act, execution: Execution) -> Sequence[int] | None:
     return [position for position, word in enumerate(drawn) if word < bound]
 
 
-def _remaining(
-    act: Act, tenant: Tenant, *, template_id: str = "", platform: str = ""
-) -> Iterator[tuple[Execution, int]]:
-    """Yield the executions of running campaigns of this template or platform, each with its first remaining position."""
+def _remaining(act: Act, tenant: Tenant, *, template_id: str = "", platform: str = "") -> Iterator[RunningSends]:
+    """Yield the remaining sends of the running campaigns of this template or platform."""
     for campaign in tenant.campaigns.values():
-        execution = campaigns.active_execution(tenant, campaign)
-        if execution is not None and (execution.template.id == template_id or execution.platform == platform):
-            yield execution, sending.next_position(act.sandbox, execution, Subject())
+        for sends in act.sends_of(tenant, campaign, Subject()):
+            if template_id == sends.execution.template.id or platform == sends.execution.platform:
+                yield sends
 
 
 def set_tenant(act: Act) -> None:
@@ -169,11 +165,9 @@ def set_template(act: Act) -> None:
     tenant.templates[template.id] = changed
     if template.can_be_sent == changed.can_be_sent:
         return
-    for execution, first_position in _remaining(act, tenant, template_id=template.id):
-        if changed.can_be_sent:
-            sending.clear_remaining_failures(act.sandbox, tenant, execution, first_position)
-        else:
-            sending.fail_remaining(act.sandbox, tenant, execution, first_position)
+    for sends in _remaining(act, tenant, template_id=template.id):
+        chosen = () if changed.can_be_sent else range(sends.first, sends.schedule.total)
+        sends.replace(sending.with_failures(sends.schedule, sends.first, chosen))
 
 
 def remove_template(act: Act) -> None:
@@ -201,8 +195,8 @@ def remove_entrypoint(act: Act) -> None:
     del tenant.entrypoints[entrypoint.id]
     tenant.removed_entrypoints += (entrypoint,)
     if tenant.has_lost_channel(entrypoint.platform):
-        for execution, first in _remaining(act, tenant, platform=entrypoint.platform):
-            sending.fail_remaining(act.sandbox, tenant, execution, first)
+        for sends in _remaining(act, tenant, platform=entrypoint.platform):
+            sends.replace(sending.fail_remaining(sends.schedule, sends.first))
 
 
 def fail_media(act: Act) -> None:

@@ -108,12 +108,12 @@ def run_after_effects(sandbox: SandboxState, call: Call, match: RuleMatch, resul
 
 def _operate(sandbox: SandboxState, call: Call, match: RuleMatch, subject: Subject) -> CallResult:
     wire = match.wire
-    if wire.error is not None and match.owner is not None:
-        refusal = injected_errors.refusal(sandbox, call, match.owner)
+    if match.owner is None:
+        return handle_call(sandbox, call)
+    if wire.error is not None or wire.skips_operation:
+        refusal = injected_errors.refusal(sandbox, call, match.owner) if wire.error is not None else None
         return CallResult(refusal, subject.tenant_id, _reader(call)())
-    if wire.skips_operation:
-        return CallResult(None, subject.tenant_id, _reader(call)())
-    if wire.stale and match.owner is not None:
+    if wire.stale:
         if call.method == "GET":
             return _respond_as_before(sandbox, call, match.owner)
         sandbox.rule_set.no_target[match.owner.id] = "stale: the call is no read"

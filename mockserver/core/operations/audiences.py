@@ -28,7 +28,7 @@ from mockserver.contract.filters import (
 from mockserver.contract.text import closest_match_hint
 from mockserver.core import ids
 from mockserver.core.instants import HOUR, MINUTE, Instant, as_shown, parse, parse_date
-from mockserver.core.redaction import masked_excerpt, to_json_text
+from mockserver.core.redaction import to_json_text
 from mockserver.core.state.calls import ApiError, Call, Success
 from mockserver.core.state.records import Chat, ChatAttributes
 from mockserver.core.state.sandbox import SandboxState, Scope
@@ -119,13 +119,13 @@ class _Statement(NamedTuple):
         """Return the value for a reason: as JSON, cut, without secrets."""
         if isinstance(value, float) and math.isinf(value):
             return "a number beyond the range of doubles"
-        return masked_excerpt(to_json_text(value), self.sandbox.secrets())
+        return self.sandbox.excerpt(to_json_text(value))
 
     def named(self, key: str, known: Mapping[str, Any], kind: str, clause: str) -> Any:
         """Return the row of a name in the statement; raises ApiError for an unknown one."""
         name = self.statement[key]
         if name not in known:
-            received = masked_excerpt(name, self.sandbox.secrets())
+            received = self.sandbox.excerpt(name)
             raise self.invalid(f"/{key}", f"got {received!r}; expected {kind}{_nearest(name, known)}", clause)
         return known[name]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from mockserver.contract.lifecycles import SESSION
 from mockserver.contract.limits import RETURN_URL_MAX_CHARS, SESSION_LIFETIME
-from mockserver.core import ids, redaction
+from mockserver.core import ids
 from mockserver.core.instants import MILLISECOND, MINUTE, SECOND, as_shown, to_microseconds
 from mockserver.core.lifecycle import can_transition, create, transition
 from mockserver.core.operations import return_urls
@@ -120,7 +120,7 @@ def _refuse_bad_return_url(sandbox: SandboxState, url: str) -> None:
     """Refuse what `return_urls` has a problem with; a url with a user is not repeated."""
     wrong = return_urls.problem(url, allows_loopback_http=sandbox.choices["return-url-scheme"] == "loopback-http")
     if wrong:
-        received = repr(redaction.masked_excerpt(url, sandbox.secrets(), 80)) if "@" not in url else "a url"
+        received = repr(sandbox.excerpt(url, 80)) if "@" not in url else "a url"
         reason = f"got {received}: {wrong}; expected an https url without user or password, at most {RETURN_URL_MAX_CHARS} characters"
         raise validation_error("/returnUrl", reason, "session.return-url")
 

@@ -19,7 +19,6 @@ from mockserver.contract.limits import own_bound
 from mockserver.contract.text import did_you_mean
 from mockserver.core.instants import SECOND
 from mockserver.core.operations import audiences, campaigns, connections, messaging, templates, validation
-from mockserver.core.redaction import masked_excerpt
 from mockserver.core.state.calls import ApiError, Call, CallResult, Excess, Success
 from mockserver.core.state.sandbox import KeyOwner, SandboxState, Scope, require_record
 
@@ -96,7 +95,7 @@ def may_read_body(sandbox: SandboxState, call: Call) -> bool:
 def _require_endpoint(sandbox: SandboxState, call: Call) -> Endpoint:
     if call.endpoint is not None:
         return call.endpoint
-    path = masked_excerpt(call.path, sandbox.secrets(), 120)
+    path = sandbox.excerpt(call.path, 120)
     if call.allowed_methods:
         reason = f"got {call.method} of {path}; expected {', '.join(call.allowed_methods)}"
     else:

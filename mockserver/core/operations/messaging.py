@@ -25,7 +25,6 @@ from mockserver.core.instants import Instant
 from mockserver.core.operations import sending
 from mockserver.core.operations.templates import render
 from mockserver.core.operations.validation import validation_error
-from mockserver.core.redaction import masked_excerpt
 from mockserver.core.state.calls import ApiError, Call, Success, UploadedFile
 from mockserver.core.state.records import Chat, Execution, Media, TemplateItem
 from mockserver.core.state.sandbox import SandboxState, Scope, require_record
@@ -171,7 +170,7 @@ def _read_cursor(sandbox: SandboxState, chat_id: str, written: str) -> _Cursor:
 def _bad_cursor(sandbox: SandboxState, written: str) -> ApiError:
     return validation_error(
         "cursor",
-        f"got the cursor {masked_excerpt(written, sandbox.secrets(), 60)!r}; expected a nextCursor of this chat",
+        f"got the cursor {sandbox.excerpt(written, 60)!r}; expected a nextCursor of this chat",
         "messages.list",
     )
 
@@ -214,7 +213,7 @@ def _files(scope: Scope, call: Call) -> list[UploadedFile]:
     parts = [part for part in upload.files if part.name or part.content]  # an empty part without a name is not a file
     if not parts:
         instead = upload.instead or "an empty file without a name in the field 'files'"
-        received = masked_excerpt(instead, scope.sandbox.secrets(), _INSTEAD_MAX_CHARS)
+        received = scope.sandbox.excerpt(instead, _INSTEAD_MAX_CHARS)
         reason = f"got {received}; expected multipart/form-data with at least one file in a field named 'files'"
         raise ApiError("MEDIA_UPLOAD_EMPTY", location="files", reason=reason)
     if len(parts) > most:

@@ -151,34 +151,18 @@ def next_position(sandbox: SandboxState, execution: Execution, scope: Subject) -
     return 0 if scope.started_execution_id == execution.id else processed_count(execution.schedule, sandbox.now)
 
 
-def stall(sandbox: SandboxState, tenant: Tenant, execution: Execution, first: int) -> None:
-    """Send nothing more until it is resumed."""
-    replace_schedule(sandbox, tenant, execution, change_rate(execution.schedule, first, sandbox.now, 0))
+def slower(sends: SendSchedule, first: int, now: Instant, per_minute: int) -> SendSchedule:
+    """Return the schedule at a lower rate; the next send is one interval of it from now, or now if none was sent yet."""
+    return change_rate(sends, first, now + (-(-MINUTE // per_minute) if first else 0), per_minute)
 
 
-def resume(sandbox: SandboxState, tenant: Tenant, execution: Execution, first: int, per_minute: int) -> None:
-    """Send the next message now, and the rest evenly from there."""
-    replace_schedule(sandbox, tenant, execution, change_rate(execution.schedule, first, sandbox.now, per_minute))
+def fail_remaining(sends: SendSchedule, first: int, chosen: Sequence[int] | None = None) -> SendSchedule:
+    """
+    Return the schedule in which the chosen positions from `first` on fail in addition to those already failing.
 
-
-def slow(sandbox: SandboxState, tenant: Tenant, execution: Execution, first: int, per_minute: int) -> None:
-    """Send at another rate; the next send is one interval of it from now, or now if none was sent yet."""
-    start: Instant = sandbox.now + (-(-MINUTE // per_minute) if first else 0)
-    replace_schedule(sandbox, tenant, execution, change_rate(execution.schedule, first, start, per_minute))
-
-
-def fail_remaining(
-    sandbox: SandboxState, tenant: Tenant, execution: Execution, first: int, chosen: Sequence[int] | None = None
-) -> None:
-    """From `first` on fail the chosen positions in addition to those already failing; all of them if none are chosen."""
-    total = execution.schedule.total
+    If none are chosen, all of them fail.
+    """
     if chosen is None:
-        failed: Sequence[int] = range(first, total)
-    else:
-        failed = sorted({position for position in (*execution.schedule.failed, *chosen) if position >= first})
-    replace_schedule(sandbox, tenant, execution, with_failures(execution.schedule, first, failed))
-
-
-def clear_remaining_failures(sandbox: SandboxState, tenant: Tenant, execution: Execution, first: int) -> None:
-    """From `first` on no position fails."""
-    replace_schedule(sandbox, tenant, execution, with_failures(execution.schedule, first, ()))
+        return with_failures(sends, first, range(first, sends.total))
+    failing = {position for position in (*sends.failed, *chosen) if position >= first}
+    return with_failures(sends, first, sorted(failing))

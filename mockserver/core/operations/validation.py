@@ -32,7 +32,7 @@ from mockserver.contract.limits import (
     OWN_BOUND,
 )
 from mockserver.contract.text import closest_match, did_you_mean, number, whole_number
-from mockserver.core.redaction import masked_excerpt, to_json_text
+from mockserver.core.redaction import to_json_text
 from mockserver.core.state.calls import ApiError, Call
 from mockserver.core.state.sandbox import SandboxState
 
@@ -273,7 +273,7 @@ def _refusal(sandbox: SandboxState, endpoint: Endpoint, problem: schemas.SchemaE
     if problem.keyword == "dependentRequired" and sandbox.choices["funnelId-alone"] == "invalid-request":
         reason = f"got no {problem.pointer.removeprefix('/')}; expected {problem.wanted}"
         return ApiError("INVALID_REQUEST", clause="session.funnel-pair", location="/funnelId", reason=reason)
-    received = masked_excerpt(to_json_text(problem.found), sandbox.secrets())
+    received = sandbox.excerpt(to_json_text(problem.found))
     hint = misspelt_key(endpoint.request_schema or "", body, problem.pointer) if problem.keyword == "required" else ""
     clause = endpoint.clause_of(problem.pointer.split("/")[1] if problem.pointer else "")
     return validation_error(problem.pointer, f"got {received}; expected {problem.wanted}{hint}", clause)

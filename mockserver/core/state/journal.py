@@ -41,9 +41,7 @@ def of_call(call: Call) -> int:
     """Return the size of a call as the journal records it."""
     size = len(call.path) + (len(call.body) if call.body else 0)
     size += sum(map(len, call.headers.values())) + _PAIR_BYTES * (len(call.headers) + len(call.query))
-    if call.query:
-        size += sum(len(name) + len(value) for name, value in call.query)
-    return size
+    return size + sum(len(name) + len(value) for name, value in call.query)
 
 
 COMMANDS_MAX = 1_000  # a run with more commands than that is not replayed from its document

@@ -13,7 +13,7 @@ provides.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from heapq import heappush
 from itertools import islice
@@ -29,6 +29,7 @@ from mockserver.contract.limits import (
 )
 from mockserver.core import ids
 from mockserver.core.instants import LATEST, Duration, Instant
+from mockserver.core.redaction import masked_excerpt
 from mockserver.core.state import journal
 from mockserver.core.state.calls import ApiError, Call, CallResult, Refused, Success, no_files
 from mockserver.core.state.journal import DEFAULT_LIMITS, Journal, JournalEntry, Limits
@@ -36,7 +37,7 @@ from mockserver.core.state.outbox import Outbox
 from mockserver.core.state.records import Event, PageVisit
 from mockserver.core.state.rule_set import RuleSet
 from mockserver.core.state.rules import AppliedFault
-from mockserver.core.state.tenant import Tenant
+from mockserver.core.state.tenant import OfTenants, Tenant
 
 _TOO_MANY = 429
 
@@ -121,7 +122,7 @@ class Clock(NamedTuple):
     lead: Duration = 0
 
 
-class SandboxState:
+class SandboxState(OfTenants):
     """
     The state of one sandbox, isolated from every other.
 
@@ -219,20 +220,6 @@ class SandboxState:
         """Return True if a tenant or a record of any kind but an endpoint has this id."""
         return record_id in self.tenants or any(tenant.uses_id(record_id) for tenant in self.tenants.values())
 
-    def find(self, kind: str, record_id: str) -> tuple[Tenant, Any] | None:
-        """Return the record of this kind and id with its tenant, whichever that is, or None if there is none."""
-        for tenant in self.tenants.values():
-            record = tenant.table(kind).get(record_id)
-            if record is not None:
-                return tenant, record
-        return None
-
-    def records(self, kind: str) -> Iterator[tuple[Tenant, Any]]:
-        """Yield every record of this kind with its tenant, tenant by tenant in order of creation; not for chats."""
-        for tenant in self.tenants.values():
-            for record in tenant.table(kind).values():
-                yield tenant, record
-
     def position(self) -> Position:
         """Return now, with the numbers of the last exchange and the last transition."""
         return self.now, self.journal.last_exchange, self.journal.last_transition
@@ -301,6 +288,10 @@ class SandboxState:
             for webhook in list(tenant.webhooks.values()):
                 secrets += [secret for secret in (webhook.secret, webhook.old_secret) if secret]
         return secrets
+
+    def excerpt(self, value: object, limit_chars: int = 80) -> str:
+        """Return a value as text for a reason: its secrets masked first, then cut."""
+        return masked_excerpt(value, self.secrets(), limit_chars)
 
     def clone(self) -> SandboxState:
         """Return an independent sandbox in the same state: to read while this one continues, or to restore it later."""

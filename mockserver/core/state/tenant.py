@@ -172,6 +172,26 @@ class Tenant:
         return f"Tenant(id={self.id!r}, name={self.name!r}, secret_key='{self.secret_key[:3]}...')"
 
 
+class OfTenants:
+    """Search in the records of several tenants."""
+
+    tenants: Mapping[str, Tenant]
+
+    def find(self, kind: str, record_id: str) -> tuple[Tenant, Any] | None:
+        """Return the record of this kind and id with its tenant, whichever that is, or None if there is none."""
+        for tenant in self.tenants.values():
+            record = tenant.table(kind).get(record_id)
+            if record is not None:
+                return tenant, record
+        return None
+
+    def records(self, kind: str) -> Iterator[tuple[Tenant, Any]]:
+        """Yield every record of this kind with its tenant, tenant by tenant in order of creation; not for chats."""
+        for tenant in self.tenants.values():
+            for record in tenant.table(kind).values():
+                yield tenant, record
+
+
 TABLES: tuple[str, ...] = (
     "funnels",
     "entrypoints",

@@ -116,7 +116,7 @@ def _attemptable(sandbox: SandboxState) -> Iterator[Delivery]:
 
 def has_due_attempt(sandbox: SandboxState) -> bool:
     """Return True if an attempt is due now."""
-    return not sandbox.outbox.is_idle and next(_attemptable(sandbox), None) is not None
+    return next(_attemptable(sandbox), None) is not None
 
 
 def due_endpoints(sandbox: SandboxState) -> list[str]:

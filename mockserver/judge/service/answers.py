@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple
 
 from mockserver.contract import schemas
-from mockserver.contract.endpoints import DOCUMENTED_STATUS, ENDPOINTS, SUCCESS_STATUS
+from mockserver.contract.endpoints import ENDPOINTS, SUCCESS_STATUS
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.schemas import ABSENT
 from mockserver.judge.service.verdicts import ClauseCheck, Found, Verdicts, answered, observed
@@ -178,11 +178,11 @@ def refusals(answers: Trace) -> Found:
 def success_status(answers: Trace) -> Found:
     """Two success statuses are documented; the others are open."""
     for answer in _successes(answers):
-        operation = answer.operation or ""
-        status = DOCUMENTED_STATUS.get(operation, answer.status)
+        endpoint = ENDPOINTS[answer.operation or ""]
+        status = endpoint.status if endpoint.has_documented_status else answer.status
         yield answered("base.success", answer.status == status, answer, str(status))
-        if operation not in DOCUMENTED_STATUS and ENDPOINTS[operation].method == "POST":
-            options = [option for option, row in SUCCESS_STATUS.items() if row[operation] == answer.status]
+        if not endpoint.has_documented_status and endpoint.method == "POST":
+            options = [option for option, row in SUCCESS_STATUS.items() if row[endpoint.id] == answer.status]
             yield observed("success-status", options, answer)
 
 

@@ -14,7 +14,6 @@ from typing import Any, Final
 from mockserver._json import JSON, changed
 from mockserver.contract import schemas as schema_files
 from mockserver.contract.choices import CHOICES, Choice
-from mockserver.contract.choices.model import LEAST
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.durations import MAX_SECONDS, PATTERN
 from mockserver.contract.endpoints import ENDPOINTS, OPERATIONS
@@ -181,7 +180,7 @@ def _option(choice: Choice, period: JSON) -> JSON:
 
 def _values(choice: Choice, period: JSON) -> list[JSON]:
     """Return the schema of the numbers that a choice may have instead of an option; none for most choices."""
-    least = {"type": "integer", "minimum": LEAST.get(choice.id, 1)}
+    least = {"type": "integer", "minimum": choice.least}
     if choice.value == "count":
         return [least]
     if choice.value == "rate":
