@@ -40,7 +40,7 @@ IN_SETS: Mapping[tuple[str, str], set[str]] = {
 }
 NOT_IN_TOUR = {"subscription-scope", "rate-limit-headers"}  # which need a limit of requests or an inactive subscription
 NOT_IN_TOUR_BY_OPTION = {
-    ("cross-tenant-code", "not-found"), ("progress-zero-target", "zero"),
+        ("cross-tenant-code", "not-found"), ("progress-zero-target", "zero"),
     ("progress-zero-target", "hundred"), ("message-required-fields", "text-always"), ("funnel-checked-when", "completion"),
     ("unapproved-template", "not-found"),
 }  # fmt: skip
@@ -79,10 +79,10 @@ def test_each_option_is_settled_or_in_a_set_or_not_shown(
         assert IN_SETS.get((id, option), {option}) == set(row.options)
 
 
-def test_a_tour_of_the_api_settles_53_choices(mockserver_server: MockServer, tmp_path: Path) -> None:
+def test_a_tour_of_the_api_settles_52_choices(mockserver_server: MockServer, tmp_path: Path) -> None:
     learnt = learn(toured(mockserver_server, {}, tmp_path))
 
-    assert {"settled": 53, "set": 2, "not-shown": 34} == Counter(row.state for row in learnt)
+    assert {"settled": 52, "set": 2, "not-shown": 35} == Counter(row.state for row in learnt)
     assert [] == wrong(learnt, {})
 
 
@@ -176,17 +176,3 @@ def test_a_429_shows_where_the_wait_is(tmp_path: Path, header: str, value: str, 
     limited["response"]["headers"].append({"name": header, "value": value})
 
     assert (option,) == learnt_from(tmp_path, limited)["rate-limit-headers"].options
-
-
-@pytest.mark.parametrize(("value", "count", "options"), [("app", 3, ("text",)), ("app", 0, ()), ("chatapp", 3, ())])
-def test_chats_that_a_part_of_a_platforms_name_selects_show_that_parts_are_compared(
-    tmp_path: Path, value: str, count: int, options: tuple[str, ...]
-) -> None:
-    sent = {
-        "filters": [
-            {"combinator": "and", "statements": [{"field": "chat.platform", "operator": "contains", "value": value}]}
-        ]
-    }
-    row = entry("POST /v1/campaigns/audience-preview", 200, {"estimatedCount": count}, sent=sent)
-
-    assert options == learnt_from(tmp_path, row)["platform-text-operators"].options
