@@ -96,8 +96,6 @@ def _execution(row: Sighting, facts: Facts) -> Options:
         yield "completedAt-on-cancel-fail", ["null" if row.shown["completedAt"] is None else "set"]
     if counts is None or not facts.is_new(row.id):
         return
-    if counts.sent and facts.has_extra_values(row.id):
-        yield "common-vars-extra-keys", ["ignore"]
     if status not in ("completed", "failed"):
         return
     if counts.target == 0:
