@@ -18,7 +18,6 @@ from mockserver.trace.entries import Entry, RecordingError, answer_status, inter
 
 _BODILESS = ("GET", "HEAD", "OPTIONS")
 _NOT_FROM_SERVICE = ("_fromCache", "_fromDiskCache", "_fromMemoryCache", "_fetchedViaServiceWorker")
-_PHASES = ("blocked", "dns", "connect", "send", "wait", "receive")
 
 
 def entries(rows: Iterable[Any], file: Path) -> Iterator[Entry]:
@@ -37,7 +36,7 @@ def _entry(row: Any, place: str) -> Entry:
     if not isinstance(url, str) or not isinstance(method, str):
         raise RecordingError(f"{place}: got a request without method and url; expected those of HAR 1.2")
     method = method.upper()
-    sent_at, ended_at = interval(start_instant(row.get("startedDateTime"), place), _duration(row), place)
+    sent_at, ended_at = interval(start_instant(row.get("startedDateTime"), place), row.get("time"), place)
     status = answer_status(response.get("status"), place)
     request_headers, response_headers = _headers(request), _headers(response)
     posted = request.get("postData")
@@ -71,15 +70,6 @@ def _object(row: Any, key: str, place: str) -> JSON:
     if not isinstance(value, dict):
         raise RecordingError(f"{place}: got no {key}; expected an entry of HAR 1.2")
     return value
-
-
-def _duration(row: JSON) -> Any:
-    """Return the milliseconds of an entry: its time, or the sum of its phases if it has none."""
-    timings = row.get("timings")
-    if row.get("time") is not None or not isinstance(timings, dict):
-        return row.get("time")
-    phases = [timings.get(phase) for phase in _PHASES]
-    return sum(phase for phase in phases if isinstance(phase, int | float) and phase > 0)
 
 
 def _headers(message: JSON) -> Mapping[str, str]:

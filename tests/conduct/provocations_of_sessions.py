@@ -23,17 +23,6 @@ def completed_and_polled(c: Client, times: int = 3) -> None:
         c.wait("3s")
 
 
-def past_the_deadline(c: Client, times: int = 2) -> None:
-    c.sandbox.choose({"expiry-driver": "sweeper"})
-    session = c.connect()
-    c.wait("19m")
-    c.session(session)
-    c.wait("4m")
-    for _ in range(times):
-        c.session(session)
-        c.wait("3s")
-
-
 def polled_fast(c: Client, length: str = "1s") -> None:
     session = c.connect()
     for _ in range(4):
@@ -100,7 +89,6 @@ def only_waited(c: Client, again: bool = False) -> None:
 PROVOCATIONS = (
     Provocation("reuse-dead-session", (2, 3, 4), polled_dead, _with(polled_dead, "twice", 2)),
     Provocation("poll-after-final", (2, 3, 4), completed_and_polled, _with(completed_and_polled, "twice", 2)),
-    Provocation("poll-past-deadline", (1, 3, 4), past_the_deadline, _with(past_the_deadline, "once", 1)),
     Provocation("poll-too-fast", (2, 3, 4), polled_fast, _with(polled_fast, "slowly", "3s")),
     Provocation("poll-dies-on-error", (2, 3), died_on_error, _with(died_on_error, "went_on", again=True)),
     Provocation("stop-too-soon", (1, 2), stopped_early, _with(stopped_early, "to_the_end", again=True)),

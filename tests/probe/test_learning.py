@@ -25,7 +25,7 @@ SETTLED = frozenset(
     ("additive-fields", "common-vars-empty", "completedAt-on-cancel-fail", "cross-tenant-code", "date-offset", "datetime-spelling",
      "detail-fields", "dual-status", "empty-json-body", "error-extra-keys", "execution-not-found-code", "filter-error-split",
      "filters-empty-list", "funnel-null", "funnelId-alone", "media-partial-failure", "message-absent-vs-null", "message-text",
-     "new-enum-values", "next-cursor-end", "null-for-optional", "platform-required", "platform-value-unknown",
+     "next-cursor-end", "null-for-optional", "platform-required", "platform-value-unknown",
      "progress-after-cancel", "progress-rounding", "provider-status-internal", "reason-when-none", "session-read-fields",
      "session-unknown-code", "short-pages", "success-status", "template-not-found-code", "unknown-body-keys")
 )  # fmt: skip

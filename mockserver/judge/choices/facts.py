@@ -135,15 +135,6 @@ class Facts:
         created = self._recording.creating(other_id)
         return created is not None and self.is_known(campaign_id, created)
 
-    def has_extra_values(self, execution_id: str) -> bool:
-        """Return True if an execution was started with values that its template lacks."""
-        start = self._recording.creating(execution_id)
-        if start is None:
-            return False
-        values = start.sent.get("commonVariables")
-        variables = self.template(self.template_of(start.params["id"]), start).variables
-        return variables is not None and isinstance(values, dict) and not values.keys() <= variables.keys()
-
     def has_phone(self, entrypoint_id: str) -> bool:
         """Return True if an answer shows an entrypoint with a number."""
         return any(row.shown.get("displayPhone") for row in self._of("entrypoint").get(entrypoint_id, ()))

@@ -13,7 +13,6 @@ from itertools import chain, combinations
 from typing import Any, Final
 
 from mockserver._json import JSON, changed
-from mockserver.contract.filters import FIELDS, PART_OPERATORS
 from mockserver.contract.limits import PAGE_LIMIT_DEFAULT
 from mockserver.contract.text import http_date, whole_number
 from mockserver.core.operations.sending import Counts
@@ -21,7 +20,7 @@ from mockserver.judge.choices.facts import Facts, Shown
 from mockserver.judge.choices.replays import each_option
 from mockserver.trace.exchange import TOO_MANY, Cited, DeliveryAttempt, Exchange
 from mockserver.trace.order import instant
-from mockserver.trace.sightings import Kind, Sighting, objects_of, rows_of, sightings
+from mockserver.trace.sightings import Kind, Sighting, rows_of, sightings
 from mockserver.trace.trace import Trace
 from mockserver.wire.formats import BODY_FORMATS
 from mockserver.wire.serializers import progress
@@ -32,7 +31,6 @@ _SURELY_SORTED: Final = 10  # rows: by chance once in 3,628,800 lists
 _EMPTY: Final = ((None, "null"), ("", "empty"))  # how a field without a value may be shown
 # Fields that any message may lack; a null in one of them is an option, a missing one another.
 _OPTIONAL: Final = ("isOfficialTemplate", "templateCharged", "transcription", "forward", "replyToId", "photoapp", "location", "ad")  # fmt: skip
-_PARTS: Final = frozenset(operator for operator in PART_OPERATORS if not operator.startswith("not-"))
 # The scheme of a signature, by its header.
 _SCHEMES: Final[Mapping[str, str]] = {
     "webhook-signature": "standard-webhooks",
@@ -98,8 +96,6 @@ def _execution(row: Sighting, facts: Facts) -> Options:
         yield "completedAt-on-cancel-fail", ["null" if row.shown["completedAt"] is None else "set"]
     if counts is None or not facts.is_new(row.id):
         return
-    if counts.sent and facts.has_extra_values(row.id):
-        yield "common-vars-extra-keys", ["ignore"]
     if status not in ("completed", "failed"):
         return
     if counts.target == 0:
@@ -206,21 +202,8 @@ def _page(exchange: Exchange, _facts: Facts) -> Options:
         yield "short-pages", ["full"]
 
 
-def _preview(exchange: Exchange, _facts: Facts) -> Options:
-    """Whatever else is open, a part of a platform's name selects chats under one option alone."""
-    groups = objects_of(exchange.sent, "filters")
-    if len(groups) != 1 or groups[0].get("combinator") != "and" or not exchange.field("estimatedCount"):
-        return
-    for statement in objects_of(groups[0], "statements"):
-        is_platform = statement.get("field") == "chat.platform"
-        is_whole = statement.get("value") in (FIELDS["chat.platform"].allowed or ())
-        if is_platform and statement.get("operator") in _PARTS and not is_whole:
-            yield "platform-text-operators", ["text"]
-
-
 _OF_ANSWERS: Final[Mapping[str, Callable[[Exchange, Facts], Options]]] = {
     "listTemplates": _templates,
-    "previewAudience": _preview,
     "listCampaigns": _campaigns,
     "listMessages": _page,
 }

@@ -42,7 +42,7 @@ NOT_LEARNT: Final[Mapping[str, str]] = {
          "estimated-count-exactness"), _CHATS),
     **dict.fromkeys(("expiry-driver", "state-vs-event-order"), _ENDS),
     **dict.fromkeys(
-        ("execution-status-lag", "head-bounds", "late-sends-after-cancel", "media-failed-item-shape", "page-stability",
+        ("execution-status-lag", "head-bounds", "late-sends-after-cancel", "media-failed-item-shape", "new-enum-values", "page-stability",
          "wh-secret-rotation"), _RARE),
     "audience-off-channel": _SENDS,
     "size-limit-base": "a refusal shows neither the limit nor the size of the audience",

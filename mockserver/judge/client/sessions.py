@@ -67,18 +67,6 @@ def _is_loop(trace: Trace, final: FinalRead) -> bool:
     return len(final.later) >= _MANY_READS or (len(waits) >= 2 and max(waits) <= _LONGEST_LOOP)
 
 
-def poll_past_deadline(trace: Trace) -> Iterator[Verdict]:
-    for session, created in sessions(trace):
-        if session.expires_at is None or trace.now <= session.expires_at:
-            continue
-        late = [read for read in reads(trace, session.id) if read.at > session.expires_at + 2 * MINUTE]
-        for first, second in pairwise(late):
-            if first.client == second.client and second.at - first.at <= 5 * MINUTE:
-                message = f"{session.id} was polled {len(late)} times after its deadline"
-                yield proof(message, created, first, second)
-                break
-
-
 def stop_too_soon(trace: Trace) -> Iterator[Verdict]:
     for session, created in _unnoticed(trace):
         own = reads(trace, session.id)
@@ -231,15 +219,6 @@ CHECKS: Final[tuple[Check, ...]] = (
         advice="After expired or failed create a new session.",
         needs=frozenset({"times"}),
         judge=reuse_dead_session,
-    ),
-    Check(
-        id="poll-past-deadline",
-        clause="advice.poll-session",
-        severity=3,
-        proof="two reads later than two minutes after expiresAt",
-        advice="Stop polling at expiresAt.",
-        needs=frozenset({"times"}),
-        judge=poll_past_deadline,
     ),
     Check(
         id="stop-too-soon",

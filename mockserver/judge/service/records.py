@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+from mockserver.contract.endpoints import READING
 from mockserver.judge.service.campaigns import listed_once
 from mockserver.judge.service.evidence import Rows, before, described, is_repetition, shown_of
 from mockserver.judge.service.sessions import deadline
@@ -32,20 +33,8 @@ from mockserver.trace.trace import Trace
 _STILL: Final = "no message arrived or left between the answers: the newest one is the same before and after"
 _STATUSES: Final = ("APPROVED", "PENDING", "REJECTED", "PAUSED", "DISABLED")  # others are open
 _PREFIXES: Final[Mapping[str, str]] = {"campaign": "campaign_", "entrypoint": "entrypoint_"}
-# Operations that assign ids, and the kind of the record. Equal files may have one id.
-_CREATED: Final[Mapping[str, Kind]] = {
-    "createCampaign": "campaign",
-    "startCampaign": "execution",
-    "createConnectionSession": "session",
-}
-# Operations that read one record: the parameter of the path and the field that have its id, and the clause.
-_READS: Final = (
-    ("readCampaign", "id", "id", "campaigns.detail"),
-    ("readExecution", "executionId", "id", "execution.read"),
-    ("readConnectionSession", "sessionId", "sessionId", "session.read"),
-    ("readTemplate", "id", "id", "templates.detail"),
-    ("readEntrypoint", "id", "id", "entrypoints.read"),
-)
+# Kinds whose records show their ids where they are read: a form's policy does not.
+_WITH_ID: Final = tuple(kind for kind in READING if kind != "form")
 
 
 def ids(trace: Trace) -> Found:
@@ -61,7 +50,8 @@ def ids(trace: Trace) -> Found:
             prefix = _PREFIXES.get(row.kind, "")
             values = f"a {row.kind}", f"an id that does not begin with {prefix}"
             yield judged("base.ids", row.id.startswith(prefix), values, row)
-            if not isinstance(cited, Exchange) or _CREATED.get(cited.operation or "") != row.kind:
+            # Equal files may have one id.
+            if not isinstance(cited, Exchange) or row.kind == "media" or cited.creates != row.kind:
                 continue
             made = created.setdefault((row.kind, row.id), row)
             if made is not row and not is_repetition(made.cited, cited):
@@ -70,14 +60,15 @@ def ids(trace: Trace) -> Found:
 
 def answers_about_another(trace: Trace) -> Found:
     """A read shows the record whose id is in its path."""
-    for operation, param, field, clause in _READS:
-        for call in trace.of(operation):
-            body = call.field("entrypoint") if call.reads == "entrypoint" else call.response_json
+    for kind in _WITH_ID:
+        endpoint, field = READING[kind], "sessionId" if kind == "session" else "id"
+        for call in trace.reads_of(kind):
+            body = call.field("entrypoint") if kind == "entrypoint" else call.response_json
             id = body.get(field) if call.succeeded and isinstance(body, dict) else None
             if isinstance(id, str):
-                asked = call.params.get(param, "")
+                asked = call.params[endpoint.record_parameter]
                 values = f"asked for {asked}", f"the answer is of {id}"
-                yield judged(clause, id == asked, values, call, assumption=ONE_SERVICE, record=asked)
+                yield judged(endpoint.clause, id == asked, values, call, assumption=ONE_SERVICE, record=asked)
 
 
 def _was_there(row: Sighting, _call: Exchange) -> bool:
@@ -258,7 +249,7 @@ def _newest(page: Exchange) -> str | None:
 CHECKS: Final = (
     ClauseCheck(tuple(clause for row in _EXISTENCES for clause in row.clauses.values()), existence, needs=TENANTS),
     ClauseCheck(("base.ids",), ids),
-    ClauseCheck(tuple(clause for *_, clause in _READS), answers_about_another),
+    ClauseCheck(tuple(READING[kind].clause for kind in _WITH_ID), answers_about_another),
     ClauseCheck(("templates.list", "templates.official"), templates),
     ClauseCheck(("messages.record", "messages.list"), messages),
     ClauseCheck(("templates.read-only",), unshown="only calls that the document does not contain could show it"),

@@ -73,18 +73,13 @@ def rows_of(snapshot: SandboxSnapshot, cited: Container[int] = (), nearest: int 
 
 def _placed(snapshot: SandboxSnapshot, cited: Container[int], nearest: int | None) -> Iterator[tuple[Place, Row]]:
     """Yield calls, changes and commands, each with its place in the order: after which call, and after which change."""
-    early, repeated = _before_answers(snapshot), words.repetitions(snapshot.exchanges)
+    repeated = words.repetitions(snapshot.exchanges)
     for call in snapshot.exchanges:
         row = _call_row(call, call.n in cited, call.n == nearest)
         if call.n in repeated:
             note = f"                again     the same as #{repeated[call.n].n}: {words.BY_TRANSPORT}"
             row = replace(row, lines=[*row.lines, note], key="")
-        if call.n not in early:
-            yield (call.n, 0, 0), row
-            continue
-        arrival = f"  {row.time}  #{call.n} {call.operation or call.method} arrives"
-        yield (call.n, 0, 0), Row(kind="call", at=row.at, lines=[arrival])
-        yield (call.n, 1, early[call.n] + 0.2), row
+        yield (call.n, 0, 0), row
     for step in snapshot.steps:
         text = _step(step)
         is_repeatable = step["command"] in ("advance", "visit")
@@ -98,12 +93,6 @@ def _placed(snapshot: SandboxSnapshot, cited: Container[int], nearest: int | Non
         text = f"{words.change(change, snapshot.names)}{_by_other(snapshot, change)}"
         line = f"  {time_of_day(change['at'])}     {text}"
         yield (after, 1, change["n"]), Row(kind="change", at=change["at"], lines=[line])
-
-
-def _before_answers(snapshot: SandboxSnapshot) -> dict[int, int]:
-    """Return the last change that a client could receive before the answer to its call, by the number of the call."""
-    causes = ((change["cause"].get("beforeAnswer"), change["n"]) for change in snapshot.transitions)
-    return {call: n for call, n in causes if call is not None}
 
 
 def _call_before(snapshot: SandboxSnapshot, change: View, times: Sequence[int]) -> int:

@@ -42,7 +42,6 @@ _READINGS: Final[tuple[Cause, ...]] = (
     clocks.pending_session,
     answers.changed_since,
     answers.audience,
-    receivers.accepted,
     answers.sends,
     clocks.due,
     answers.last_answer,

@@ -1,4 +1,4 @@
-"""Receivers of webhooks: what raised, refused or took none, and what the latest event said."""
+"""Receivers of webhooks: what raised, refused or took none."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Final, NamedTuple
 
 from mockserver._json import View
 from mockserver.contract.effects import FORGERIES
-from mockserver.core.instants import MILLISECOND, from_datetime, parse
 from mockserver.core.state.outbox import RECEIVER_RAISED
 from mockserver.core.webhooks.deliveries import LOST
 from mockserver.judge.client.receivers import BY_AGE, REFUSALS
@@ -156,28 +155,6 @@ def for_nobody(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[P
         kinds = ", ".join(endpoint["events"]) or "what happens in its tenant once it is registered"
         takes.append(f"{_url(snapshot, endpoint['id'])} takes {kinds}")
     yield Problem(headline=f"{lost[-1]['event']} went to no endpoint: {'; '.join(takes)}", ids=[lost[-1]["id"]])
-
-
-def accepted(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield what the last event said that a receiver has accepted after the latest call, unless rules change deliveries."""
-    if not snapshot.exchanges or any(rule.get("on") == "delivery" for rule in snapshot.rules):
-        return
-    since = from_datetime(snapshot.exchanges[-1].at) // MILLISECOND * MILLISECOND
-    taken = []
-    for each in _attempted(snapshot.events):
-        at = parse(each.event["at"])
-        if at is not None and at[0] >= since and each.status == "delivered":
-            taken.append(each)
-    if taken:
-        last = taken[-1]
-        which = "" if len(taken) == 1 else f", the last of {len(taken)}"
-        statuses = [attempt["status"] for attempt in last.delivery["attempts"] if attempt.get("status") is not None]
-        url = _url(snapshot, last.delivery["endpoint"])
-        yield Problem(
-            headline=f"{url} answered {words.listed(map(str, statuses))} to {last.event['event']}{which}",
-            got=[_content(last.event)],
-            ids=[last.event["id"], last.delivery["endpoint"]],
-        )
 
 
 def _attempted(events: Iterable[View]) -> Iterator[Attempted]:

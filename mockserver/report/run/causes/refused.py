@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Final
 
 from mockserver.contract.clauses import sentence_of
-from mockserver.contract.endpoints import ENDPOINTS, is_cancel
+from mockserver.contract.endpoints import is_cancel
 from mockserver.core.ledger import DONE_ALREADY
 from mockserver.report.problem import Problem, Rank
 from mockserver.report.run import words
@@ -16,12 +15,12 @@ from mockserver.report.run.exchanges import shorten
 from mockserver.report.run.failure import Failure
 from mockserver.report.run.snapshot import SandboxSnapshot
 from mockserver.report.run.words import Call
-from mockserver.wire.router import route
 
 # What a client writes into a path for a value that it does not have.
 _NO_VALUES: Final = frozenset(("None", "null", "undefined", "NaN"))
 # CLAUSE at PLACE: WORDS
 _REASON: Final = re.compile(r"(?P<clause>[\w.-]+)(?: at (?P<place>\S+))?: (?P<words>.*)", re.DOTALL)
+_HINT: Final = re.compile(r"; did you mean .*", re.DOTALL)
 _OF_BODY: Final = re.compile(r"/[\w/]+")
 _GOT: Final = "got "
 _DESCRIBED: Final = ("got the ", "got a ", "got an ")
@@ -100,9 +99,8 @@ def _headline(call: Call, reason: re.Match[str] | None) -> str:
     if call.status is None:
         return f"{call.operation or call.method} got no answer: its client had disconnected"
     if call.operation is None:
-        nearest = _near_path(call)
-        hint = f"; did you mean {nearest}" if nearest else ""
-        return f"{call.method} {call.path} is not an operation of the API{hint}"
+        hint = _HINT.search(call.reason or "")
+        return f"{call.method} {call.path} is not an operation of the API{hint[0] if hint else ''}"
     missing = _missing(call)
     if missing is not None:
         return f"the path has {missing!r}, for which the client has no value"
@@ -160,21 +158,3 @@ def _is_expected(call: Call, last: Call, last_write: Sequence[Call]) -> bool:
         return call.status == 422 and last.n > 1
     goes_on = any(write.n > call.n and write.operation != call.operation for write in last_write)
     return call.code in DONE_ALREADY and goes_on
-
-
-def _near_path(call: Call) -> str | None:
-    """Return the nearest path of an operation: with `/v1`, without a prefix, or of similar letters."""
-    inner = call.path[call.path.rfind("/v1/") :] if "/v1/" in call.path else f"/v1{call.path}"
-    if inner != call.path and route(call.method, inner).target is not None:
-        return f"{inner}? The client's base url has a part too many or too few"
-    if route(call.method, inner.rstrip("/")).target is not None:
-        return f"{inner.rstrip('/')}, without the slash at its end?"
-    path = _without_ids(inner)
-    known = {_without_ids(row.path): row.path for row in ENDPOINTS.values() if row.method == call.method}
-    same_end = [other for other in known if other.rpartition("/")[2] == path.rpartition("/")[2] != "*"]
-    close = get_close_matches(path, known, n=1) or get_close_matches(path, same_end, n=1, cutoff=0)
-    return f"{call.method} {known[close[0]]}?" if close else None
-
-
-def _without_ids(path: str) -> str:
-    return re.sub(r"\{\w+\}|(?<=/)\w*[_\d]\w*(?=/|$)", "*", path.removeprefix("/v1"))
