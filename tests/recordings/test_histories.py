@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from mockserver import MockServer
 from mockserver._json import JSON
 from mockserver.judge.service.judge import judge_records, judge_service
 from mockserver.judge.service.verdicts import Verdicts
@@ -18,7 +17,7 @@ from mockserver.trace.facts import LACKING
 from mockserver.trace.reading import read_recording
 from tests.depth import at_depth
 from tests.recordings.hars import entry, write
-from tests.recordings.honest import Bent, honest_life
+from tests.recordings.honest import Bent
 
 C = "/v1/campaigns/campaign_1"
 E = f"{C}/executions/execution_1"
@@ -239,13 +238,7 @@ def bend_anything(value: Any, chance: random.Random) -> Any:
 
 
 @pytest.mark.law
-def test_bodies_of_any_shape_are_judged_without_a_failure(tmp_path: Path) -> None:
-    server = MockServer()
-    try:
-        with server.sandbox() as sandbox:
-            life = honest_life(sandbox)
-    finally:
-        server.close()
+def test_bodies_of_any_shape_are_judged_without_a_failure(life: dict[str, JSON], tmp_path: Path) -> None:
     for seed in range(at_depth(5, 300)):
         chance = random.Random(seed)
         bent = Bent(life)

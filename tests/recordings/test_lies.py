@@ -4,28 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from mockserver import MockServer
 from mockserver._json import JSON
 from mockserver.judge.service.judge import CHECKS, judge_records, judge_service
 from mockserver.judge.service.verdicts import Breach
 from mockserver.trace.exchange import DeliveryAttempt
 from tests.harness.rows import each_row
-from tests.recordings.honest import Bent, honest_life
+from tests.recordings.honest import Bent
 from tests.recordings.lies import ALLOWED, LIES, OF_ANSWERS, UNSHOWN, Lie, Unshown
 
 OF_RECORDS = ("tenant", "trace")
-
-
-@pytest.fixture(scope="module")
-def life() -> dict[str, JSON]:
-    server = MockServer()
-    try:
-        with server.sandbox() as sandbox:
-            return honest_life(sandbox)
-    finally:
-        server.close()
 
 
 def places(breach: Breach) -> set[tuple[str, int]]:

@@ -44,8 +44,7 @@ def broken(recording: Trace) -> list[str]:
 def test_no_life_under_random_choices_is_contradictory(tmp_path: Path) -> None:
     """Every second life has two clients at a time, two of four have wire faults, and four of eight clocks that jump."""
     compared: Counter[str] = Counter()
-    server = MockServer()
-    try:
+    with MockServer() as server:
         for seed in range(LIVES):
             has_faults, has_jumps = seed // 2 % 2 == 1, seed // 4 % 2 == 1
             life = record(server, tmp_path, seed, clients=1 + seed % 2, faults=has_faults, jumps=has_jumps)
@@ -54,8 +53,6 @@ def test_no_life_under_random_choices_is_contradictory(tmp_path: Path) -> None:
             for files in (["own.har"], ["own.json"], ["life.har", "own.har"]):
                 own = read_recording(*(tmp_path / name for name in files))
                 assert (seed, files, []) == (seed, files, broken(own))
-    finally:
-        server.close()
 
     checks = [check for check in CHECKS if check.judge is not None and check.scope == "tenant"]
     clauses = {clause for check in checks for clause in check.clauses}

@@ -8,24 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from mockserver import MockServer, cli
+from mockserver import cli
 from mockserver._json import JSON
 from mockserver.contract import clauses
 from mockserver.judge.service.judge import CHECKS
-from tests.recordings.honest import Bent, honest_life
+from tests.recordings.honest import Bent
 from tests.recordings.lies import LIES
 
 FALLING = next(lie for lie in LIES if lie.sentence == "The sent messages become fewer")
-
-
-@pytest.fixture(scope="module")
-def life() -> dict[str, JSON]:
-    server = MockServer()
-    try:
-        with server.sandbox() as sandbox:
-            return honest_life(sandbox)
-    finally:
-        server.close()
 
 
 @pytest.fixture
