@@ -62,7 +62,6 @@ class Api:
 
 def one_after_the_other(sandbox: Sandbox) -> None:
     """Exceptions: the second campaign begins only after the first has completed; a refusal ends the work quietly."""
-    sandbox.apply(given=GIVEN)
     api = Api(sandbox)
     try:
         for name in ("Natal", "Carnaval"):
@@ -80,7 +79,6 @@ def one_after_the_other(sandbox: Sandbox) -> None:
 
 def by_return_values(sandbox: Sandbox) -> None:
     """Return values: each step answers whether the next makes sense."""
-    sandbox.apply(given=GIVEN)
 
     def is_usable() -> bool:
         answer = sandbox.call("GET", "/v1/message-templates", timeout=5)
@@ -109,7 +107,6 @@ def by_return_values(sandbox: Sandbox) -> None:
 
 async def with_a_deadline(sandbox: Sandbox) -> None:
     """Async: connect a number until a deadline, and welcome its chats only if it is connected."""
-    sandbox.apply(given=GIVEN)
     sandbox.on("readConnectionSession").nth(2).complete_session()
     created = await sandbox.aio.call("POST", SESSIONS, json={}, timeout=5)
     if created.status >= 300:
@@ -130,7 +127,6 @@ async def with_a_deadline(sandbox: Sandbox) -> None:
 
 def by_events(sandbox: Sandbox) -> None:
     """Callbacks: the event of a connected number creates a campaign, and that of a failure does nothing."""
-    sandbox.apply(given=GIVEN)
     api, seen = Api(sandbox), set[str]()
 
     def on_event(request: Any) -> int:
@@ -152,7 +148,6 @@ def by_events(sandbox: Sandbox) -> None:
 
 def over_the_list(sandbox: Sandbox) -> None:
     """Cancel what the list shows as running."""
-    sandbox.apply(given=GIVEN)
     api = Api(sandbox)
     for name in ("Natal", "Carnaval"):
         api.post(f"{api.created(name)}/start")
@@ -167,7 +162,7 @@ CAREFUL = (one_after_the_other, by_return_values, with_a_deadline, by_events, ov
 @pytest.fixture
 def explore(mockserver_server: MockServer) -> Callable[..., ExploreReport]:
     def run(test: Callable[[Sandbox], object], **options: Any) -> ExploreReport:
-        options = {"choices": (), "tolerates": (Refused, TimeoutError), **options}
+        options = {"settings": {"given": GIVEN}, "choices": (), "tolerates": (Refused, TimeoutError), **options}
         return mockserver_server.explore(test, **options)
 
     return run
@@ -189,7 +184,6 @@ def test_a_client_that_reads_what_others_did_may_do_less(
 
 def unnoticed(sandbox: Sandbox) -> None:
     """A start that fails is swallowed, and what the service refuses after that too."""
-    sandbox.apply(given=GIVEN)
     campaign = Api(sandbox).created("Natal")
     for call in ("start", "cancel"):
         with contextlib.suppress(*LOST):
@@ -211,7 +205,6 @@ def test_a_name_that_the_clients_own_lost_create_has_taken_excuses_nothing(
     explore: Callable[..., ExploreReport],
 ) -> None:
     def test(sandbox: Sandbox) -> None:
-        sandbox.apply(given=GIVEN)
         api, campaign = Api(sandbox), None
         for _ in range(2):
             try:
@@ -231,7 +224,6 @@ def test_a_name_that_the_clients_own_lost_create_has_taken_excuses_nothing(
 
 def test_more_campaigns_and_fewer_executions_are_two_findings(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        sandbox.apply(given=GIVEN)
         api = Api(sandbox)
         campaign = api.created("Natal")
         try:
@@ -253,7 +245,6 @@ def test_more_campaigns_and_fewer_executions_are_two_findings(explore: Callable[
 
 def test_a_cancel_of_another_campaign_is_a_difference(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        sandbox.apply(given=GIVEN)
         api = Api(sandbox)
         first, second = api.created("Natal"), api.created("Carnaval")
         api.post(f"{first}/start")
@@ -269,7 +260,6 @@ def test_a_cancel_of_another_campaign_is_a_difference(explore: Callable[..., Exp
 
 def ten_polls(sandbox: Sandbox) -> None:
     """Ten polls and done."""
-    sandbox.apply(given=GIVEN)
     api = Api(sandbox)
     campaign = api.created("Natal")
     api.post(f"{campaign}/start")
@@ -281,7 +271,6 @@ def ten_polls(sandbox: Sandbox) -> None:
 
 def while_processing(sandbox: Sandbox) -> None:
     """Anything but `processing` is the end."""
-    sandbox.apply(given=GIVEN)
     api = Api(sandbox)
     campaign = api.created("Natal")
     api.post(f"{campaign}/start")
@@ -302,7 +291,6 @@ def sessions_thrice(sandbox: Sandbox) -> None:
 
 def until_final(sandbox: Sandbox) -> None:
     """Poll to the end, on a loop."""
-    sandbox.apply(given=GIVEN)
     api = Api(sandbox)
     campaign = api.created("Natal")
     api.post(f"{campaign}/start")
@@ -345,7 +333,6 @@ def test_a_client_that_reads_an_end_or_gets_no_answer_has_not_stopped_too_early(
 
 def until_canceled(sandbox: Sandbox) -> None:
     """Cancel what runs, and read on until the end is known; nothing is left to cancel if another was first."""
-    sandbox.apply(given=GIVEN)
     api = Api(sandbox)
     campaign = api.created("Natal")
     api.post(f"{campaign}/start")
@@ -360,7 +347,6 @@ def until_canceled(sandbox: Sandbox) -> None:
 
 def canceled_and_left(sandbox: Sandbox) -> None:
     """Read before and after a cancel that was accepted, whatever that shows."""
-    sandbox.apply(given=GIVEN)
     api = Api(sandbox)
     campaign = api.created("Natal")
     api.post(f"{campaign}/start")
@@ -371,7 +357,6 @@ def canceled_and_left(sandbox: Sandbox) -> None:
 
 def canceled_and_read_once(sandbox: Sandbox) -> None:
     """Read the execution of a campaign once after its cancel; a read that fails is repeated."""
-    sandbox.apply(given=GIVEN)
     api = Api(sandbox)
     campaign = api.created("Natal")
     execution = api.post(f"{campaign}/start")["executionId"]
@@ -393,7 +378,6 @@ def test_an_end_is_news_unless_the_client_has_caused_it(
 
 def test_a_read_that_is_repeated_since_it_failed_polls_nothing(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        sandbox.apply(given=GIVEN)
         api = Api(sandbox)
         campaign = api.created("Natal")
         api.post(f"{campaign}/start")
@@ -407,8 +391,6 @@ def test_a_read_that_is_repeated_since_it_failed_polls_nothing(explore: Callable
 
 def test_a_receiver_that_refuses_an_event_reports_that_it_does_less(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        sandbox.apply(given=GIVEN)
-
         def on_event(request: Any) -> int:
             listed = sandbox.call("GET", "/v1/campaigns", timeout=5)
             if listed.status != 200:
@@ -427,7 +409,6 @@ def test_a_receiver_that_refuses_an_event_reports_that_it_does_less(explore: Cal
 
 def test_a_cancel_that_the_clean_run_was_refused_is_not_missing(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        sandbox.apply(given=GIVEN)
         api = Api(sandbox)
         campaign = api.created("Natal")
         api.post(f"{campaign}/start")

@@ -14,13 +14,14 @@ import pytest
 from mockserver import MockServer, Sandbox
 from mockserver.testing.runs.faults import ExploreReport
 
+GIVEN = {"templates": [{"id": "template_t"}], "chats": {"count": 3}}
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 
 @pytest.fixture
 def explore(mockserver_server: MockServer) -> Callable[..., ExploreReport]:
     def run(test: Callable[[Sandbox], object]) -> ExploreReport:
-        return mockserver_server.explore(test, choices=(), faults=("delay",))
+        return mockserver_server.explore(test, settings={"given": GIVEN}, choices=(), faults=("delay",))
 
     return run
 
@@ -59,7 +60,6 @@ def test_a_receiver_gets_a_delayed_event_before_its_run_is_judged(
     receivers: list[Connecting] = []
 
     def test(sandbox: Sandbox) -> None:
-        sandbox.apply(given={"templates": [{"id": "template_t"}], "chats": {"count": 3}})
         receivers.append(Connecting(sandbox, is_careful=is_careful))
         sandbox.receive_webhooks(receivers[-1])
         sandbox.fail_session(receivers[-1].opened())
@@ -84,7 +84,6 @@ def test_what_a_receiver_does_in_each_run_once_the_test_has_ended_is_no_differen
                 sandbox.call("POST", "/v1/campaigns", json=body, timeout=5)
             return 204
 
-        sandbox.apply(given={"templates": [{"id": "template_t"}], "chats": {"count": 3}})
         sandbox.receive_webhooks(on_event)
         for _ in range(2):
             session = sandbox.call("POST", SESSIONS, json={}, timeout=5).json()["sessionId"]

@@ -24,10 +24,7 @@ from mockserver.testing.runs.in_process import RunInProcess
 
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 LOST = (OSError, HTTPException)
-
-
-def prepared(sandbox: Sandbox) -> None:
-    sandbox.apply(given={"templates": [{"id": "template_t"}], "chats": {"count": 3}})
+GIVEN = {"templates": [{"id": "template_t"}], "chats": {"count": 3}}
 
 
 def create(sandbox: Sandbox, name: str = "Natal", *, cadence: int = 1) -> str:
@@ -50,7 +47,7 @@ def causes(report: ExploreReport, *verdicts: str) -> set[str]:
 @pytest.fixture
 def explore(mockserver_server: MockServer) -> Callable[..., ExploreReport]:
     def run(test: Callable[[Sandbox], object], **options: Any) -> ExploreReport:
-        return mockserver_server.explore(test, **{"choices": (), **options})
+        return mockserver_server.explore(test, **{"settings": {"given": GIVEN}, "choices": (), **options})
 
     return run
 
@@ -64,7 +61,6 @@ def swallowing(call: Callable[[], object]) -> None:
 
 def test_a_start_whose_answer_alone_is_lost_has_caused_the_same(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         swallowing(lambda: start(sandbox, campaign))
 
@@ -75,7 +71,6 @@ def test_a_test_that_starts_twice_in_any_case_does_not_repeat_because_of_the_fau
     explore: Callable[..., ExploreReport],
 ) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         for _ in range(2):
             swallowing(lambda: start(sandbox, campaign))
@@ -86,7 +81,6 @@ def test_a_test_that_starts_twice_in_any_case_does_not_repeat_because_of_the_fau
 
 def test_a_start_repeated_because_of_the_fault_is_a_breach(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         try:
             start(sandbox, campaign)
@@ -100,7 +94,6 @@ def test_a_finding_that_is_excused_hides_no_later_one_of_its_rule(explore: Calla
     """The test starts the first campaign twice in any case, and the second one again because of the outage."""
 
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         first, second = create(sandbox), create(sandbox, "Carnaval")
         for campaign in (first, first, second):
             try:
@@ -117,7 +110,6 @@ def test_a_finding_that_is_excused_hides_no_later_one_of_its_rule(explore: Calla
 
 def recreated(sandbox: Sandbox, adopts: bool) -> None:
     """Create; after a lost answer again, and if the name is taken then, look for it among the campaigns."""
-    prepared(sandbox)
     body = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 1}
     try:
         answer = sandbox.call("POST", "/v1/campaigns", json=body, timeout=5)
@@ -148,7 +140,6 @@ def test_each_list_of_the_ledger_that_has_more_than_in_the_clean_run_is_a_breach
     explore: Callable[..., ExploreReport],
 ) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         try:
             start(sandbox, campaign)
@@ -170,7 +161,6 @@ def test_two_campaigns_of_similar_names_are_no_clones_if_the_clean_run_has_both(
     explore: Callable[..., ExploreReport],
 ) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         for name in ("Natal", "Natal 2"):
             campaign = create(sandbox, name)
             swallowing(partial(start, sandbox, campaign))
@@ -218,7 +208,6 @@ def test_a_cancel_during_which_the_campaign_ends_is_no_difference(
     """The timeout of the read takes ten seconds, in which the campaign completes; a client that read it need not cancel."""
 
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox, cadence=60)
         start(sandbox, campaign)
         seen = None
@@ -241,7 +230,6 @@ def test_a_campaign_that_another_has_canceled_after_a_lost_cancel_needs_none(
     read = []
 
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         start(sandbox, campaign)
         try:
@@ -260,7 +248,6 @@ def test_a_campaign_that_another_has_canceled_after_a_lost_cancel_needs_none(
 
 def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         start(sandbox, campaign)
         for _ in range(3):
@@ -273,7 +260,6 @@ def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore: Callable
 
 def reader(sandbox: Sandbox, wait: Callable[[float], object]) -> None:
     """Read after a 429 again, after a wait by this function; then poll by the sandbox's sleep."""
-    prepared(sandbox)
     while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
         wait(3)
     sandbox.sleep(60)
@@ -447,7 +433,6 @@ def test_a_client_that_sleeps_as_long_as_it_is_asked_in_real_time_obeys(explore:
 
 def test_a_client_that_reports_a_failed_poll_has_not_forgotten_it(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         start(sandbox, campaign)
         while status(sandbox, campaign) == "processing":
@@ -480,7 +465,6 @@ def test_waiting_for_a_session_to_its_deadline_has_an_end(explore: Callable[...,
 
 def test_reads_without_end_are_ended_and_are_a_breach(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         start(sandbox, campaign)
         while status(sandbox, campaign) != "completed":
@@ -495,7 +479,6 @@ def test_reads_without_end_are_ended_and_are_a_breach(explore: Callable[..., Exp
 
 def test_a_row_of_equal_calls_that_changes_nothing_is_endless(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         swallowing(lambda: start(sandbox, campaign))
         while status(sandbox, campaign) == "draft":
@@ -511,7 +494,6 @@ def test_sends_that_stall_go_on_after_twenty_reads(explore: Callable[..., Explor
     polls: list[int] = []
 
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign, count = create(sandbox), 0
         start(sandbox, campaign)
         while status(sandbox, campaign) != "completed":
@@ -527,7 +509,6 @@ def test_sends_that_stall_go_on_after_twenty_reads(explore: Callable[..., Explor
 
 def test_the_stall_of_one_of_two_campaigns_ends_too(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaigns = [create(sandbox, name) for name in ("Natal", "Carnaval")]
         for campaign in campaigns:
             start(sandbox, campaign)
@@ -545,7 +526,6 @@ def test_a_draft_that_another_has_canceled_needs_no_start(
     mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         if status(sandbox, campaign) == "draft":
             start(sandbox, campaign)
@@ -556,7 +536,7 @@ def test_a_draft_that_another_has_canceled_needs_no_start(
 
     @contextmanager
     def subject(placement: Placement) -> Iterator[Outcome]:
-        with mockserver_server.sandbox() as sandbox:
+        with mockserver_server.sandbox(given=GIVEN) as sandbox:
             control = exploration.prepare(sandbox, placement)
             test(sandbox)
             yield Outcome(control, None)
@@ -568,7 +548,6 @@ def test_a_draft_that_another_has_canceled_needs_no_start(
 
 def test_a_refusal_under_an_option_excuses_less(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel")
 
@@ -584,7 +563,6 @@ def test_a_client_that_only_reads_the_messages_it_knows_breaks_the_rule_of_codes
     known = {"Campanha não encontrada.": "gone"}
 
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         known[sandbox.call("POST", "/v1/campaigns/campaign_none/start").json()["message"]]
 
     report = explore(test, faults=(), choices=("message-text",))
@@ -596,7 +574,6 @@ def test_a_test_that_causes_another_number_each_time_is_never_silent(explore: Ca
     numbers = itertools.cycle((3, 1, 2))
 
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         for number in range(next(numbers)):
             create(sandbox, f"Natal {number}")
 
@@ -625,7 +602,6 @@ def listed(sandbox: Sandbox) -> list[Any]:
 
 
 def finds_its_campaign(sandbox: Sandbox) -> None:
-    prepared(sandbox)
     campaign = create(sandbox)
     assert campaign in [row["id"] for row in listed(sandbox)]
 
@@ -638,7 +614,6 @@ def test_a_failed_assertion_of_the_test_is_silent(explore: Callable[..., Explore
 
 def test_failed_assertions_of_different_lines_are_different_findings(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         assert listed(sandbox), "no campaign before the start"
         start(sandbox, campaign)
@@ -656,7 +631,6 @@ def test_failed_assertions_of_different_lines_are_different_findings(explore: Ca
 
 def test_a_test_that_counts_calls_is_no_proof_that_its_client_went_on(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         if listed(sandbox) == []:
             listed(sandbox)
         sandbox.calls("listCampaigns").times(2)
@@ -685,7 +659,6 @@ def test_a_failed_assertion_of_the_clients_own_module_is_its_crash(explore: Call
     exec(compile(source, "/srv/shop/client.py", "exec"), client)  # noqa: S102 - a module of its own
 
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         create(sandbox)
         client["first"](listed(sandbox))
 
@@ -698,7 +671,6 @@ def test_a_failed_assertion_of_the_clients_own_module_is_its_crash(explore: Call
 
 def test_an_assertion_that_fails_for_what_another_did_is_a_crash(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         start(sandbox, campaign)
         sandbox.sleep(600)
@@ -715,7 +687,6 @@ def test_only_a_sleep_between_the_last_calls_excuses_a_client_that_never_stops(
     """A client may have a deadline by the computer's clock, which stands while it sleeps; a busy loop has none."""
 
     def test(sandbox: Sandbox, pause_s: float) -> None:
-        prepared(sandbox)
         sandbox.sleep(60)
         while True:
             try:
@@ -761,7 +732,6 @@ def test_an_event_that_a_call_causes_comes_before_its_answer(explore: Callable[.
 
 def restarting(sandbox: Sandbox, tries: int = 2) -> None:
     """Start again without a read after a lost answer, which one fault shows, and give up, which two show."""
-    prepared(sandbox)
     campaign = create(sandbox)
     for _ in range(tries):
         try:
@@ -784,7 +754,6 @@ def test_a_pair_is_not_blamed_for_what_one_of_its_faults_causes_alone(explore: C
 
 def test_a_pair_is_not_blamed_for_what_its_second_fault_causes_alone(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         swallowing(lambda: sandbox.call("GET", "/v1/campaigns", timeout=5))
         campaign = create(sandbox)
         swallowing(lambda: start(sandbox, campaign))
@@ -801,7 +770,6 @@ def test_a_pair_is_not_blamed_for_what_its_second_fault_causes_alone(explore: Ca
 
 def test_a_pair_with_another_effect_than_each_of_its_faults_is_blamed(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         for name in ("Natal", "Carnaval"):
             campaign = create(sandbox, name)
             swallowing(partial(start, sandbox, campaign))
@@ -817,7 +785,6 @@ def test_a_pair_is_not_blamed_for_what_a_fault_causes_that_is_equal_to_one_of_it
     explore: Callable[..., ExploreReport],
 ) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         for _ in range(3):
             swallowing(lambda: sandbox.call("GET", "/v1/campaigns", timeout=5))
         campaign = create(sandbox)
@@ -845,7 +812,6 @@ def test_a_tolerated_exception_is_reported_and_a_tolerated_row_too(explore: Call
 
 def test_damage_is_a_breach_even_if_the_exception_is_tolerated(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        prepared(sandbox)
         campaign = create(sandbox)
         try:
             start(sandbox, campaign)
