@@ -60,6 +60,14 @@ class Api:
         return answer.json() if answer.body else None
 
 
+def launched(sandbox: Sandbox) -> tuple[Api, str]:
+    """Return a client, and the path of its campaign, which it has started."""
+    api = Api(sandbox)
+    campaign = api.created("Natal")
+    api.post(f"{campaign}/start")
+    return api, campaign
+
+
 def one_after_the_other(sandbox: Sandbox) -> None:
     """Exceptions: the second campaign begins only after the first has completed; a refusal ends the work quietly."""
     api = Api(sandbox)
@@ -260,9 +268,7 @@ def test_a_cancel_of_another_campaign_is_a_difference(explore: Callable[..., Exp
 
 def ten_polls(sandbox: Sandbox) -> None:
     """Ten polls and done."""
-    api = Api(sandbox)
-    campaign = api.created("Natal")
-    api.post(f"{campaign}/start")
+    api, campaign = launched(sandbox)
     for _ in range(10):
         if api.get(campaign)["status"] in FINAL:
             return
@@ -271,9 +277,7 @@ def ten_polls(sandbox: Sandbox) -> None:
 
 def while_processing(sandbox: Sandbox) -> None:
     """Anything but `processing` is the end."""
-    api = Api(sandbox)
-    campaign = api.created("Natal")
-    api.post(f"{campaign}/start")
+    api, campaign = launched(sandbox)
     sandbox.sleep(1)
     while api.get(campaign)["status"] == "processing":
         sandbox.sleep(15)
@@ -291,9 +295,7 @@ def sessions_thrice(sandbox: Sandbox) -> None:
 
 def until_final(sandbox: Sandbox) -> None:
     """Poll to the end, on a loop."""
-    api = Api(sandbox)
-    campaign = api.created("Natal")
-    api.post(f"{campaign}/start")
+    api, campaign = launched(sandbox)
 
     async def poll() -> None:
         while api.get(campaign)["status"] not in FINAL:
@@ -333,9 +335,7 @@ def test_a_client_that_reads_an_end_or_gets_no_answer_has_not_stopped_too_early(
 
 def until_canceled(sandbox: Sandbox) -> None:
     """Cancel what runs, and read on until the end is known; nothing is left to cancel if another was first."""
-    api = Api(sandbox)
-    campaign = api.created("Natal")
-    api.post(f"{campaign}/start")
+    api, campaign = launched(sandbox)
     for _ in range(8):
         status = api.get(campaign)["status"]
         if status == "canceled":
@@ -347,9 +347,7 @@ def until_canceled(sandbox: Sandbox) -> None:
 
 def canceled_and_left(sandbox: Sandbox) -> None:
     """Read before and after a cancel that was accepted, whatever that shows."""
-    api = Api(sandbox)
-    campaign = api.created("Natal")
-    api.post(f"{campaign}/start")
+    api, campaign = launched(sandbox)
     api.get(campaign)
     api.post(f"{campaign}/cancel")
     api.get(campaign)
@@ -378,9 +376,7 @@ def test_an_end_is_news_unless_the_client_has_caused_it(
 
 def test_a_read_that_is_repeated_since_it_failed_polls_nothing(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        api = Api(sandbox)
-        campaign = api.created("Natal")
-        api.post(f"{campaign}/start")
+        api, campaign = launched(sandbox)
         sandbox.sleep(120)
         api.get(campaign)
 
@@ -409,9 +405,7 @@ def test_a_receiver_that_refuses_an_event_reports_that_it_does_less(explore: Cal
 
 def test_a_cancel_that_the_clean_run_was_refused_is_not_missing(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        api = Api(sandbox)
-        campaign = api.created("Natal")
-        api.post(f"{campaign}/start")
+        api, campaign = launched(sandbox)
         sandbox.sleep(600)
         try:
             api.post(f"{campaign}/cancel")

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import astuple
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -121,16 +122,19 @@ def test_an_act_concerns_each_running_campaign_by_itself(mockserver_server: Mock
             sandbox.call("POST", f"/v1/campaigns/{campaign['campaignId']}/start")
         sandbox.call("GET", f"/v1/campaigns/{made[0]['campaignId']}")
 
-    options = ExploreOptions(faults=("campaign-fails",), choices=())
-    ended = []
-    for placement, sandbox in runs(mockserver_server, launch, options, given=given):
-        campaigns = [row for _, row in sandbox._hosted.sandbox.records("campaign")]
-        ended += [
-            (step.call, place)
-            for step in placement
-            for place, campaign in enumerate(campaigns)
-            if campaign.status == "failed"
-        ]
+    exploration = Exploration(ExploreOptions(faults=("campaign-fails",), choices=()), test="launch")
+    run = subject_of(mockserver_server, exploration, launch, given=given)
+    ended: list[tuple[int | None, int]] = []
+
+    @contextlib.contextmanager
+    def subject(placement: Placement) -> Iterator[Outcome]:
+        with run(placement) as outcome:
+            campaigns = [row for _, row in outcome.control.sandbox._hosted.sandbox.records("campaign")]
+            failed = [place for place, campaign in enumerate(campaigns) if campaign.status == "failed"]
+            ended.extend((step.call, place) for step in placement for place in failed)
+            yield outcome
+
+    exploration.run(subject)
 
     assert [(4, 0), (5, 0), (5, 1)] == ended
 
@@ -149,27 +153,20 @@ def test_of_several_campaigns_that_no_call_names_an_act_concerns_one(mockserver_
     assert len(faults) == report.coverage.singles.tried
 
 
-def runs(
-    server: MockServer, test: Any, options: ExploreOptions, **settings: Any
-) -> Iterator[tuple[Placement, Sandbox]]:
-    """Yield the placement of each run of a test, with the sandbox after it."""
-    exploration = Exploration(options, test="runs")
-    plans = exploration.plans()
-    placement: Placement | None = next(plans)
-    while placement is not None:
+def subject_of(
+    server: MockServer, exploration: Exploration, test: Any, **settings: Any
+) -> Callable[[Placement], AbstractContextManager[Outcome]]:
+    """Return how an exploration runs a test, in a sandbox with these settings."""
+
+    @contextlib.contextmanager
+    def subject(placement: Placement) -> Iterator[Outcome]:
         with server.sandbox(**settings) as sandbox:
             control = exploration.prepare(sandbox, placement)
-            raised: BaseException | None = None
-            try:
-                test(sandbox)
-            except Exception as failure:  # noqa: BLE001 - any
-                raised = failure
+            raised = _run(test, sandbox)
             control.stop()
-            yield placement, sandbox
-            try:
-                placement = plans.send(Outcome(control, raised))
-            except StopIteration:
-                return
+            yield Outcome(control, raised)
+
+    return subject
 
 
 @pytest.mark.deep
@@ -733,15 +730,7 @@ def test_the_progress_shows_placements_findings_and_seconds(mockserver_server: M
     exploration = Exploration(options, test="it")
     seen: list[str] = []
 
-    @contextlib.contextmanager
-    def subject(placement: Placement) -> Iterator[Outcome]:
-        with mockserver_server.sandbox() as sandbox:
-            control = exploration.prepare(sandbox, placement)
-            raised = _run(list_once, sandbox)
-            control.stop()
-            yield Outcome(control, raised)
-
-    exploration.run(subject, seen.append)
+    exploration.run(subject_of(mockserver_server, exploration, list_once), seen.append)
 
     clean = ["clean run, 0 findings", "clean run, 0 findings"]
     assert [*clean, "0 of 2, 0 findings", "1 of 2, 1 finding"] == [text.rpartition(", ")[0] for text in seen]

@@ -36,6 +36,12 @@ def start(sandbox: Sandbox, campaign: str) -> int:
     return sandbox.call("POST", f"/v1/campaigns/{campaign}/start", timeout=5).status
 
 
+def launched(sandbox: Sandbox) -> str:
+    campaign = create(sandbox)
+    start(sandbox, campaign)
+    return campaign
+
+
 def status(sandbox: Sandbox, campaign: str) -> str:
     return str(sandbox.call("GET", f"/v1/campaigns/{campaign}", timeout=5).json()["status"])
 
@@ -230,8 +236,7 @@ def test_a_campaign_that_another_has_canceled_after_a_lost_cancel_needs_none(
     read = []
 
     def test(sandbox: Sandbox) -> None:
-        campaign = create(sandbox)
-        start(sandbox, campaign)
+        campaign = launched(sandbox)
         try:
             sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel", timeout=5)
         except LOST:
@@ -248,8 +253,7 @@ def test_a_campaign_that_another_has_canceled_after_a_lost_cancel_needs_none(
 
 def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        campaign = create(sandbox)
-        start(sandbox, campaign)
+        campaign = launched(sandbox)
         for _ in range(3):
             sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel")
             if status(sandbox, campaign) == "canceled":
@@ -433,8 +437,7 @@ def test_a_client_that_sleeps_as_long_as_it_is_asked_in_real_time_obeys(explore:
 
 def test_a_client_that_reports_a_failed_poll_has_not_forgotten_it(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        campaign = create(sandbox)
-        start(sandbox, campaign)
+        campaign = launched(sandbox)
         while status(sandbox, campaign) == "processing":
             sandbox.sleep(15)
 
@@ -465,8 +468,7 @@ def test_waiting_for_a_session_to_its_deadline_has_an_end(explore: Callable[...,
 
 def test_reads_without_end_are_ended_and_are_a_breach(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        campaign = create(sandbox)
-        start(sandbox, campaign)
+        campaign = launched(sandbox)
         while status(sandbox, campaign) != "completed":
             sandbox.sleep(15)
 
@@ -671,8 +673,7 @@ def test_a_failed_assertion_of_the_clients_own_module_is_its_crash(explore: Call
 
 def test_an_assertion_that_fails_for_what_another_did_is_a_crash(explore: Callable[..., ExploreReport]) -> None:
     def test(sandbox: Sandbox) -> None:
-        campaign = create(sandbox)
-        start(sandbox, campaign)
+        campaign = launched(sandbox)
         sandbox.sleep(600)
         assert status(sandbox, campaign) == "completed"
 
