@@ -16,6 +16,7 @@ from mockserver import MockServer, Sandbox, sample_file
 from mockserver.testing.runs.faults import ExploreReport
 
 FINAL = ("completed", "failed", "canceled")
+Explore = Callable[..., ExploreReport]
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 LOST = (OSError, HTTPException)
 TEMPLATE = {"id": "template_t", "isOfficial": True, "providerTemplateStatus": "APPROVED"}
@@ -168,7 +169,7 @@ CAREFUL = (one_after_the_other, by_return_values, with_a_deadline, by_events, ov
 
 
 @pytest.fixture
-def explore(mockserver_server: MockServer) -> Callable[..., ExploreReport]:
+def explore(mockserver_server: MockServer) -> Explore:
     def run(test: Callable[[Sandbox], object], **options: Any) -> ExploreReport:
         options = {"settings": {"given": GIVEN}, "choices": (), "tolerates": (Refused, TimeoutError), **options}
         return mockserver_server.explore(test, **options)
@@ -181,9 +182,7 @@ def silent(report: ExploreReport) -> Sequence[str]:
 
 
 @pytest.mark.parametrize("client", CAREFUL)
-def test_a_client_that_reads_what_others_did_may_do_less(
-    explore: Callable[..., ExploreReport], client: Callable[[Sandbox], object]
-) -> None:
+def test_a_client_that_reads_what_others_did_may_do_less(explore: Explore, client: Callable[[Sandbox], object]) -> None:
     report = explore(client, faults=OTHERS)
 
     assert [] == silent(report), report.text()
@@ -198,7 +197,7 @@ def unnoticed(sandbox: Sandbox) -> None:
             sandbox.call("POST", f"{campaign}/{call}", timeout=5)
 
 
-def test_a_refusal_that_follows_from_a_lost_start_excuses_no_missing_one(explore: Callable[..., ExploreReport]) -> None:
+def test_a_refusal_that_follows_from_a_lost_start_excuses_no_missing_one(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         sandbox.choose({"cancel-draft": "unprocessable"})
         unnoticed(sandbox)
@@ -210,7 +209,7 @@ def test_a_refusal_that_follows_from_a_lost_start_excuses_no_missing_one(explore
 
 
 def test_a_name_that_the_clients_own_lost_create_has_taken_excuses_nothing(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     def test(sandbox: Sandbox) -> None:
         api, campaign = Api(sandbox), None
@@ -230,7 +229,7 @@ def test_a_name_that_the_clients_own_lost_create_has_taken_excuses_nothing(
     assert ["the test passed, and its calls caused 0 executions instead of 1"] == silent(report)
 
 
-def test_more_campaigns_and_fewer_executions_are_two_findings(explore: Callable[..., ExploreReport]) -> None:
+def test_more_campaigns_and_fewer_executions_are_two_findings(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         api = Api(sandbox)
         campaign = api.created("Natal")
@@ -251,7 +250,7 @@ def test_more_campaigns_and_fewer_executions_are_two_findings(explore: Callable[
     assert ["#2 startCampaign -> no answer", "#3 createCampaign -> 201"] == list(campaigns[1:])
 
 
-def test_a_cancel_of_another_campaign_is_a_difference(explore: Callable[..., ExploreReport]) -> None:
+def test_a_cancel_of_another_campaign_is_a_difference(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         api = Api(sandbox)
         first, second = api.created("Natal"), api.created("Carnaval")
@@ -316,7 +315,7 @@ def until_final(sandbox: Sandbox) -> None:
     ],
 )
 def test_a_client_that_stops_polling_before_an_end_is_silent(
-    explore: Callable[..., ExploreReport], client: Callable[[Sandbox], object], fault: str, stopped: str
+    explore: Explore, client: Callable[[Sandbox], object], fault: str, stopped: str
 ) -> None:
     report = explore(client, faults=(fault,))
 
@@ -326,7 +325,7 @@ def test_a_client_that_stops_polling_before_an_end_is_silent(
 
 @pytest.mark.parametrize("client", [until_final, sessions_thrice])
 def test_a_client_that_reads_an_end_or_gets_no_answer_has_not_stopped_too_early(
-    explore: Callable[..., ExploreReport], client: Callable[[Sandbox], object]
+    explore: Explore, client: Callable[[Sandbox], object]
 ) -> None:
     report = explore(client, faults=("sends-stall", "stale", "drop-before"), operations=("readCampaign",))
 
@@ -367,14 +366,14 @@ def canceled_and_read_once(sandbox: Sandbox) -> None:
     [(until_canceled, "campaign-canceled"), (canceled_and_left, "stale"), (canceled_and_read_once, "stale")],
 )
 def test_an_end_is_news_unless_the_client_has_caused_it(
-    explore: Callable[..., ExploreReport], client: Callable[[Sandbox], object], fault: str
+    explore: Explore, client: Callable[[Sandbox], object], fault: str
 ) -> None:
     report = explore(client, faults=(fault,))
 
     assert ([], True) == (silent(report), report.coverage.singles.tried > 0), report.text()
 
 
-def test_a_read_that_is_repeated_since_it_failed_polls_nothing(explore: Callable[..., ExploreReport]) -> None:
+def test_a_read_that_is_repeated_since_it_failed_polls_nothing(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         api, campaign = launched(sandbox)
         sandbox.sleep(120)
@@ -385,7 +384,7 @@ def test_a_read_that_is_repeated_since_it_failed_polls_nothing(explore: Callable
     assert ([], True) == (silent(report), report.coverage.pairs.tried > 0), report.text()
 
 
-def test_a_receiver_that_refuses_an_event_reports_that_it_does_less(explore: Callable[..., ExploreReport]) -> None:
+def test_a_receiver_that_refuses_an_event_reports_that_it_does_less(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         def on_event(request: Any) -> int:
             listed = sandbox.call("GET", "/v1/campaigns", timeout=5)
@@ -403,7 +402,7 @@ def test_a_receiver_that_refuses_an_event_reports_that_it_does_less(explore: Cal
     assert ([], 1) == (silent(report), report.coverage.singles.tried), report.text()
 
 
-def test_a_cancel_that_the_clean_run_was_refused_is_not_missing(explore: Callable[..., ExploreReport]) -> None:
+def test_a_cancel_that_the_clean_run_was_refused_is_not_missing(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         api, campaign = launched(sandbox)
         sandbox.sleep(600)
@@ -417,7 +416,7 @@ def test_a_cancel_that_the_clean_run_was_refused_is_not_missing(explore: Callabl
     assert ([], 2) == (silent(report), report.coverage.singles.tried), report.text()
 
 
-def test_a_file_that_was_not_stored_is_no_upload(explore: Callable[..., ExploreReport]) -> None:
+def test_a_file_that_was_not_stored_is_no_upload(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         sandbox.on("uploadMedia").fail_media()
         with sandbox.requests_session() as session:

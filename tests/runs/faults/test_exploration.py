@@ -40,6 +40,7 @@ from mockserver.testing.runs.in_process import RunInProcess
 from tests.runs.faults.planted import hunt
 from tests.runs.faults.working_day import canceling, connecting, ordinary_test, receiving
 
+Explore = Callable[..., ExploreReport]
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 CREATE = ("POST", "/v1/campaigns", {"name": "Uma"})
@@ -53,6 +54,14 @@ WIRE = (
 )  # fmt: skip
 
 
+@pytest.fixture
+def explore(mockserver_server: MockServer) -> Explore:
+    def run(test: Callable[[Sandbox], object], **options: Any) -> ExploreReport:
+        return mockserver_server.explore(test, **{"choices": (), **options})
+
+    return run
+
+
 def list_once(sandbox: Sandbox) -> None:
     sandbox.call("GET", "/v1/campaigns", timeout=5)
 
@@ -61,12 +70,12 @@ def names(report: ExploreReport) -> list[str]:
     return list(dict.fromkeys(fault for _, fault in report.matrix))
 
 
-def test_a_write_has_every_fault_and_a_read_each_that_differs(mockserver_server: MockServer) -> None:
+def test_a_write_has_every_fault_and_a_read_each_that_differs(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         sandbox.call("POST", "/v1/entrypoints/chatapp/connection-sessions", json={}, timeout=5)
         sandbox.call("GET", "/v1/campaigns", timeout=5)
 
-    report = mockserver_server.explore(test, choices=())
+    report = explore(test)
     by_operation = {row: [fault for operation, fault in report.matrix if operation == row] for row, _ in report.matrix}
 
     of_session = ["session-expires", "user-cancels", "number-in-use"]
@@ -85,11 +94,11 @@ def test_a_write_has_every_fault_and_a_read_each_that_differs(mockserver_server:
 
 
 @pytest.mark.deep
-def test_every_act_and_every_fault_of_a_delivery_is_tried_where_it_has_an_object(mockserver_server: MockServer) -> None:
+def test_every_act_and_every_fault_of_a_delivery_is_tried_where_it_has_an_object(explore: Explore) -> None:
     tried = {
         name
         for test in (canceling, connecting, receiving)
-        for name in names(mockserver_server.explore(test, faults=(*ACTS, *DELIVERY_FAULTS), choices=()))
+        for name in names(explore(test, faults=(*ACTS, *DELIVERY_FAULTS)))
     }
 
     # The events of these tests are caused by no call, so that none can come before its answer.
@@ -97,7 +106,7 @@ def test_every_act_and_every_fault_of_a_delivery_is_tried_where_it_has_an_object
 
 
 def test_an_entrypoint_that_the_client_has_connected_is_removed_before_each_later_call(
-    mockserver_server: MockServer,
+    explore: Explore,
 ) -> None:
     def connect_and_read(sandbox: Sandbox) -> None:
         session = sandbox.call("POST", SESSIONS, json={}).json()["sessionId"]
@@ -106,7 +115,7 @@ def test_an_entrypoint_that_the_client_has_connected_is_removed_before_each_late
         assert "completed" == read["status"]
         sandbox.call("GET", f"/v1/entrypoints/{read['entrypoint']['id']}")
 
-    report = mockserver_server.explore(connect_and_read, faults=("entrypoint-removed",), choices=())
+    report = explore(connect_and_read, faults=("entrypoint-removed",))
 
     assert not report.failed and not report.findings, report.text()
     assert {"readConnectionSession", "readEntrypoint"} == {operation for operation, _ in report.matrix}
@@ -139,7 +148,7 @@ def test_an_act_concerns_each_running_campaign_by_itself(mockserver_server: Mock
     assert [(4, 0), (5, 0), (5, 1)] == ended
 
 
-def test_of_several_campaigns_that_no_call_names_an_act_concerns_one(mockserver_server: MockServer) -> None:
+def test_of_several_campaigns_that_no_call_names_an_act_concerns_one(explore: Explore) -> None:
     running = [
         {"id": f"campaign_{name}", "name": name, "templateId": "template_t", "cadence": 1, "status": "processing"}
         for name in "abc"
@@ -147,7 +156,7 @@ def test_of_several_campaigns_that_no_call_names_an_act_concerns_one(mockserver_
     given = {"templates": [{"id": "template_t"}], "chats": {"count": 9}, "campaigns": running}
     faults = ("campaign-canceled", "campaign-fails", "sends-stall")
 
-    report = mockserver_server.explore(list_once, settings={"given": given}, faults=faults, choices=())
+    report = explore(list_once, settings={"given": given}, faults=faults)
 
     assert [("listCampaigns", name) for name in faults] == list(report.matrix)
     assert len(faults) == report.coverage.singles.tried
@@ -170,18 +179,16 @@ def subject_of(
 
 
 @pytest.mark.deep
-def test_each_other_option_of_each_choice_that_was_read_is_tried(mockserver_server: MockServer) -> None:
-    report = mockserver_server.explore(list_once, faults=())
-    one = mockserver_server.explore(list_once, faults=(), choices=("list-order",))
-    chosen = mockserver_server.explore(
-        list_once, faults=(), choices=("list-order",), settings={"choices": {"list-order": "shuffled"}}
-    )
+def test_each_other_option_of_each_choice_that_was_read_is_tried(explore: Explore) -> None:
+    report = explore(list_once, faults=(), choices=None)
+    one = explore(list_once, faults=(), choices=("list-order",))
+    chosen = explore(list_once, faults=(), choices=("list-order",), settings={"choices": {"list-order": "shuffled"}})
 
     assert "list-order" in report.clean.choices_read
     assert (2, 2) == (one.coverage.singles.tried, chosen.coverage.singles.tried)
 
 
-def test_an_act_of_another_follows_a_fault_in_a_pair(mockserver_server: MockServer) -> None:
+def test_an_act_of_another_follows_a_fault_in_a_pair(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         sandbox.apply(given={"templates": [{"id": "template_t"}], "chats": {"count": 3}})
         body = {"name": "Natal", "platform": "chatapp", "templateId": "template_t", "cadence": 1}
@@ -191,7 +198,7 @@ def test_an_act_of_another_follows_a_fault_in_a_pair(mockserver_server: MockServ
         except OSError:
             assert "failed" != sandbox.call("GET", path, timeout=5).json()["status"]
 
-    report = mockserver_server.explore(test, faults=("drop-after", "campaign-fails"), choices=(), pairs=20)
+    report = explore(test, faults=("drop-after", "campaign-fails"), pairs=20)
 
     (finding,) = [row for row in report.findings if row.cause == "AssertionError"]
     assert ["drop-after at call 2 (startCampaign) and campaign-fails before call 3 (readCampaign)"] == [
@@ -223,24 +230,24 @@ def test_a_wrong_setting_is_refused(options: dict[str, Any], problem: str) -> No
 # The clean run
 
 
-def test_a_clean_run_that_fails_is_not_explored(mockserver_server: MockServer) -> None:
+def test_a_clean_run_that_fails_is_not_explored(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         raise LookupError("no such shop")
 
-    report = mockserver_server.explore(test)
+    report = explore(test)
 
     assert (True, 1) == (report.failed, report.runs)
     assert "the clean run failed, so nothing was explored: LookupError: no such shop" in report.text()
 
 
-def test_the_first_difference_of_two_clean_runs_is_named(mockserver_server: MockServer) -> None:
+def test_the_first_difference_of_two_clean_runs_is_named(explore: Explore) -> None:
     numbers = itertools.count()
 
     def test(sandbox: Sandbox) -> None:
         sandbox.call("GET", "/v1/campaigns", timeout=5)
         sandbox.call("GET", ["/v1/message-templates", "/v1/campaigns/filters/schema"][next(numbers) % 2], timeout=5)
 
-    report = mockserver_server.explore(test, choices=(), faults=("drop-before",))
+    report = explore(test, faults=("drop-before",))
 
     assert not report.deterministic
     assert (
@@ -259,7 +266,7 @@ def test_the_first_difference_of_two_clean_runs_is_named(mockserver_server: Mock
     ],
 )
 def test_a_test_whose_second_run_lacks_calls_of_the_first_is_not_explored(
-    mockserver_server: MockServer, second: tuple[Any, ...], difference: str
+    explore: Explore, second: tuple[Any, ...], difference: str
 ) -> None:
     runs = iter([(CREATE, LIST), second])
 
@@ -267,7 +274,7 @@ def test_a_test_whose_second_run_lacks_calls_of_the_first_is_not_explored(
         for method, path, body in next(runs):
             sandbox.call(method, path, json=body, timeout=5)
 
-    report = mockserver_server.explore(test)
+    report = explore(test, choices=None)
 
     assert (True, 2, 0) == (report.failed, report.runs, report.coverage.singles.tried)
     assert f"not explored: run 2 did not make the calls of run 1: {difference}" in report.text()
@@ -275,14 +282,14 @@ def test_a_test_whose_second_run_lacks_calls_of_the_first_is_not_explored(
     assert report.as_json()["tests"][0]["notes"][0].startswith("not explored: run 2 did not make the calls of run 1")
 
 
-def test_a_second_run_that_makes_fewer_calls_of_each_operation_is_explored(mockserver_server: MockServer) -> None:
+def test_a_second_run_that_makes_fewer_calls_of_each_operation_is_explored(explore: Explore) -> None:
     numbers = itertools.count()
 
     def test(sandbox: Sandbox) -> None:
         for _ in range(3 if next(numbers) % 2 else 5):
             list_once(sandbox)
 
-    report = mockserver_server.explore(test, choices=(), faults=("internal-error",))
+    report = explore(test, faults=("internal-error",))
 
     singles = report.coverage.singles
     assert (False, False, 4) == (report.failed, report.deterministic, singles.tried)
@@ -290,7 +297,7 @@ def test_a_second_run_that_makes_fewer_calls_of_each_operation_is_explored(mocks
 
 
 def test_no_pair_of_a_client_that_is_not_deterministic_is_left_out(
-    mockserver_server: MockServer,
+    explore: Explore,
 ) -> None:
     numbers = itertools.count()
 
@@ -299,19 +306,19 @@ def test_no_pair_of_a_client_that_is_not_deterministic_is_left_out(
         for _ in range(3):
             sandbox.call("GET", "/v1/campaigns", timeout=5)
 
-    report = mockserver_server.explore(test, choices=(), faults=("internal-error", "stale"), pairs=1000)
+    report = explore(test, faults=("internal-error", "stale"), pairs=1000)
 
     assert not report.deterministic
     assert (6, 0, 6, []) == astuple(report.coverage.pairs)
 
 
-def test_random_ids_and_instants_are_no_difference(mockserver_server: MockServer) -> None:
+def test_random_ids_and_instants_are_no_difference(explore: Explore) -> None:
     numbers = itertools.count(10)
 
     def test(sandbox: Sandbox) -> None:
         sandbox.call("GET", f"/v1/campaigns/campaign_{next(numbers)}abcdefgh", timeout=5)
 
-    assert mockserver_server.explore(test, choices=(), faults=("drop-before",)).deterministic
+    assert explore(test, faults=("drop-before",)).deterministic
 
 
 @pytest.fixture
@@ -347,13 +354,13 @@ SLEEPERS = [
 @pytest.mark.parametrize("sleeper, text", SLEEPERS)
 @pytest.mark.usefixtures("slept")
 def test_a_sleep_in_real_time_is_seen_at_its_call_however_short(
-    mockserver_server: MockServer, sleeper: Callable[[Sandbox], Coroutine[Any, Any, Any] | None], text: str
+    explore: Explore, sleeper: Callable[[Sandbox], Coroutine[Any, Any, Any] | None], text: str
 ) -> None:
     def test(sandbox: Sandbox) -> Coroutine[Any, Any, Any] | None:
         list_once(sandbox)
         return sleeper(sandbox)
 
-    report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
+    report = explore(test, faults=("drop-before",), tolerates=(OSError,))
 
     line = rf"the test or its client sleeps in real time \({re.escape(text)} at test_exploration\.py:\d+\); let it"
     assert re.search(line, report.text())
@@ -361,7 +368,7 @@ def test_a_sleep_in_real_time_is_seen_at_its_call_however_short(
     assert 'for a coroutine monkeypatch.setattr(asyncio, "sleep", mockserver.aio.sleep)' in report.text()
 
 
-def test_a_sleep_that_is_canceled_or_on_the_clock_of_the_sandbox_is_none(mockserver_server: MockServer) -> None:
+def test_a_sleep_that_is_canceled_or_on_the_clock_of_the_sandbox_is_none(explore: Explore) -> None:
     async def test(sandbox: Sandbox) -> None:
         async def beat() -> None:
             await asyncio.sleep(60)
@@ -371,43 +378,43 @@ def test_a_sleep_that_is_canceled_or_on_the_clock_of_the_sandbox_is_none(mockser
         await sandbox.aio.sleep(30)
         background.cancel()
 
-    report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
+    report = explore(test, faults=("drop-before",), tolerates=(OSError,))
 
     assert report.clean.calls == 1
     assert "real time" not in report.text()
 
 
-def test_a_sleep_only_after_a_fault_is_named_with_it(mockserver_server: MockServer, slept: list[float]) -> None:
+def test_a_sleep_only_after_a_fault_is_named_with_it(explore: Explore, slept: list[float]) -> None:
     def test(sandbox: Sandbox) -> None:
         while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
             time.sleep(1)
 
-    text = mockserver_server.explore(test, choices=(), faults=("rate-limit",)).text()
+    text = explore(test, faults=("rate-limit",)).text()
 
     assert "(1 s by time.sleep at test_exploration.py:" in text
     assert ", with rate-limit at call 1 (listCampaigns))" in text
 
 
-def test_what_an_exploration_replaces_is_as_before_after_it(mockserver_server: MockServer) -> None:
+def test_what_an_exploration_replaces_is_as_before_after_it(explore: Explore) -> None:
     before = time.sleep, asyncio.sleep
     random.seed(5)
     state = random.getstate()
 
-    mockserver_server.explore(list_once, choices=(), faults=("drop-before",), tolerates=(OSError,))
+    explore(list_once, faults=("drop-before",), tolerates=(OSError,))
 
     assert before == (time.sleep, asyncio.sleep)
     assert state == random.getstate()
 
 
 @pytest.mark.usefixtures("slept")
-def test_a_sleep_is_seen_while_freezegun_freezes_the_process(mockserver_server: MockServer) -> None:
+def test_a_sleep_is_seen_while_freezegun_freezes_the_process(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         list_once(sandbox)
         time.sleep(0.2)
         assert datetime.now(UTC) == sandbox.now.replace(microsecond=0)  # the sandbox starts between two milliseconds
 
     with freeze_time("2026-03-01T12:00:00Z"):
-        report = mockserver_server.explore(test, choices=(), faults=("drop-before",), tolerates=(OSError,))
+        report = explore(test, faults=("drop-before",), tolerates=(OSError,))
 
     assert report.clean.failure is None
     assert "sleeps in real time (0.2 s by time.sleep" in report.text()
@@ -422,9 +429,9 @@ def jittered(draw: Callable[[], float]) -> Callable[[Any], None]:
     return test
 
 
-def test_a_wait_with_jitter_is_equal_in_each_run(mockserver_server: MockServer) -> None:
+def test_a_wait_with_jitter_is_equal_in_each_run(explore: Explore) -> None:
     test = jittered(lambda: random.uniform(0.001, 60))
-    first, second = (mockserver_server.explore(test, choices=(), faults=("rate-limit",)) for _ in range(2))
+    first, second = (explore(test, faults=("rate-limit",)) for _ in range(2))
 
     assert first.deterministic
     assert without_seconds(first) == without_seconds(second)
@@ -434,7 +441,7 @@ def test_a_wait_with_jitter_is_equal_in_each_run(mockserver_server: MockServer) 
 
 
 def test_a_client_without_a_timeout_waits_an_hour_of_the_sandbox_clock_and_no_real_time(
-    mockserver_server: MockServer,
+    explore: Explore,
 ) -> None:
     waited = []
 
@@ -445,25 +452,25 @@ def test_a_client_without_a_timeout_waits_an_hour_of_the_sandbox_clock_and_no_re
         except OSError:
             waited.append((sandbox.now - before).total_seconds())
 
-    mockserver_server.explore(test, choices=(), faults=("timeout-before", "timeout-after"))
+    explore(test, faults=("timeout-before", "timeout-after"))
 
     assert [3600] == waited
 
 
-def test_over_a_socket_nothing_that_takes_real_time_is_tried(mockserver_server: MockServer) -> None:
+def test_over_a_socket_nothing_that_takes_real_time_is_tried(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         headers = {"X-API-Key": sandbox.secret_key}
         requests.get(f"{sandbox.base_url}/v1/campaigns", headers=headers, timeout=5)
 
-    report = mockserver_server.explore(test, choices=())
+    report = explore(test)
 
     assert {"timeout-before", "timeout-after", "dribble"}.isdisjoint(names(report))
     assert {"drop-before", "reset-before", "truncate", "internal-error"} < set(names(report))
     assert "timeout-before, timeout-after, dribble at calls over a socket" in report.text()
 
 
-def test_no_run_begins_after_the_budget_of_seconds(mockserver_server: MockServer) -> None:
-    report = mockserver_server.explore(canceling, seconds=1e-9)
+def test_no_run_begins_after_the_budget_of_seconds(explore: Explore) -> None:
+    report = explore(canceling, choices=None, seconds=1e-9)
 
     assert (2, 0, True) == (report.runs, report.coverage.singles.tried, report.failed)
     assert "ended after 1e-09 seconds, before the last run\n" in report.text()
@@ -502,11 +509,9 @@ WAITS = {
 
 
 @pytest.mark.parametrize("waits", WAITS)
-def test_a_429_has_variants_that_find_what_a_client_makes_of_its_header(
-    mockserver_server: MockServer, waits: str
-) -> None:
+def test_a_429_has_variants_that_find_what_a_client_makes_of_its_header(explore: Explore, waits: str) -> None:
     wait_s, expected = WAITS[waits]
-    report = mockserver_server.explore(reads_with(wait_s), faults=("rate-limit",), choices=())
+    report = explore(reads_with(wait_s), faults=("rate-limit",))
 
     verdicts = {name: [*counts] for (_, name), counts in report.matrix.items()}
     assert {name: [verdict] for name, verdict in expected.items()} == {
@@ -525,31 +530,31 @@ def by_its_own_clock(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("now", ["2001-01-01T00:00:00.301Z", "2999-01-01T00:00:00.301Z"])
 def test_a_client_that_obeys_a_date_by_its_own_clock_is_not_accused_however_far_that_is(
-    mockserver_server: MockServer, now: str
+    explore: Explore, now: str
 ) -> None:
     faults = ("rate-limit", "rate-limit-date", "rate-limit-twice")
     options: dict[str, Any] = {"settings": {"now": now}, "choices": ("rate-limit-headers",)}
-    report = mockserver_server.explore(by_its_own_clock, faults=faults, tolerates=(KeyError,), **options)
+    report = explore(by_its_own_clock, faults=faults, tolerates=(KeyError,), **options)
 
     assert [] == report.findings, report.text()
 
 
-def test_a_variant_is_tried_once_for_each_operation(mockserver_server: MockServer) -> None:
+def test_a_variant_is_tried_once_for_each_operation(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         for limit in (1, 2, 3):
             sandbox.call("GET", f"/v1/campaigns?limit={limit}")
         sandbox.call("GET", "/v1/message-templates")
 
-    report = mockserver_server.explore(test, faults=("rate-limit-date", "rate-limit-twice"), choices=())
+    report = explore(test, faults=("rate-limit-date", "rate-limit-twice"))
 
     assert {"placements": 8, "merged": 4, "tried": 4, "notTried": 0} == report.coverage.singles.as_json()
 
 
 @pytest.mark.parametrize(("attempts", "found"), [(2, {"outage": "crashed"}), (4, {})])
 def test_an_outage_concerns_three_calls_or_all_that_follow(
-    mockserver_server: MockServer, attempts: int, found: dict[str, str]
+    explore: Explore, attempts: int, found: dict[str, str]
 ) -> None:
-    report = mockserver_server.explore(reads_with(seconds_of, attempts), faults=("outage",), choices=())
+    report = explore(reads_with(seconds_of, attempts), faults=("outage",))
 
     verdicts = {name: next(iter(counts)) for (_, name), counts in report.matrix.items()}
     assert {"outage": "survived", "outage-for-good": "reported"} | found == verdicts
@@ -609,12 +614,10 @@ IMPATIENT = {
 
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("client", PATIENT)
-def test_a_client_without_a_timeout_is_named_in_the_first_lines(
-    mockserver_server: MockServer, client: str, strict: bool
-) -> None:
+def test_a_client_without_a_timeout_is_named_in_the_first_lines(explore: Explore, client: str, strict: bool) -> None:
     call, options = PATIENT[client]
     faults = ("timeout-before", "drop-before", "dribble")
-    report = mockserver_server.explore(lambda box: call(box, **options), faults=faults, choices=(), strict=strict)
+    report = explore(lambda box: call(box, **options), faults=faults, strict=strict)
 
     found = "breach" if strict else "advice"
     assert [(found, "no-timeout", 1)] == [(row.verdict, row.cause, row.count) for row in report.findings]
@@ -625,9 +628,9 @@ def test_a_client_without_a_timeout_is_named_in_the_first_lines(
 
 
 @pytest.mark.parametrize("client", IMPATIENT)
-def test_a_client_with_a_timeout_is_not(mockserver_server: MockServer, client: str) -> None:
+def test_a_client_with_a_timeout_is_not(explore: Explore, client: str) -> None:
     call, options = IMPATIENT[client]
-    report = mockserver_server.explore(lambda box: call(box, **options), faults=("timeout-before",), choices=())
+    report = explore(lambda box: call(box, **options), faults=("timeout-before",))
 
     assert [] == report.findings
     assert 1 == report.coverage.singles.tried
@@ -641,7 +644,7 @@ class ItemType(enum.Enum):
 
 @pytest.mark.parametrize("tolerates", [(), (ValueError,)], ids=["not tolerated", "tolerated"])
 def test_a_crash_under_an_unlisted_value_is_named_by_its_cause(
-    mockserver_server: MockServer, tolerates: tuple[type[Exception], ...]
+    explore: Explore, tolerates: tuple[type[Exception], ...]
 ) -> None:
     def test(sandbox: Sandbox) -> None:
         template = sandbox.call("GET", "/v1/message-templates/template_one").json()
@@ -649,9 +652,7 @@ def test_a_crash_under_an_unlisted_value_is_named_by_its_cause(
 
     items = [{"type": "text", "text": "Oi"}]
     settings = {"given": {"templates": [{"id": "template_one", "name": "One", "items": items, "variables": []}]}}
-    report = mockserver_server.explore(
-        test, faults=(), choices=("new-enum-values",), settings=settings, tolerates=tolerates
-    )
+    report = explore(test, faults=(), choices=("new-enum-values",), settings=settings, tolerates=tolerates)
 
     found = {row.cause: (row.verdict, row.message) for row in report.findings}
     assert "advice" == found["closed-enums"][0]
@@ -662,7 +663,7 @@ def test_a_crash_under_an_unlisted_value_is_named_by_its_cause(
 FEW_FAULTS = ("drop-before", "internal-error", "garble", "truncate")
 
 
-def test_an_interrupt_ends_the_exploration_and_shows_what_was_found_before(mockserver_server: MockServer) -> None:
+def test_an_interrupt_ends_the_exploration_and_shows_what_was_found_before(explore: Explore) -> None:
     runs = itertools.count()
 
     def test(sandbox: Sandbox) -> None:
@@ -671,7 +672,7 @@ def test_an_interrupt_ends_the_exploration_and_shows_what_was_found_before(mocks
         list_once(sandbox)
 
     with pytest.raises(KeyboardInterrupt) as interrupt:
-        mockserver_server.explore(test, faults=FEW_FAULTS, choices=())
+        explore(test, faults=FEW_FAULTS)
 
     (report,) = interrupt.value.__notes__
     lines = report.splitlines()
@@ -681,14 +682,14 @@ def test_an_interrupt_ends_the_exploration_and_shows_what_was_found_before(mocks
 
 
 def test_beyond_the_budget_each_fault_is_tried_at_the_first_calls_of_each_operation(
-    mockserver_server: MockServer,
+    explore: Explore,
 ) -> None:
     def test(sandbox: Sandbox) -> None:
         for limit in (1, 2, 3):
             sandbox.call("GET", f"/v1/campaigns?limit={limit}")
         sandbox.call("GET", "/v1/message-templates")
 
-    report = mockserver_server.explore(test, faults=("drop-before", "garble"), choices=(), prune=False, runs=4)
+    report = explore(test, faults=("drop-before", "garble"), prune=False, runs=4)
 
     both = {
         (operation, fault) for operation in ("listCampaigns", "listTemplates") for fault in ("drop-before", "garble")
@@ -714,13 +715,13 @@ def test_beyond_the_budget_each_fault_is_tried_at_the_first_calls_of_each_operat
     ],
 )
 def test_the_status_of_a_program_and_the_outcomes_of_pytest_are_answers_of_the_test(
-    mockserver_server: MockServer, end: Callable[[], Any], verdict: str
+    explore: Explore, end: Callable[[], Any], verdict: str
 ) -> None:
     def test(sandbox: Sandbox) -> None:
         if sandbox.call("GET", "/v1/campaigns").status != 200:
             end()
 
-    report = mockserver_server.explore(test, faults=("internal-error",), choices=())
+    report = explore(test, faults=("internal-error",))
 
     assert {verdict: 1} == report.verdicts
 
@@ -766,12 +767,12 @@ def without_seconds(report: ExploreReport) -> tuple[str, str]:
     return text, json.dumps({**entry, "seconds": None})
 
 
-def test_addresses_of_one_run_are_not_in_the_report(mockserver_server: MockServer) -> None:
+def test_addresses_of_one_run_are_not_in_the_report(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         answer = sandbox.call("GET", "/v1/campaigns", timeout=5)
         assert answer.status == 200, f"{sandbox.base_url}/v1/campaigns failed for {object()!r}"
 
-    report = mockserver_server.explore(test, choices=(), faults=("internal-error",))
+    report = explore(test, faults=("internal-error",))
 
     message, _, place = report.findings[0].message.partition(", at ")
     assert "AssertionError: {base_url}/v1/campaigns failed for <object object at 0x...>" == message
@@ -847,20 +848,18 @@ def _run(test: Any, sandbox: Sandbox) -> BaseException | None:
     return None
 
 
-def test_a_document_contains_the_seed_data_of_the_settings(mockserver_server: MockServer) -> None:
+def test_a_document_contains_the_seed_data_of_the_settings(explore: Explore) -> None:
     given = {"templates": [{"id": "template_of_settings"}]}
     scenario = {"given": {"templates": [{"id": "template_of_scenario"}]}}
 
-    report = mockserver_server.explore(
-        list_once, settings={"scenario": scenario, "given": given}, faults=("drop-before",), choices=()
-    )
+    report = explore(list_once, settings={"scenario": scenario, "given": given}, faults=("drop-before",))
 
     ids = [entry["id"] for entry in report.findings[0].document["given"]["templates"]]
     assert ["template_of_scenario", "template_of_settings"] == ids
 
 
 def test_a_paused_template_is_equal_before_each_call_up_to_the_first_that_depends_on_it(
-    mockserver_server: MockServer,
+    explore: Explore,
 ) -> None:
     given = {"templates": [{"id": "template_a"}], "chats": {"count": 1}}
 
@@ -873,15 +872,15 @@ def test_a_paused_template_is_equal_before_each_call_up_to_the_first_that_depend
         sandbox.call("GET", "/v1/message-templates/template_a")  # depends on it too
         sandbox.call("GET", "/v1/campaigns")
 
-    report = mockserver_server.explore(test, settings={"given": given}, faults=("template-paused",), choices=())
+    report = explore(test, settings={"given": given}, faults=("template-paused",))
 
     assert {"placements": 7, "merged": 4, "tried": 3, "notTried": 0} == report.coverage.singles.as_json()
 
 
-def test_a_lost_answer_of_a_refused_call_is_equal_to_a_lost_call(mockserver_server: MockServer) -> None:
+def test_a_lost_answer_of_a_refused_call_is_equal_to_a_lost_call(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         assert 404 == sandbox.call("POST", "/v1/campaigns/campaign_unknown/start").status
 
-    report = mockserver_server.explore(test, faults=("drop-before", "drop-after"), choices=())
+    report = explore(test, faults=("drop-before", "drop-after"))
 
     assert {"placements": 2, "merged": 1, "tried": 1, "notTried": 0} == report.coverage.singles.as_json()

@@ -15,11 +15,12 @@ from mockserver import MockServer, Sandbox
 from mockserver.testing.runs.faults import ExploreReport
 
 GIVEN = {"templates": [{"id": "template_t"}], "chats": {"count": 3}}
+Explore = Callable[..., ExploreReport]
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 
 
 @pytest.fixture
-def explore(mockserver_server: MockServer) -> Callable[..., ExploreReport]:
+def explore(mockserver_server: MockServer) -> Explore:
     def run(test: Callable[[Sandbox], object]) -> ExploreReport:
         return mockserver_server.explore(test, settings={"given": GIVEN}, choices=(), faults=("delay",))
 
@@ -55,7 +56,7 @@ class Connecting:
     ("is_careful", "found"), [(True, []), (False, ["the test passed, and its calls caused 1 campaign instead of 0"])]
 )
 def test_a_receiver_gets_a_delayed_event_before_its_run_is_judged(
-    explore: Callable[..., ExploreReport], is_careful: bool, found: list[str]
+    explore: Explore, is_careful: bool, found: list[str]
 ) -> None:
     receivers: list[Connecting] = []
 
@@ -73,7 +74,7 @@ def test_a_receiver_gets_a_delayed_event_before_its_run_is_judged(
 
 
 def test_what_a_receiver_does_in_each_run_once_the_test_has_ended_is_no_difference(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     """The session that is pending at the end expires before the delayed event arrives, as it does after the clean run."""
 
@@ -115,7 +116,7 @@ def served(received: list[bytes]) -> Iterator[str]:
         thread.join()
 
 
-def test_a_receiver_that_has_ended_with_the_test_is_not_accused(explore: Callable[..., ExploreReport]) -> None:
+def test_a_receiver_that_has_ended_with_the_test_is_not_accused(explore: Explore) -> None:
     received: list[bytes] = []
 
     def test(sandbox: Sandbox) -> None:
@@ -131,7 +132,7 @@ def test_a_receiver_that_has_ended_with_the_test_is_not_accused(explore: Callabl
 
 
 def test_a_coroutine_that_receives_on_the_loop_of_the_test_is_not_accused(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     async def test(sandbox: Sandbox) -> None:
         queue: asyncio.Queue[bytes] = asyncio.Queue()

@@ -22,6 +22,7 @@ from mockserver.testing.runs.faults import Exploration, ExploreOptions, ExploreR
 from mockserver.testing.runs.faults.placements import ExploreStep
 from mockserver.testing.runs.in_process import RunInProcess
 
+Explore = Callable[..., ExploreReport]
 SESSIONS = "/v1/entrypoints/chatapp/connection-sessions"
 LOST = (OSError, HTTPException)
 GIVEN = {"templates": [{"id": "template_t"}], "chats": {"count": 3}}
@@ -51,7 +52,7 @@ def causes(report: ExploreReport, *verdicts: str) -> set[str]:
 
 
 @pytest.fixture
-def explore(mockserver_server: MockServer) -> Callable[..., ExploreReport]:
+def explore(mockserver_server: MockServer) -> Explore:
     def run(test: Callable[[Sandbox], object], **options: Any) -> ExploreReport:
         return mockserver_server.explore(test, **{"settings": {"given": GIVEN}, "choices": (), **options})
 
@@ -65,7 +66,7 @@ def swallowing(call: Callable[[], object]) -> None:
         pass
 
 
-def test_a_start_whose_answer_alone_is_lost_has_caused_the_same(explore: Callable[..., ExploreReport]) -> None:
+def test_a_start_whose_answer_alone_is_lost_has_caused_the_same(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         campaign = create(sandbox)
         swallowing(lambda: start(sandbox, campaign))
@@ -74,7 +75,7 @@ def test_a_start_whose_answer_alone_is_lost_has_caused_the_same(explore: Callabl
 
 
 def test_a_test_that_starts_twice_in_any_case_does_not_repeat_because_of_the_fault(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     def test(sandbox: Sandbox) -> None:
         campaign = create(sandbox)
@@ -85,7 +86,7 @@ def test_a_test_that_starts_twice_in_any_case_does_not_repeat_because_of_the_fau
     assert set() == causes(explore(test, faults=("drop-after", "internal-error"), operations=("startCampaign",)))
 
 
-def test_a_start_repeated_because_of_the_fault_is_a_breach(explore: Callable[..., ExploreReport]) -> None:
+def test_a_start_repeated_because_of_the_fault_is_a_breach(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         campaign = create(sandbox)
         try:
@@ -96,7 +97,7 @@ def test_a_start_repeated_because_of_the_fault_is_a_breach(explore: Callable[...
     assert {"duplicate-start"} == causes(explore(test, faults=("drop-after",)))
 
 
-def test_a_finding_that_is_excused_hides_no_later_one_of_its_rule(explore: Callable[..., ExploreReport]) -> None:
+def test_a_finding_that_is_excused_hides_no_later_one_of_its_rule(explore: Explore) -> None:
     """The test starts the first campaign twice in any case, and the second one again because of the outage."""
 
     def test(sandbox: Sandbox) -> None:
@@ -127,7 +128,7 @@ def recreated(sandbox: Sandbox, adopts: bool) -> None:
 
 
 def test_a_create_that_is_repeated_and_looked_up_if_its_name_is_taken_is_no_breach(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     report = explore(lambda sandbox: recreated(sandbox, adopts=True), faults=("drop-before", "drop-after"), pairs=20)
 
@@ -135,7 +136,7 @@ def test_a_create_that_is_repeated_and_looked_up_if_its_name_is_taken_is_no_brea
     assert report.coverage.pairs.tried > 0
 
 
-def test_a_create_that_is_repeated_and_not_looked_up_is_a_breach(explore: Callable[..., ExploreReport]) -> None:
+def test_a_create_that_is_repeated_and_not_looked_up_is_a_breach(explore: Explore) -> None:
     report = explore(lambda sandbox: recreated(sandbox, adopts=False), faults=("drop-before", "drop-after"))
 
     assert {"blind-post-retry"} == causes(report)
@@ -143,7 +144,7 @@ def test_a_create_that_is_repeated_and_not_looked_up_is_a_breach(explore: Callab
 
 
 def test_each_list_of_the_ledger_that_has_more_than_in_the_clean_run_is_a_breach(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     def test(sandbox: Sandbox) -> None:
         campaign = create(sandbox)
@@ -164,7 +165,7 @@ def test_each_list_of_the_ledger_that_has_more_than_in_the_clean_run_is_a_breach
 
 
 def test_two_campaigns_of_similar_names_are_no_clones_if_the_clean_run_has_both(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     def test(sandbox: Sandbox) -> None:
         for name in ("Natal", "Natal 2"):
@@ -178,7 +179,7 @@ def test_two_campaigns_of_similar_names_are_no_clones_if_the_clean_run_has_both(
 
 
 def test_a_session_that_is_created_again_after_a_lost_answer_is_no_difference(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     def test(sandbox: Sandbox) -> None:
         try:
@@ -193,7 +194,7 @@ def test_a_session_that_is_created_again_after_a_lost_answer_is_no_difference(
     assert {"survived": 6} == {name: count for name, count in report.verdicts.items() if count}
 
 
-def test_a_session_too_many_is_a_difference(explore: Callable[..., ExploreReport]) -> None:
+def test_a_session_too_many_is_a_difference(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         answer = sandbox.call("POST", SESSIONS, json={}, timeout=5)
         for _ in range(3 if answer.status == 429 else 0):
@@ -208,9 +209,7 @@ def test_a_session_too_many_is_a_difference(explore: Callable[..., ExploreReport
 
 
 @pytest.mark.parametrize("reads_first", [False, True])
-def test_a_cancel_during_which_the_campaign_ends_is_no_difference(
-    explore: Callable[..., ExploreReport], reads_first: bool
-) -> None:
+def test_a_cancel_during_which_the_campaign_ends_is_no_difference(explore: Explore, reads_first: bool) -> None:
     """The timeout of the read takes ten seconds, in which the campaign completes; a client that read it need not cancel."""
 
     def test(sandbox: Sandbox) -> None:
@@ -231,7 +230,7 @@ def test_a_cancel_during_which_the_campaign_ends_is_no_difference(
 
 
 def test_a_campaign_that_another_has_canceled_after_a_lost_cancel_needs_none(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     read = []
 
@@ -251,7 +250,7 @@ def test_a_campaign_that_another_has_canceled_after_a_lost_cancel_needs_none(
     assert {"processing", "canceled"} == set(read)
 
 
-def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore: Callable[..., ExploreReport]) -> None:
+def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         campaign = launched(sandbox)
         for _ in range(3):
@@ -386,7 +385,7 @@ def thrice(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize("test", [in_parallel, one_by_one, thrice])
 def test_equal_calls_that_the_clean_run_makes_too_repeat_nothing(
-    explore: Callable[..., ExploreReport], test: Callable[[Sandbox], object]
+    explore: Explore, test: Callable[[Sandbox], object]
 ) -> None:
     faults = ("rate-limit-long", "rate-limit-twice", "rate-limit-date", "key-revoked")
     report = explore(test, faults=faults)
@@ -396,9 +395,7 @@ def test_equal_calls_that_the_clean_run_makes_too_repeat_nothing(
 
 
 @pytest.mark.parametrize("client", UNJUDGED)
-def test_a_client_whose_sleep_moves_no_clock_is_not_judged_by_its_waits(
-    explore: Callable[..., ExploreReport], client: str
-) -> None:
+def test_a_client_whose_sleep_moves_no_clock_is_not_judged_by_its_waits(explore: Explore, client: str) -> None:
     report = explore(UNJUDGED[client], faults=("drop-before", "rate-limit-long", "rate-limit-twice"))
 
     assert set() == causes(report), report.text()
@@ -413,14 +410,14 @@ def test_a_client_whose_sleep_moves_no_clock_is_not_judged_by_its_waits(
 
 
 @pytest.mark.parametrize("client", JUDGED)
-def test_a_client_whose_waits_are_seen_is_judged_by_them(explore: Callable[..., ExploreReport], client: str) -> None:
+def test_a_client_whose_waits_are_seen_is_judged_by_them(explore: Explore, client: str) -> None:
     report = explore(JUDGED[client], faults=("rate-limit-long", "rate-limit-twice"))
 
     assert {"ignore-retry-after"} == causes(report), report.text()
     assert "is not judged" not in report.text()
 
 
-def test_a_wait_in_real_time_is_stated_as_long_as_it_was(explore: Callable[..., ExploreReport]) -> None:
+def test_a_wait_in_real_time_is_stated_as_long_as_it_was(explore: Explore) -> None:
     report = explore(really(lambda _: time.sleep(0.337)), faults=("rate-limit-long",))
 
     assert ["listCampaigns was repeated after 337 ms; its Retry-After was 120 s"] == [
@@ -428,14 +425,14 @@ def test_a_wait_in_real_time_is_stated_as_long_as_it_was(explore: Callable[..., 
     ]
 
 
-def test_a_client_that_sleeps_as_long_as_it_is_asked_in_real_time_obeys(explore: Callable[..., ExploreReport]) -> None:
+def test_a_client_that_sleeps_as_long_as_it_is_asked_in_real_time_obeys(explore: Explore) -> None:
     report = explore(really(lambda _: time.sleep(30)), faults=("rate-limit-twice",))
 
     assert [] == report.findings
     assert "is not judged" not in report.text()
 
 
-def test_a_client_that_reports_a_failed_poll_has_not_forgotten_it(explore: Callable[..., ExploreReport]) -> None:
+def test_a_client_that_reports_a_failed_poll_has_not_forgotten_it(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         campaign = launched(sandbox)
         while status(sandbox, campaign) == "processing":
@@ -447,7 +444,7 @@ def test_a_client_that_reports_a_failed_poll_has_not_forgotten_it(explore: Calla
     assert report.verdicts["reported"] == report.coverage.singles.tried
 
 
-def test_waiting_for_a_session_to_its_deadline_has_an_end(explore: Callable[..., ExploreReport]) -> None:
+def test_waiting_for_a_session_to_its_deadline_has_an_end(explore: Explore) -> None:
     """The end user finishes at the first creation only, whose answer is lost."""
 
     def test(sandbox: Sandbox) -> None:
@@ -466,7 +463,7 @@ def test_waiting_for_a_session_to_its_deadline_has_an_end(explore: Callable[...,
     assert set() == causes(explore(test, faults=("drop-before",), operations=("createConnectionSession",)))
 
 
-def test_reads_without_end_are_ended_and_are_a_breach(explore: Callable[..., ExploreReport]) -> None:
+def test_reads_without_end_are_ended_and_are_a_breach(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         campaign = launched(sandbox)
         while status(sandbox, campaign) != "completed":
@@ -479,7 +476,7 @@ def test_reads_without_end_are_ended_and_are_a_breach(explore: Callable[..., Exp
     assert "was read 21 more times after its final state was answered" in endless.message
 
 
-def test_a_row_of_equal_calls_that_changes_nothing_is_endless(explore: Callable[..., ExploreReport]) -> None:
+def test_a_row_of_equal_calls_that_changes_nothing_is_endless(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         campaign = create(sandbox)
         swallowing(lambda: start(sandbox, campaign))
@@ -492,7 +489,7 @@ def test_a_row_of_equal_calls_that_changes_nothing_is_endless(explore: Callable[
     assert report.findings[0].message.startswith("52 equal calls in a row changed nothing; ")
 
 
-def test_sends_that_stall_go_on_after_twenty_reads(explore: Callable[..., ExploreReport]) -> None:
+def test_sends_that_stall_go_on_after_twenty_reads(explore: Explore) -> None:
     polls: list[int] = []
 
     def test(sandbox: Sandbox) -> None:
@@ -509,7 +506,7 @@ def test_sends_that_stall_go_on_after_twenty_reads(explore: Callable[..., Explor
     assert polls[0] + 20 <= polls[-1] <= polls[0] + 40
 
 
-def test_the_stall_of_one_of_two_campaigns_ends_too(explore: Callable[..., ExploreReport]) -> None:
+def test_the_stall_of_one_of_two_campaigns_ends_too(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         campaigns = [create(sandbox, name) for name in ("Natal", "Carnaval")]
         for campaign in campaigns:
@@ -548,7 +545,7 @@ def test_a_draft_that_another_has_canceled_needs_no_start(
     assert [] == exploration.report.findings, exploration.report.text()
 
 
-def test_a_refusal_under_an_option_excuses_less(explore: Callable[..., ExploreReport]) -> None:
+def test_a_refusal_under_an_option_excuses_less(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         campaign = create(sandbox)
         sandbox.call("POST", f"/v1/campaigns/{campaign}/cancel")
@@ -560,7 +557,7 @@ def test_a_refusal_under_an_option_excuses_less(explore: Callable[..., ExploreRe
 
 @pytest.mark.clause("advice.code-not-message")
 def test_a_client_that_only_reads_the_messages_it_knows_breaks_the_rule_of_codes(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     known = {"Campanha não encontrada.": "gone"}
 
@@ -572,7 +569,7 @@ def test_a_client_that_only_reads_the_messages_it_knows_breaks_the_rule_of_codes
     assert "match-on-message" in {row.cause for row in report.findings}
 
 
-def test_a_test_that_causes_another_number_each_time_is_never_silent(explore: Callable[..., ExploreReport]) -> None:
+def test_a_test_that_causes_another_number_each_time_is_never_silent(explore: Explore) -> None:
     numbers = itertools.cycle((3, 1, 2))
 
     def test(sandbox: Sandbox) -> None:
@@ -585,7 +582,7 @@ def test_a_test_that_causes_another_number_each_time_is_never_silent(explore: Ca
     assert "what its calls cause differs too, so no placement is silent" in report.text()
 
 
-def test_a_crash_fails_only_a_strict_exploration(explore: Callable[..., ExploreReport]) -> None:
+def test_a_crash_fails_only_a_strict_exploration(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         if sandbox.call("GET", "/v1/campaigns", timeout=5).status != 200:
             raise KeyError("campaigns")
@@ -608,13 +605,13 @@ def finds_its_campaign(sandbox: Sandbox) -> None:
     assert campaign in [row["id"] for row in listed(sandbox)]
 
 
-def test_a_failed_assertion_of_the_test_is_silent(explore: Callable[..., ExploreReport]) -> None:
+def test_a_failed_assertion_of_the_test_is_silent(explore: Explore) -> None:
     report = explore(finds_its_campaign, faults=("internal-error",), operations=("listCampaigns",))
 
     assert [("silent", "AssertionError", True)] == [(row.verdict, row.cause, report.failed) for row in report.findings]
 
 
-def test_failed_assertions_of_different_lines_are_different_findings(explore: Callable[..., ExploreReport]) -> None:
+def test_failed_assertions_of_different_lines_are_different_findings(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         campaign = create(sandbox)
         assert listed(sandbox), "no campaign before the start"
@@ -631,7 +628,7 @@ def test_failed_assertions_of_different_lines_are_different_findings(explore: Ca
     assert '`assert listed(sandbox), "no campaign before the start"`' == first[2].partition(" ")[2]
 
 
-def test_a_test_that_counts_calls_is_no_proof_that_its_client_went_on(explore: Callable[..., ExploreReport]) -> None:
+def test_a_test_that_counts_calls_is_no_proof_that_its_client_went_on(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         if listed(sandbox) == []:
             listed(sandbox)
@@ -645,9 +642,7 @@ def test_a_test_that_counts_calls_is_no_proof_that_its_client_went_on(explore: C
 @pytest.mark.parametrize(
     "tolerates", [(AssertionError,), (("listCampaigns", "internal-error", "silent", "the list may be empty"),)]
 )
-def test_a_failed_assertion_is_tolerated_by_its_type_or_by_a_row(
-    explore: Callable[..., ExploreReport], tolerates: tuple[Any, ...]
-) -> None:
+def test_a_failed_assertion_is_tolerated_by_its_type_or_by_a_row(explore: Explore, tolerates: tuple[Any, ...]) -> None:
     options: dict[str, Any] = {"faults": ("internal-error",), "operations": ("listCampaigns",)}
 
     report = explore(finds_its_campaign, tolerates=tolerates, strict=True, **options)
@@ -655,7 +650,7 @@ def test_a_failed_assertion_is_tolerated_by_its_type_or_by_a_row(
     assert (1, False) == (report.verdicts["reported"], report.failed)
 
 
-def test_a_failed_assertion_of_the_clients_own_module_is_its_crash(explore: Callable[..., ExploreReport]) -> None:
+def test_a_failed_assertion_of_the_clients_own_module_is_its_crash(explore: Explore) -> None:
     client: dict[str, Any] = {}
     source = "def first(rows):\n    assert rows, 'no campaign'\n    return rows[0]\n"
     exec(compile(source, "/srv/shop/client.py", "exec"), client)  # noqa: S102 - a module of its own
@@ -671,7 +666,7 @@ def test_a_failed_assertion_of_the_clients_own_module_is_its_crash(explore: Call
     ]
 
 
-def test_an_assertion_that_fails_for_what_another_did_is_a_crash(explore: Callable[..., ExploreReport]) -> None:
+def test_an_assertion_that_fails_for_what_another_did_is_a_crash(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         campaign = launched(sandbox)
         sandbox.sleep(600)
@@ -683,7 +678,7 @@ def test_an_assertion_that_fails_for_what_another_did_is_a_crash(explore: Callab
 
 
 def test_only_a_sleep_between_the_last_calls_excuses_a_client_that_never_stops(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     """A client may have a deadline by the computer's clock, which stands while it sleeps; a busy loop has none."""
 
@@ -705,7 +700,7 @@ def test_only_a_sleep_between_the_last_calls_excuses_a_client_that_never_stops(
     assert {"endless"} == causes(busy, "breach")
 
 
-def test_a_placement_that_changes_nothing_is_not_tried(explore: Callable[..., ExploreReport]) -> None:
+def test_a_placement_that_changes_nothing_is_not_tried(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         sandbox.receive_webhooks(lambda request: 204)
         session = json.loads(sandbox.call("POST", SESSIONS, json={}, timeout=5).body)["sessionId"]
@@ -718,7 +713,7 @@ def test_a_placement_that_changes_nothing_is_not_tried(explore: Callable[..., Ex
     assert "1 placement that changed nothing, such as before-answer at delivery 1" in report.text()
 
 
-def test_an_event_that_a_call_causes_comes_before_its_answer(explore: Callable[..., ExploreReport]) -> None:
+def test_an_event_that_a_call_causes_comes_before_its_answer(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         sandbox.receive_webhooks(lambda request: 204)
         sandbox.on("readEntrypoint").nth(1).complete_session()
@@ -742,7 +737,7 @@ def restarting(sandbox: Sandbox, tries: int = 2) -> None:
         return
 
 
-def test_a_pair_is_not_blamed_for_what_one_of_its_faults_causes_alone(explore: Callable[..., ExploreReport]) -> None:
+def test_a_pair_is_not_blamed_for_what_one_of_its_faults_causes_alone(explore: Explore) -> None:
     report = explore(restarting, faults=("drop-before", "drop-after"), operations=("startCampaign",), pairs=20)
 
     assert report.coverage.pairs.tried > 2
@@ -753,7 +748,7 @@ def test_a_pair_is_not_blamed_for_what_one_of_its_faults_causes_alone(explore: C
     } == by_cause
 
 
-def test_a_pair_is_not_blamed_for_what_its_second_fault_causes_alone(explore: Callable[..., ExploreReport]) -> None:
+def test_a_pair_is_not_blamed_for_what_its_second_fault_causes_alone(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         swallowing(lambda: sandbox.call("GET", "/v1/campaigns", timeout=5))
         campaign = create(sandbox)
@@ -769,7 +764,7 @@ def test_a_pair_is_not_blamed_for_what_its_second_fault_causes_alone(explore: Ca
     ]
 
 
-def test_a_pair_with_another_effect_than_each_of_its_faults_is_blamed(explore: Callable[..., ExploreReport]) -> None:
+def test_a_pair_with_another_effect_than_each_of_its_faults_is_blamed(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         for name in ("Natal", "Carnaval"):
             campaign = create(sandbox, name)
@@ -783,7 +778,7 @@ def test_a_pair_with_another_effect_than_each_of_its_faults_is_blamed(explore: C
 
 
 def test_a_pair_is_not_blamed_for_what_a_fault_causes_that_is_equal_to_one_of_its_own(
-    explore: Callable[..., ExploreReport],
+    explore: Explore,
 ) -> None:
     def test(sandbox: Sandbox) -> None:
         for _ in range(3):
@@ -798,7 +793,7 @@ def test_a_pair_is_not_blamed_for_what_a_fault_causes_that_is_equal_to_one_of_it
         assert {1} == {len(placement) for row in report.findings for placement in row.placements}
 
 
-def test_a_tolerated_exception_is_reported_and_a_tolerated_row_too(explore: Callable[..., ExploreReport]) -> None:
+def test_a_tolerated_exception_is_reported_and_a_tolerated_row_too(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         sandbox.call("GET", "/v1/campaigns", timeout=5)
 
@@ -811,7 +806,7 @@ def test_a_tolerated_exception_is_reported_and_a_tolerated_row_too(explore: Call
     assert "tolerated crashed of drop-before at listCampaigns: 1 case (the caller repeats it)" in by_row.text()
 
 
-def test_damage_is_a_breach_even_if_the_exception_is_tolerated(explore: Callable[..., ExploreReport]) -> None:
+def test_damage_is_a_breach_even_if_the_exception_is_tolerated(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
         campaign = create(sandbox)
         try:
