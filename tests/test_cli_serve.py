@@ -152,8 +152,11 @@ class Here(Client):
             self._thread.join(DEADLINE_SECONDS)
 
 
+ServeHere = Callable[..., Here]
+
+
 @pytest.fixture
-def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Here]]:
+def here(monkeypatch: pytest.MonkeyPatch) -> Iterator[ServeHere]:
     running: list[Here] = []
 
     def start(*arguments: str) -> Here:
@@ -192,9 +195,7 @@ def test_serve_prints_its_address_and_then_its_keys(serve: Serve) -> None:
     assert 0 == served.stop(signal.SIGTERM)  # with an open connection
 
 
-def test_it_takes_a_scenario_file_choices_a_profile_a_seed_and_an_instant(
-    here: Callable[..., Here], tmp_path: Path
-) -> None:
+def test_it_takes_a_scenario_file_choices_a_profile_a_seed_and_an_instant(here: ServeHere, tmp_path: Path) -> None:
     scenario, profile = tmp_path / "mine.yaml", tmp_path / "profile.json"
     scenario.write_text(
         "scenario: mine\ngiven:\n  forms:\n"
@@ -222,7 +223,7 @@ BEARER = {"Authorization": "Bearer open-sesame"}
 
 @pytest.mark.parametrize("option", ["--token", "--token-file"])
 def test_a_token_guards_only_the_control_plane_and_that_of_a_file_is_not_printed(
-    here: Callable[..., Here], tmp_path: Path, option: str
+    here: ServeHere, tmp_path: Path, option: str
 ) -> None:
     file = tmp_path / "token"
     file.write_text("open-sesame\n", encoding="utf-8")
@@ -235,9 +236,7 @@ def test_a_token_guards_only_the_control_plane_and_that_of_a_file_is_not_printed
     assert 200 == served.ask("GET", "/v1/campaigns").status_code
 
 
-def test_it_logs_one_line_per_call_and_no_whole_key(
-    here: Callable[..., Here], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_logs_one_line_per_call_and_no_whole_key(here: ServeHere, capsys: pytest.CaptureFixture[str]) -> None:
     served = here()
     key = served.secret_key
     served.ask("GET", "/v1/campaigns")
@@ -260,7 +259,7 @@ def test_it_logs_one_line_per_call_and_no_whole_key(
 
 @pytest.mark.parametrize("token", [None, "let-me-in"])
 def test_the_ready_file_is_there_while_it_listens_and_with_a_log_in_json_its_object_is_the_start_line(
-    here: Callable[..., Here], tmp_path: Path, token: str | None
+    here: ServeHere, tmp_path: Path, token: str | None
 ) -> None:
     file = tmp_path / "ready.json"
     served = here("--log-format", "json", "--ready-file", str(file), *(["--token", token] if token else []))
@@ -310,7 +309,7 @@ def keys_of(served: Client) -> set[str]:
     return {served.secret_key, public_key, made["secretKey"], made["publicKey"], link.rpartition("/")[2], secret}
 
 
-def test_beyond_loopback_no_key_link_or_form_secret_is_known_beforehand(here: Callable[..., Here]) -> None:
+def test_beyond_loopback_no_key_link_or_form_secret_is_known_beforehand(here: ServeHere) -> None:
     at_home, first, second = (keys_of(here(*host)) for host in ((), ("--host", "0.0.0.0"), ("--host", "0.0.0.0")))
 
     assert set() == (at_home & first) | (at_home & second) | (first & second)
@@ -350,7 +349,7 @@ def test_the_end_of_its_terminal_ends_a_server_in_order_and_at_once(serve: Serve
     assert [] == list(tmp_path.iterdir())
 
 
-def test_the_folder_of_failures_gets_the_files_of_a_failed_sandbox(here: Callable[..., Here], tmp_path: Path) -> None:
+def test_the_folder_of_failures_gets_the_files_of_a_failed_sandbox(here: ServeHere, tmp_path: Path) -> None:
     folder = tmp_path / "failures"
     served = here("--failures-dir", str(folder))
     _, path, key = served.create()
@@ -362,7 +361,7 @@ def test_the_folder_of_failures_gets_the_files_of_a_failed_sandbox(here: Callabl
     assert names == sorted(file.name for file in folder.iterdir())
 
 
-def test_one_file_has_the_coverage_of_all_sandboxes_after_the_end(here: Callable[..., Here], tmp_path: Path) -> None:
+def test_one_file_has_the_coverage_of_all_sandboxes_after_the_end(here: ServeHere, tmp_path: Path) -> None:
     file = tmp_path / "suite" / "coverage.json"
     served = here("--coverage", str(file))
     assert () == Coverage.load(file).covered("operations")
@@ -377,7 +376,7 @@ def test_one_file_has_the_coverage_of_all_sandboxes_after_the_end(here: Callable
     assert {"listCampaigns", "listTemplates", "readCampaign"} == {*Coverage.load(file).covered("operations")}
 
 
-def test_two_names_lead_to_the_server_and_each_gets_its_own_in_answers(here: Callable[..., Here]) -> None:
+def test_two_names_lead_to_the_server_and_each_gets_its_own_in_answers(here: ServeHere) -> None:
     served = here("--public-url", "https://mock.example/crm", "--allow-host", "mock")
     by_name = {}
     for name in ("mock.example", "MOCK.example", "mock:5055", served.url.removeprefix("http://")):

@@ -61,12 +61,9 @@ def test_the_profile_that_is_saved_makes_the_mock_behave_so(
     assert [] == [key for key in keys for text in (printed, file.read_text(encoding="utf-8")) if key in text]
 
 
-def test_the_json_contains_every_clause_and_choice(
-    mockserver_server: MockServer, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with world(mockserver_server) as sandbox:
-        code = cli.main(_arguments(sandbox, "--json"))
-        keys = _keys(sandbox)
+def test_the_json_contains_every_clause_and_choice(sandbox: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
+    code = cli.main(_arguments(sandbox, "--json"))
+    keys = _keys(sandbox)
 
     printed = capsys.readouterr().out
     report = json.loads(printed)
@@ -80,22 +77,21 @@ def test_the_json_contains_every_clause_and_choice(
 
 
 def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_report(
-    mockserver_server: MockServer,
+    sandbox: Sandbox,
 ) -> None:
-    with world(mockserver_server) as sandbox:
-        keys = _keys(sandbox)
-        echo = f"sua chave {' '.join(keys)}"
-        links: list[str] = []
+    keys = _keys(sandbox)
+    echo = f"sua chave {' '.join(keys)}"
+    links: list[str] = []
 
-        def respond(sent: Sent, status: int, value: JSON | None) -> tuple[int, JSON] | None:
-            if isinstance(value, dict) and "url" in value:
-                links.append(value["url"])
-                return status, value | {"sessionId": value["url"]}
-            return (status, {**(value or {}), "message": echo, "stack": echo}) if status >= 400 else None
+    def respond(sent: Sent, status: int, value: JSON | None) -> tuple[int, JSON] | None:
+        if isinstance(value, dict) and "url" in value:
+            links.append(value["url"])
+            return status, value | {"sessionId": value["url"]}
+        return (status, {**(value or {}), "message": echo, "stack": echo}) if status >= 400 else None
 
-        bent = ModifiedService(sandbox, respond=respond)
-        probed = run(sandbox, bent)
-        given = settings(sandbox)
+    bent = ModifiedService(sandbox, respond=respond)
+    probed = run(sandbox, bent)
+    given = settings(sandbox)
     shown = [*probed.printed, profile(probed.report.choices, ()), repr(given), repr(probed)]
 
     assert [] == [key for key in keys for place in shown if key in place]
@@ -104,11 +100,10 @@ def test_a_service_that_echoes_keys_and_links_does_not_bring_them_into_the_repor
 
 
 def test_the_key_may_be_read_from_the_environment(
-    mockserver_server: MockServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with world(mockserver_server) as sandbox:
-        monkeypatch.setenv("MOCKSERVER_KEY", sandbox.secret_key)
-        code = cli.main(["probe", sandbox.base_url, "--rate", "1000"])
+    monkeypatch.setenv("MOCKSERVER_KEY", sandbox.secret_key)
+    code = cli.main(["probe", sandbox.base_url, "--rate", "1000"])
 
     assert 0 == code
     assert "0 broken" in capsys.readouterr().out
@@ -120,10 +115,9 @@ def test_a_port_that_is_no_number_of_one_is_refused() -> None:
 
 
 def test_the_report_has_what_was_called_the_service_the_choices_and_what_was_not_probed(
-    mockserver_server: MockServer, capsys: pytest.CaptureFixture[str]
+    sandbox: Sandbox, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with world(mockserver_server) as sandbox:
-        cli.main(["probe", sandbox.base_url, "--key", sandbox.secret_key, "--rate", "1000"])
+    cli.main(["probe", sandbox.base_url, "--key", sandbox.secret_key, "--rate", "1000"])
     printed = capsys.readouterr().out.splitlines()
     heads = [line.partition(": ")[0] for line in printed if line[0] != " "]
 

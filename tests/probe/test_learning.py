@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.choices.profiles import PROFILES
@@ -92,14 +92,13 @@ def test_a_run_that_may_only_read_learns_less_and_nothing_wrong(mockserver_serve
     assert "platform-required" not in probed.learnt
 
 
-def test_answers_that_do_not_agree_contradict_the_choice(mockserver_server: MockServer) -> None:
+def test_answers_that_do_not_agree_contradict_the_choice(sandbox: Sandbox) -> None:
     def respond(sent: Sent, status: int, value: JSON) -> tuple[int, bytes] | None:
         """Write date-times of messages in another way than those of the rest."""
         is_message = sent.path.startswith("/v1/messaging")
         return (status, json.dumps(value).encode().replace(b".000Z", b"Z")) if is_message else None
 
-    with world(mockserver_server) as sandbox:
-        probed = run(sandbox, ModifiedService(sandbox, respond=respond))
+    probed = run(sandbox, ModifiedService(sandbox, respond=respond))
 
     spelling = next(choice for choice in probed.report.choices if choice.id == "datetime-spelling")
     assert ("contradicted", "the answers contradict each other") == (spelling.state, spelling.why)

@@ -55,50 +55,44 @@ def test_without_permission_to_write_the_preview_is_the_only_post(mockserver_ser
     assert before == after
 
 
-def test_without_leave_to_send_nothing_is_started(mockserver_server: MockServer) -> None:
-    with world(mockserver_server) as sandbox:
-        watched = Watched(sandbox)
-        run(sandbox, watched, allow_sends=False)
+def test_without_leave_to_send_nothing_is_started(sandbox: Sandbox) -> None:
+    watched = Watched(sandbox)
+    run(sandbox, watched, allow_sends=False)
 
     assert [] == [path for path in watched.posts() if path.endswith("/start")]
     assert "/v1/campaigns" in watched.posts()
 
 
 @pytest.mark.parametrize("operation", ["createCampaign", "startCampaign", "createConnectionSession", "uploadMedia"])
-def test_a_probe_that_writes_without_leave_is_stopped_before_the_call(
-    mockserver_server: MockServer, operation: str
-) -> None:
-    with world(mockserver_server) as sandbox:
-        clock, watched = FakeClock(), Watched(sandbox)
-        context = RunContext(watched, settings(sandbox, allow_writes=False), RateLimiter(10, clock, clock.sleep))
-        with pytest.raises(PermissionError, match="--allow-writes"):
-            context.call(operation, *(["campaign_1"] if operation == "startCampaign" else []))
+def test_a_probe_that_writes_without_leave_is_stopped_before_the_call(sandbox: Sandbox, operation: str) -> None:
+    clock, watched = FakeClock(), Watched(sandbox)
+    context = RunContext(watched, settings(sandbox, allow_writes=False), RateLimiter(10, clock, clock.sleep))
+    with pytest.raises(PermissionError, match="--allow-writes"):
+        context.call(operation, *(["campaign_1"] if operation == "startCampaign" else []))
 
     assert [] == watched.calls
 
 
-def test_only_campaigns_without_recipients_are_started(mockserver_server: MockServer) -> None:
-    with world(mockserver_server) as sandbox:
-        run(sandbox)
-        campaigns = sandbox.call("GET", "/v1/campaigns").json()["campaigns"]
-        own = [row["id"] for row in campaigns if row["name"].startswith("mockserver probe")]
-        details = [sandbox.call("GET", f"/v1/campaigns/{id}").json() for id in own]
+def test_only_campaigns_without_recipients_are_started(sandbox: Sandbox) -> None:
+    run(sandbox)
+    campaigns = sandbox.call("GET", "/v1/campaigns").json()["campaigns"]
+    own = [row["id"] for row in campaigns if row["name"].startswith("mockserver probe")]
+    details = [sandbox.call("GET", f"/v1/campaigns/{id}").json() for id in own]
 
     targets = [execution["targetCount"] for detail in details for execution in detail["executions"]]
     assert targets
     assert {0} == set(targets)
 
 
-def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockserver_server: MockServer) -> None:
+def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(sandbox: Sandbox) -> None:
     def lose_filters(sent: Sent) -> Sent:
         if (sent.method, sent.path) != ("POST", "/v1/campaigns") or not isinstance(sent.json, dict):
             return sent
         return sent._replace(body=json.dumps({k: v for k, v in sent.json.items() if k != "filters"}).encode())
 
-    with world(mockserver_server) as sandbox:
-        watched = Watched(ModifiedService(sandbox, lose_filters))
-        probed = run(sandbox, watched)
-        made = _statuses(sandbox)
+    watched = Watched(ModifiedService(sandbox, lose_filters))
+    probed = run(sandbox, watched)
+    made = _statuses(sandbox)
 
     started = [path for path in watched.posts() if path.endswith("/start") and "mockserver_probe" not in path]
     assert 1 == len(started)
@@ -115,28 +109,23 @@ def test_a_start_with_recipients_is_canceled_immediately_and_ends_the_run(mockse
         ({"chat": "chat_of_nobody"}, "messages", "got 404 CHAT_NOT_FOUND for "),
     ],
 )
-def test_a_wrong_key_or_id_is_not_a_violation(
-    mockserver_server: MockServer, given: JSON, probe: str, reason: str
-) -> None:
-    with world(mockserver_server) as sandbox:
-        changes: JSON = {name: sandbox.secret_key if value == "the same" else value for name, value in given.items()}
-        probed = run(sandbox, allow_writes=False, allow_sends=False, **changes)
+def test_a_wrong_key_or_id_is_not_a_violation(sandbox: Sandbox, given: JSON, probe: str, reason: str) -> None:
+    changes: JSON = {name: sandbox.secret_key if value == "the same" else value for name, value in given.items()}
+    probed = run(sandbox, allow_writes=False, allow_sends=False, **changes)
 
     assert reason in probed.run.incomplete[probe]
     assert [] == probed.broken
 
 
-def test_a_public_key_that_the_service_does_not_know_is_not_a_violation(mockserver_server: MockServer) -> None:
-    with world(mockserver_server) as sandbox:
-        probed = run(sandbox, allow_writes=False, allow_sends=False, public_key="pk_of_nobody_at_all")
+def test_a_public_key_that_the_service_does_not_know_is_not_a_violation(sandbox: Sandbox) -> None:
+    probed = run(sandbox, allow_writes=False, allow_sends=False, public_key="pk_of_nobody_at_all")
 
     assert [] == probed.broken
 
 
-def test_campaigns_of_a_run_have_an_unmistakable_name_and_are_canceled(mockserver_server: MockServer) -> None:
-    with world(mockserver_server) as sandbox:
-        probed = run(sandbox)
-        made = _statuses(sandbox)
+def test_campaigns_of_a_run_have_an_unmistakable_name_and_are_canceled(sandbox: Sandbox) -> None:
+    probed = run(sandbox)
+    made = _statuses(sandbox)
 
     assert 6 <= len(made)
     assert {"canceled", "completed"} == set(made.values())
@@ -157,12 +146,11 @@ def test_drafts_that_a_service_does_not_cancel_are_named(mockserver_server: Mock
 
 
 @pytest.mark.parametrize("rate", [10, 25])
-def test_the_rate_per_second_and_per_minute_is_respected(mockserver_server: MockServer, rate: int) -> None:
-    with world(mockserver_server) as sandbox:
-        clock = FakeClock()
-        watched = Watched(sandbox, clock)
-        rate_limiter = RateLimiter(rate, clock, clock.sleep)
-        probed = run_probes(watched, settings(sandbox), rate_limiter)
+def test_the_rate_per_second_and_per_minute_is_respected(sandbox: Sandbox, rate: int) -> None:
+    clock = FakeClock()
+    watched = Watched(sandbox, clock)
+    rate_limiter = RateLimiter(rate, clock, clock.sleep)
+    probed = run_probes(watched, settings(sandbox), rate_limiter)
 
     gaps = [later - earlier for earlier, later in zip(watched.times_s, watched.times_s[1:], strict=False)]
     assert 1 / rate - 1e-9 <= min(gaps)
@@ -170,13 +158,12 @@ def test_the_rate_per_second_and_per_minute_is_respected(mockserver_server: Mock
     assert not probed.stopped
 
 
-def test_a_slow_service_ends_the_run_within_the_minute_and_is_still_cleaned(mockserver_server: MockServer) -> None:
-    with world(mockserver_server) as sandbox:
-        clock = FakeClock()
-        watched = Watched(sandbox, clock, takes_s=0.35)
-        rate_limiter = RateLimiter(10, clock, clock.sleep)
-        probed = run_probes(watched, settings(sandbox), rate_limiter)
-        made = _statuses(sandbox)
+def test_a_slow_service_ends_the_run_within_the_minute_and_is_still_cleaned(sandbox: Sandbox) -> None:
+    clock = FakeClock()
+    watched = Watched(sandbox, clock, takes_s=0.35)
+    rate_limiter = RateLimiter(10, clock, clock.sleep)
+    probed = run_probes(watched, settings(sandbox), rate_limiter)
+    made = _statuses(sandbox)
 
     assert "were over" in probed.stopped
     assert 60 > rate_limiter.elapsed_s
@@ -184,7 +171,7 @@ def test_a_slow_service_ends_the_run_within_the_minute_and_is_still_cleaned(mock
     assert "were over" in probed.incomplete["unapproved template"]
 
 
-def test_the_run_ends_if_a_service_does_not_answer(mockserver_server: MockServer) -> None:
+def test_the_run_ends_if_a_service_does_not_answer(sandbox: Sandbox) -> None:
     class Silent:
         calls = 0
 
@@ -192,19 +179,17 @@ def test_the_run_ends_if_a_service_does_not_answer(mockserver_server: MockServer
             self.calls += 1
             raise ConnectionError("no response (TimeoutError)")
 
-    with world(mockserver_server) as sandbox:
-        silent = Silent()
-        probed = run(sandbox, silent)
+    silent = Silent()
+    probed = run(sandbox, silent)
 
     assert "GET /v1/campaigns: no response (TimeoutError)" in probed.run.stopped
     assert 3 == silent.calls
     assert {"no-answer": 3} == probed.run.recording.troubles
 
 
-def test_a_refused_key_ends_the_run_immediately(mockserver_server: MockServer) -> None:
-    with world(mockserver_server) as sandbox:
-        watched = Watched(sandbox)
-        probed = run(sandbox, watched, key="sk_of_somebody_else")
+def test_a_refused_key_ends_the_run_immediately(sandbox: Sandbox) -> None:
+    watched = Watched(sandbox)
+    probed = run(sandbox, watched, key="sk_of_somebody_else")
 
     assert "the service refused the key: API_KEY_INVALID" == probed.run.stopped
     assert 1 == len(watched.calls)

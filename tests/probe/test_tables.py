@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mockserver import MockServer
+from mockserver import Sandbox
 from mockserver.probe.probes import PROBES
-from tests.probe.worlds import run, world
+from tests.probe.worlds import run
 
 # A run provokes no failure, waits for no end, uploads no file and sends no message.
 NOT_MET = frozenset(
@@ -31,9 +31,8 @@ def test_the_names_of_probes_are_distinct() -> None:
 
 
 def test_a_full_run_meets_every_clause_that_a_recording_of_a_correct_service_shows(
-    mockserver_server: MockServer,
+    sandbox: Sandbox,
 ) -> None:
-    with world(mockserver_server) as sandbox:
-        probed = run(sandbox)
+    probed = run(sandbox)
 
     assert NOT_MET == {clause.id for clause in probed.report.service.clauses if clause.why.startswith("not met")}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from mockserver import MockServer
+from mockserver import MockServer, Sandbox
 from mockserver._json import JSON
 from mockserver.testing.transports.in_process import Response
 from tests.harness.rows import each_row
@@ -126,10 +126,9 @@ def test_a_call_that_should_be_refused_is_reported_under_its_clause(
     assert clause in probed.broken
 
 
-def test_the_report_describes_the_exchange_of_a_violation(mockserver_server: MockServer) -> None:
+def test_the_report_describes_the_exchange_of_a_violation(sandbox: Sandbox) -> None:
     clause, bent = VIOLATIONS["cadence 0 is accepted"]
-    with world(mockserver_server) as sandbox:
-        probed = run(sandbox, ModifiedService(sandbox, **bent))
+    probed = run(sandbox, ModifiedService(sandbox, **bent))
     row = next(row for row in probed.report.service.as_json() if row["id"] == clause)
     (contradiction,) = row["contradictions"]
     (place,) = contradiction["exchanges"]
@@ -140,9 +139,8 @@ def test_the_report_describes_the_exchange_of_a_violation(mockserver_server: Moc
 
 @pytest.mark.parametrize("nonsense", [b"null", b"[]", b'"text"', b'{"templates": [1]}', b'{"a": {"b": [{}]}}'])
 def test_a_service_of_another_kind_is_reported_as_broken_and_the_run_continues(
-    mockserver_server: MockServer, nonsense: bytes
+    sandbox: Sandbox, nonsense: bytes
 ) -> None:
-    with world(mockserver_server) as sandbox:
-        probed = run(sandbox, ModifiedService(sandbox, respond=lambda *_: (200, nonsense)))
+    probed = run(sandbox, ModifiedService(sandbox, respond=lambda *_: (200, nonsense)))
 
     assert "templates.list" in probed.broken
