@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from types import MappingProxyType
@@ -28,13 +28,6 @@ from tests.runs.orders.pairs import BODY, GIVEN, call, campaigns, create, create
 
 Client = Callable[[Sandbox], Any]
 PATIENT_S = 60  # real time; none of these clients is blocked
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[MockServer]:
-    server = MockServer()
-    yield server
-    server.close()
 
 
 def interleaved(server: MockServer, client: Client, **options: Any) -> InterleaveReport:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,13 +11,6 @@ from mockserver import MockServer
 from mockserver.cli import main
 from mockserver.testing.runs.orders import InterleaveReport
 from tests.runs.orders.pairs import GIVEN, list_then_create
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[MockServer]:
-    server = MockServer()
-    yield server
-    server.close()
 
 
 def written(server: MockServer, folder: Path) -> InterleaveReport:

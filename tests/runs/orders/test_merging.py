@@ -21,13 +21,6 @@ Client = Callable[[Sandbox], Any]
 IDS = ("campaign_spring", "campaign_autumn")
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[MockServer]:
-    server = MockServer()
-    yield server
-    server.close()
-
-
 def test_clients_of_different_records_have_no_order_but_the_serial_ones(server: MockServer) -> None:
     clients = {campaign_id: lambda sandbox, campaign_id=campaign_id: start(sandbox, campaign_id) for campaign_id in IDS}
     report = server.interleave(clients=clients, settings={"given": TWO_DRAFTS})

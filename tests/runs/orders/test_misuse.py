@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -15,13 +14,6 @@ from mockserver.testing.sandbox import Sandbox
 from tests.runs.orders.pairs import GIVEN, campaigns, create, list_then_create
 
 HANDLE = "call with the sandbox that the client gets"
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[MockServer]:
-    server = MockServer()
-    yield server
-    server.close()
 
 
 def read(sandbox: Sandbox) -> Any:

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import random
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -27,13 +27,6 @@ from tests.runs.orders.pairs import (
 
 Client = Callable[[Sandbox], Any]
 SHORT_S = 0.3  # real time, for clients that are certainly blocked
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[MockServer]:
-    server = MockServer()
-    yield server
-    server.close()
 
 
 def interleaved(server: MockServer, clients: Mapping[str, Client], **options: Any) -> InterleaveReport:

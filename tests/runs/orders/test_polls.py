@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -21,13 +21,6 @@ PAIRS, PAIRS_DEEP = 2, 25
 IDS = ("campaign_spring", "campaign_autumn")
 # The most runs with one preemption, by the polls of each of two workers, if their campaigns are sent within a minute.
 MOST_RUNS = {0: 6, 2: 20, 4: 40, 7: 80}
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[MockServer]:
-    server = MockServer()
-    yield server
-    server.close()
 
 
 def worker(name: str, polls: int) -> Client:

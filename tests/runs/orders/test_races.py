@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, cast
 
 import pytest
@@ -36,13 +36,6 @@ def each(pairs: Mapping[str, Pair]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
         "name", [pytest.param(name, marks=[pytest.mark.deep] * (name not in SHALLOW)) for name in pairs]
     )
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[MockServer]:
-    server = MockServer()
-    yield server
-    server.close()
 
 
 def interleaved(server: MockServer, pair: Pair, **options: Any) -> InterleaveReport:
