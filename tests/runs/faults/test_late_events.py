@@ -109,7 +109,7 @@ def served(received: list[bytes]) -> Iterator[str]:
             """Print nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
