@@ -25,6 +25,8 @@ FILES = {
     "cut.har": b'{"log":',
     "empty.har": b"",
     "page.html": b"<title>Other</title>",
+    "first.html": b'<script type="application/json" id="trace">{"document": {}}</script>',
+    "third.html": b'<script type="application/json" id="trace">{"version": 3, "document": {}}</script>',
     "short.txt": b"let-me-\n",
 }
 

@@ -11,21 +11,14 @@ from mockserver.contract.clauses import read as clauses
 from mockserver.judge.client.rules import BLAMED, RULES
 from mockserver.testing.sandbox import Sandbox
 from tests.clients.driven import Client
-from tests.conduct import provocations_of_campaigns, provocations_of_receivers, provocations_of_sessions
+from tests.conduct import provocations_of_campaigns
 from tests.conduct.provocation import GIVEN, NOON, TAGGED
 from tests.conduct.records import Watched
+from tests.conduct.test_chances import PROVOCATIONS
 
 pytestmark = pytest.mark.mockserver(given=GIVEN, now=NOON)
 
-PROVOKED = {
-    each.rule
-    for each in (
-        *provocations_of_campaigns.PROVOCATIONS,
-        *provocations_of_sessions.PROVOCATIONS,
-        *provocations_of_receivers.RECEIVERS,
-        *provocations_of_receivers.PAGE,
-    )
-}
+PROVOKED = {each.rule for each in PROVOCATIONS}
 
 
 def assessed_not(sandbox: Sandbox) -> dict[str, str]:
