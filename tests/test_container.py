@@ -18,8 +18,7 @@ import sys
 import time
 import tomllib
 import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -234,8 +233,15 @@ def _missing() -> str | None:
     return None if tried.returncode == 0 else "this user may not create namespaces with `unshare`"
 
 
-_AS_USER = f"setpriv --reuid {USER} --regid {USER} --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all"
-_SCRIPT = """
+_PYTHON = f"/mnt/python/bin/python{sys.version_info.major}.{sys.version_info.minor}"
+# How a command runs in the namespaces as the server does.
+_AS_USER = (
+    f"setpriv --reuid {USER} --regid {USER} --clear-groups --no-new-privs --inh-caps=-all --bounding-set=-all "
+    f"env -i PATH='{os.environ['PATH']}' TMPDIR=/mnt/tmp "
+    "PYTHONPATH=/mnt/app:/mnt/libraries PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 "
+    f"MOCKSERVER_HOST=0.0.0.0 MOCKSERVER_PORT={PORT} MOCKSERVER_TOKEN_FILE=/mnt/secrets/token"
+)
+_SCRIPT = f"""
 set -e
 mount -t tmpfs -o mode=755 tmpfs /mnt
 mkdir /mnt/python /mnt/libraries /mnt/app /mnt/tmp /mnt/secrets
@@ -243,65 +249,36 @@ mount --bind "$PYTHON_HOME" /mnt/python
 mount --bind "$LIBRARIES" /mnt/libraries
 mount --bind "$APP" /mnt/app
 mount -t tmpfs -o mode=1777 tmpfs /mnt/tmp
-echo "$TOKEN" > /mnt/secrets/token
+echo {TOKEN} > /mnt/secrets/token
 mount -o remount,ro /mnt
 ip link set lo up
 mount -o remount,bind,ro /
-exec {as_user} env -i {environment} /mnt/python/bin/{python} -m mockserver serve
+exec {_AS_USER} {_PYTHON} -m mockserver serve
 """
 
 
 class Container:
     """A server in namespaces of its own; it listens once this exists."""
 
-    def __init__(self, app: Path, environment: Mapping[str, str]) -> None:
-        self._python = f"python{sys.version_info.major}.{sys.version_info.minor}"
-        everything = {
-            "PYTHONPATH": "/mnt/app:/mnt/libraries",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONUNBUFFERED": "1",
-            "TMPDIR": "/mnt/tmp",
-            "PATH": os.environ["PATH"],
-            **environment,
-        }
-        self._environment = " ".join(f"{name}='{value}'" for name, value in everything.items())
-        script = _SCRIPT.format(as_user=_AS_USER, environment=self._environment, python=self._python)
+    def __init__(self, app: Path) -> None:
         places = {"PYTHON_HOME": sys.base_prefix, "LIBRARIES": site.getsitepackages()[0], "APP": str(app)}
         self.process = subprocess.Popen(
-            [*_NAMESPACES, "sh", "-c", script],
-            env={**os.environ, **places, "TOKEN": TOKEN},
-            stdout=subprocess.PIPE,
-            encoding="utf-8",
+            [*_NAMESPACES, "sh", "-c", _SCRIPT], env=os.environ | places, stdout=subprocess.PIPE, encoding="utf-8"
         )
         assert self.process.stdout is not None
         self.first_line = self.process.stdout.readline()
         children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         self.pid = int(children.read_text(encoding="utf-8").split()[0])
 
-    def inside(self, command: str, *, as_user: bool = True) -> subprocess.CompletedProcess[str]:
-        """Run a command in the namespaces, by the user of the server or by root."""
-        who = _AS_USER if as_user else ""
+    def inside(self, command: str) -> subprocess.CompletedProcess[str]:
+        """Run a command in the namespaces."""
         return subprocess.run(
-            [
-                "nsenter",
-                "-t",
-                str(self.pid),
-                "-m",
-                "-n",
-                "-p",
-                "sh",
-                "-c",
-                f"{who} env -i {self._environment} {command}",
-            ],
+            ["nsenter", "-t", str(self.pid), "-m", "-n", "-p", "sh", "-c", command],
             check=False,
             capture_output=True,
             encoding="utf-8",
             timeout=DEADLINE_SECONDS,
         )
-
-    def python(self, arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run the interpreter in the namespaces."""
-        return self.inside(f"/mnt/python/bin/{self._python} {arguments}")
 
     def stop(self) -> tuple[int, float]:
         """The exit status after SIGTERM to the first process, and the seconds until then."""
@@ -309,29 +286,17 @@ class Container:
         os.kill(self.pid, signal.SIGTERM)
         return self.process.wait(DEADLINE_SECONDS), time.monotonic() - began
 
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.stop()  # not by `unshare`, whose end does not end a process of another user
-        self.process.wait(DEADLINE_SECONDS)
-        assert self.process.stdout is not None
-        self.process.stdout.close()
 
-
-@contextmanager
-def started(installed: Path) -> Iterator[Container]:
+@pytest.fixture
+def container(installed: Path) -> Iterator[Container]:
     reason = _missing()
     if reason is not None:
         pytest.skip(reason)
-    settings = {
-        "MOCKSERVER_HOST": "0.0.0.0",
-        "MOCKSERVER_PORT": str(PORT),
-        "MOCKSERVER_TOKEN_FILE": "/mnt/secrets/token",
-    }
-    running = Container(installed, settings)
-    try:
+    running = Container(installed)
+    with running.process:
         yield running
-    finally:
-        running.close()
+        if running.process.poll() is None:
+            running.stop()  # not by `unshare`, whose end does not end a process of another user
 
 
 CALLS = f"""
@@ -356,23 +321,18 @@ print(json.dumps([
 
 
 @pytest.mark.deep
-def test_the_entry_point_serves_as_another_user_without_a_network_and_ends_at_sigterm(
-    installed: Path, tmp_path: Path
-) -> None:
-    with started(installed) as container:
-        status = Path(f"/proc/{container.pid}/status").read_text(encoding="utf-8")
-        links = container.inside("ip -o link", as_user=False).stdout.splitlines()
-        health, called = container.python("-m mockserver health"), container.python(f"-c '{CALLS}'")
+def test_the_entry_point_serves_as_another_user_without_a_network_and_ends_at_sigterm(container: Container) -> None:
+    status = Path(f"/proc/{container.pid}/status").read_text(encoding="utf-8")
+    links = container.inside("ip -o link").stdout.splitlines()
+    health = container.inside(f"{_AS_USER} {_PYTHON} -m mockserver health")
+    called = container.inside(f"{_AS_USER} {_PYTHON} -c '{CALLS}'")
 
-        assert f"mockserver {VERSION} listens on http://0.0.0.0:{PORT}\n" == container.first_line
-        for line in (rf"Uid:\t{USER}\t{USER}\t{USER}.*", r"NSpid:\t\d+\t1", r"CapEff:\t0+"):
-            assert re.search(f"^{line}$", status, re.MULTILINE)
-        assert "Read-only file system" in container.inside("touch /etc/x /mnt/x", as_user=False).stderr
-        assert [] == [line for line in links if "LOOPBACK" not in line and "state UP" in line]
-        assert (0, f"ok {VERSION}\n") == (health.returncode, health.stdout), health.stderr
-        assert [401, 200, 201] == json.loads(called.stdout), (
-            called.stderr
-        )  # the last is an upload to the temporary folder
-        code, seconds = container.stop()
-
+    assert f"mockserver {VERSION} listens on http://0.0.0.0:{PORT}\n" == container.first_line
+    for line in (rf"Uid:\t{USER}\t{USER}\t{USER}.*", r"NSpid:\t\d+\t1", r"CapEff:\t0+"):
+        assert re.search(f"^{line}$", status, re.MULTILINE)
+    assert "Read-only file system" in container.inside("touch /etc/x /mnt/x").stderr
+    assert [] == [line for line in links if "LOOPBACK" not in line and "state UP" in line]
+    assert (0, f"ok {VERSION}\n") == (health.returncode, health.stdout), health.stderr
+    assert [401, 200, 201] == json.loads(called.stdout), called.stderr  # an upload goes to the temporary folder
+    code, seconds = container.stop()
     assert (0, True) == (code, seconds < STOP_SECONDS)
