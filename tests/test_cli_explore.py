@@ -441,14 +441,13 @@ def test_an_interrupt_ends_the_command_too(folder: Path, number: int) -> None:
     with in_a_terminal():
         started = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, encoding="utf-8", **OWN_GROUP)
     with started as process:
-        pid = ""
-        while not pid:
-            pid = (folder / "pid").read_text(encoding="utf-8") if (folder / "pid").exists() else ""
-        interrupt(process, number)
         try:
+            wait_until(lambda: (folder / "pid").exists() and (folder / "pid").read_text("utf-8") != "")
+            interrupt(process, number)
             _, error = process.communicate(timeout=DEADLINE_SECONDS)
         finally:
             process.kill()  # else the block would wait for one that does not end
+    pid = int((folder / "pid").read_text("utf-8"))
 
     assert (INTERRUPTED, "") == (process.returncode, error)
-    wait_until(lambda: not exists(int(pid)))
+    wait_until(lambda: not exists(pid))
