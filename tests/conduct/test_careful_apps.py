@@ -6,7 +6,7 @@ Each client acts as the API document says, and none has a finding of severity 1 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -58,6 +58,12 @@ class App:
         return following
 
 
+def lost(call: Callable[..., object], *arguments: object, **named: object) -> None:
+    """Make a call whose answer is lost."""
+    with pytest.raises(requests.ConnectionError):
+        call(*arguments, **named)
+
+
 def started(sandbox: Sandbox, agent: str = "acme-app/1") -> tuple[App, str, str]:
     """Return a client, its campaign and the execution."""
     app = App(sandbox, agent)
@@ -68,8 +74,7 @@ def started(sandbox: Sandbox, agent: str = "acme-app/1") -> tuple[App, str, str]
 def adopted(sandbox: Sandbox, app: App, name: str = "Promo") -> str:
     """Create a campaign, whose answer is lost, and return the id by which the client finds it."""
     sandbox.on("createCampaign").nth(1).drop("after")
-    with pytest.raises(requests.ConnectionError):
-        app.create(name=name)
+    lost(app.create, name=name)
     (row,) = app("GET", "/campaigns").json()["campaigns"]
     return str(row["id"])
 
@@ -100,8 +105,7 @@ def test_a_start_of_another_user_who_was_shown_a_draft_is_no_second_start(mockse
     campaign = ana.create()
     mockserver.on("startCampaign").nth(1).drop("after")
     assert ana.status(campaign) == bob.status(campaign) == "draft"  # both users' pages offer "start"
-    with pytest.raises(requests.ConnectionError):
-        ana.start(campaign)  # Ana's answer is lost
+    lost(ana.start, campaign)  # Ana's answer is lost
     assert bob.start(campaign).status_code == 422  # Bob's first and only start
     assert ana.status(campaign) == bob.status(campaign) == "processing"  # both read, and none starts again
 
@@ -113,12 +117,10 @@ def test_a_creation_shows_its_user_a_draft(mockserver: Sandbox) -> None:
     mockserver.on("startCampaign").nth(1).drop("before")
     mockserver.on("startCampaign").nth(2).drop("before")
     campaign = ana.create()
-    with pytest.raises(requests.ConnectionError):
-        ana.start(campaign)  # her page shows the draft since its creation
+    lost(ana.start, campaign)  # her page shows the draft since its creation
     assert bob("GET", "/campaigns").json()["campaigns"][0]["status"] == "draft"
     assert ana.status(campaign) == "draft"
-    with pytest.raises(requests.ConnectionError):
-        ana.start(campaign)
+    lost(ana.start, campaign)
     assert bob("GET", "/entrypoints/entrypoint_gone").status_code == 404  # a page that he opens first
     assert bob.start(campaign).ok  # Bob's first and only start
 
@@ -132,8 +134,7 @@ def test_a_start_right_after_one_without_an_answer_is_a_retry_although_the_creat
     mockserver.on("startCampaign").nth(1).drop("before")
     campaign = app.create()
     assert app.status(campaign) == "draft"
-    with pytest.raises(requests.ConnectionError):
-        app.start(campaign)
+    lost(app.start, campaign)
     assert app.start(campaign).ok
 
     assert ["duplicate-start"] == [finding.rule for finding in mockserver.conduct.findings]
@@ -145,8 +146,7 @@ def test_a_start_after_a_page_is_a_retry_if_only_one_read_showed_the_draft(mocks
     mockserver.on("startCampaign").nth(1).drop("after")
     campaign = App(mockserver, creator).create()
     assert app.status(campaign) == "draft"
-    with pytest.raises(requests.ConnectionError):
-        app.start(campaign)
+    lost(app.start, campaign)
     assert app("GET", "/message-templates").ok
     assert app.start(campaign).status_code == 422
 
@@ -211,8 +211,7 @@ def test_a_preview_of_another_program_restricts_nothing(mockserver: Sandbox) -> 
 def test_a_cancel_without_an_answer_is_not_repeated_once_every_call_is_refused(mockserver: Sandbox, end: str) -> None:
     app, campaign, _ = started(mockserver)
     mockserver.on("cancelCampaign").nth(1).drop("before")
-    with pytest.raises(requests.ConnectionError):
-        app.cancel(campaign)
+    lost(app.cancel, campaign)
     if end == "suspended":
         mockserver.admin.set_tenant(subscription="suspended")
     else:

@@ -236,8 +236,7 @@ def test_a_receiver_refuses_old_timestamps_with_a_page_of_its_framework(mockserv
 def lose_a_create(sandbox: Sandbox, app: App) -> str:
     """Have the answer to a create lost, and return the id of its session, which the client never receives."""
     sandbox.on("createConnectionSession").nth(1).drop("after")
-    with pytest.raises(requests.ConnectionError):
-        app.connect()
+    careful_apps.lost(app.connect)
     return str(sandbox.state()["tenants"][0]["sessions"][-1]["id"])
 
 

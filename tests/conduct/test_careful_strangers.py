@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Literal
 
 import pytest
-import requests
 
 from mockserver import Sandbox
 from tests.clients.operations import SESSIONS
-from tests.conduct.test_careful_apps import BODY, GIVEN, App, adopted, started, variable
+from tests.conduct.test_careful_apps import BODY, GIVEN, App, adopted, lost, started, variable
 from tests.operations.session_calls import NOON
 
 Act = Callable[[Sandbox], None]
@@ -30,8 +28,7 @@ def looks_at_the_list_after_a_lost_cancel(sandbox: Sandbox) -> None:
     app = App(sandbox)
     campaign = _campaign_that_ends_in_three_seconds(sandbox, app)
     sandbox.on("cancelCampaign").nth(1).drop("before")
-    with suppress(requests.ConnectionError):
-        app.cancel(campaign)
+    lost(app.cancel, campaign)
     sandbox.sleep(4)
     assert app("GET", "/campaigns").json()["campaigns"][0]["status"] == "completed"
     sandbox.advance(minutes=5)
@@ -40,8 +37,7 @@ def looks_at_the_list_after_a_lost_cancel(sandbox: Sandbox) -> None:
 def sends_a_reminder_after_it_adopted_a_campaign_whose_name_was_taken(sandbox: Sandbox) -> None:
     app = App(sandbox)
     sandbox.on("createCampaign").nth(1).drop("after")
-    with suppress(requests.ConnectionError):
-        app.create()
+    lost(app.create)
     assert app("POST", "/campaigns", BODY).status_code == 400
     (found,) = app("GET", "/campaigns").json()["campaigns"]
     app.start(found["id"])
