@@ -37,6 +37,10 @@ def start(sandbox: Sandbox, campaign: str) -> int:
     return sandbox.call("POST", f"/v1/campaigns/{campaign}/start", timeout=5).status
 
 
+def list_campaigns(sandbox: Sandbox) -> Any:
+    return sandbox.call("GET", "/v1/campaigns", timeout=5)
+
+
 def launched(sandbox: Sandbox) -> str:
     campaign = create(sandbox)
     start(sandbox, campaign)
@@ -123,7 +127,7 @@ def recreated(sandbox: Sandbox, adopts: bool) -> None:
     except LOST:
         answer = sandbox.call("POST", "/v1/campaigns", json=body, timeout=5)
     if answer.json().get("code") == "CAMPAIGN_NAME_ALREADY_EXISTS" and adopts:
-        names = [row["name"] for row in sandbox.call("GET", "/v1/campaigns", timeout=5).json()["campaigns"]]
+        names = [row["name"] for row in list_campaigns(sandbox).json()["campaigns"]]
         assert "Natal" in names
 
 
@@ -263,10 +267,10 @@ def test_a_cancel_repeated_after_an_outdated_read_is_no_breach(explore: Explore)
 
 def reader(sandbox: Sandbox, wait: Callable[[float], object]) -> None:
     """Read after a 429 again, after a wait by this function; then poll by the sandbox's sleep."""
-    while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
+    while list_campaigns(sandbox).status == 429:
         wait(3)
     sandbox.sleep(60)
-    sandbox.call("GET", "/v1/campaigns", timeout=5)
+    list_campaigns(sandbox)
 
 
 def by_socket(sandbox: Sandbox) -> None:
@@ -302,7 +306,7 @@ def tolerant(sandbox: Sandbox) -> None:
     """Poll by the sandbox's sleep, also after a failure; the client in it has a sleep that moves no clock."""
 
     def read() -> None:
-        while sandbox.call("GET", "/v1/campaigns", timeout=5).status == 429:
+        while list_campaigns(sandbox).status == 429:
             no_sleep(3)
 
     for _ in range(2):
@@ -375,12 +379,12 @@ def one_by_one(sandbox: Sandbox) -> None:
     """Two equal reads in any case, whatever they get."""
     with mock.patch("time.sleep", sandbox.sleep):
         for _ in range(2):
-            sandbox.call("GET", "/v1/campaigns", timeout=5)
+            list_campaigns(sandbox)
 
 
 def thrice(sandbox: Sandbox) -> None:
     for _ in range(3):
-        sandbox.call("GET", "/v1/campaigns", timeout=5)
+        list_campaigns(sandbox)
 
 
 @pytest.mark.parametrize("test", [in_parallel, one_by_one, thrice])
@@ -511,7 +515,7 @@ def test_the_stall_of_one_of_two_campaigns_ends_too(explore: Explore) -> None:
         campaigns = [create(sandbox, name) for name in ("Natal", "Carnaval")]
         for campaign in campaigns:
             start(sandbox, campaign)
-        sandbox.call("GET", "/v1/campaigns", timeout=5)
+        list_campaigns(sandbox)
         for campaign in campaigns:
             while status(sandbox, campaign) != "completed":
                 sandbox.sleep(15)
@@ -584,7 +588,7 @@ def test_a_test_that_causes_another_number_each_time_is_never_silent(explore: Ex
 
 def test_a_crash_fails_only_a_strict_exploration(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        if sandbox.call("GET", "/v1/campaigns", timeout=5).status != 200:
+        if list_campaigns(sandbox).status != 200:
             raise KeyError("campaigns")
 
     lax, strict = (explore(test, faults=("internal-error",), strict=strict) for strict in (False, True))
@@ -596,7 +600,7 @@ def test_a_crash_fails_only_a_strict_exploration(explore: Explore) -> None:
 
 def listed(sandbox: Sandbox) -> list[Any]:
     """Return the campaigns; none if the read fails, which the client does not report."""
-    answer = sandbox.call("GET", "/v1/campaigns", timeout=5)
+    answer = list_campaigns(sandbox)
     return list(answer.json()["campaigns"]) if answer.status == 200 else []
 
 
@@ -686,7 +690,7 @@ def test_only_a_sleep_between_the_last_calls_excuses_a_client_that_never_stops(
         sandbox.sleep(60)
         while True:
             try:
-                sandbox.call("GET", "/v1/campaigns", timeout=5)
+                list_campaigns(sandbox)
                 return
             except LOST:
                 sandbox.sleep(pause_s) if pause_s else None
@@ -750,7 +754,7 @@ def test_a_pair_is_not_blamed_for_what_one_of_its_faults_causes_alone(explore: E
 
 def test_a_pair_is_not_blamed_for_what_its_second_fault_causes_alone(explore: Explore) -> None:
     def test(sandbox: Sandbox) -> None:
-        swallowing(lambda: sandbox.call("GET", "/v1/campaigns", timeout=5))
+        swallowing(lambda: list_campaigns(sandbox))
         campaign = create(sandbox)
         swallowing(lambda: start(sandbox, campaign))
 
@@ -782,7 +786,7 @@ def test_a_pair_is_not_blamed_for_what_a_fault_causes_that_is_equal_to_one_of_it
 ) -> None:
     def test(sandbox: Sandbox) -> None:
         for _ in range(3):
-            swallowing(lambda: sandbox.call("GET", "/v1/campaigns", timeout=5))
+            swallowing(lambda: list_campaigns(sandbox))
         campaign = create(sandbox)
         swallowing(lambda: start(sandbox, campaign))
 
@@ -794,12 +798,9 @@ def test_a_pair_is_not_blamed_for_what_a_fault_causes_that_is_equal_to_one_of_it
 
 
 def test_a_tolerated_exception_is_reported_and_a_tolerated_row_too(explore: Explore) -> None:
-    def test(sandbox: Sandbox) -> None:
-        sandbox.call("GET", "/v1/campaigns", timeout=5)
-
     row = ("listCampaigns", "drop-before", "crashed", "the caller repeats it")
-    by_type = explore(test, faults=("drop-before",), tolerates=(ConnectionError,), strict=True)
-    by_row = explore(test, faults=("drop-before", "reset-before"), tolerates=(row,))
+    by_type = explore(list_campaigns, faults=("drop-before",), tolerates=(ConnectionError,), strict=True)
+    by_row = explore(list_campaigns, faults=("drop-before", "reset-before"), tolerates=(row,))
 
     assert (1, []) == (by_type.verdicts["reported"], by_type.findings)
     assert (1, 1) == (by_row.verdicts["reported"], by_row.verdicts["crashed"])
