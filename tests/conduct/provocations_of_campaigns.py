@@ -267,9 +267,7 @@ def hopeless(c: Client, times: int = 10) -> None:
 
 def create_without_a_name(c: Client, times: int = 3) -> None:
     for _ in range(times):
-        c.ask(
-            "POST", "/v1/campaigns", json={"name": "", "platform": "chatapp", "templateId": "template_t", "cadence": 60}
-        )
+        c.create("")
 
 
 def repeated_a_202(c: Client, again: bool = True) -> None:

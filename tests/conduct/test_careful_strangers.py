@@ -24,6 +24,14 @@ def _campaign_that_ends_in_three_seconds(sandbox: Sandbox, app: App) -> str:
     return campaign
 
 
+def _failed_cancel(sandbox: Sandbox) -> tuple[App, str]:
+    app = App(sandbox)
+    campaign = _campaign_that_ends_in_three_seconds(sandbox, app)
+    sandbox.on("cancelCampaign").nth(1).error("INTERNAL_ERROR")
+    assert app.cancel(campaign) == 500
+    return app, campaign
+
+
 def looks_at_the_list_after_a_lost_cancel(sandbox: Sandbox) -> None:
     app = App(sandbox)
     campaign = _campaign_that_ends_in_three_seconds(sandbox, app)
@@ -46,10 +54,7 @@ def sends_a_reminder_after_it_adopted_a_campaign_whose_name_was_taken(sandbox: S
 
 
 def looks_again_while_a_campaign_that_it_could_not_cancel_ends(sandbox: Sandbox) -> None:
-    app = App(sandbox)
-    campaign = _campaign_that_ends_in_three_seconds(sandbox, app)
-    sandbox.on("cancelCampaign").nth(1).error("INTERNAL_ERROR")
-    assert app.cancel(campaign) == 500
+    app, campaign = _failed_cancel(sandbox)
     sandbox.sleep(1)
     assert app.status(campaign) == "processing"
     sandbox.sleep(4)
@@ -251,10 +256,7 @@ def starts_although_its_execution_shows_the_end(sandbox: Sandbox) -> None:
 
 
 def forgets_a_cancel_while_another_program_looks(sandbox: Sandbox) -> None:
-    app = App(sandbox)
-    campaign = _campaign_that_ends_in_three_seconds(sandbox, app)
-    sandbox.on("cancelCampaign").nth(1).error("INTERNAL_ERROR")
-    assert app.cancel(campaign) == 500
+    _, campaign = _failed_cancel(sandbox)
     sandbox.sleep(4)
     assert App(sandbox, "dashboard/2").status(campaign) == "completed"
     sandbox.advance(minutes=5)

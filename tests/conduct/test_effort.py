@@ -45,9 +45,7 @@ def start_lost(c: Client, times: int) -> None:
 def create_lost(c: Client, times: int) -> None:
     c.sandbox.on("createCampaign").error("INTERNAL_ERROR")
     for _ in range(times):
-        c.ask(
-            "POST", "/v1/campaigns", json={"name": "x", "platform": "chatapp", "templateId": "template_t", "cadence": 1}
-        )
+        c.create(cadence=1)
 
 
 @pytest.mark.parametrize("act", [limited, refused, start_refused_after_a_read, start_lost, create_lost])

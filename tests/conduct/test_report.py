@@ -264,16 +264,12 @@ class TestAssertion:
 
 
 def test_a_start_after_an_end_is_not_assessed_if_an_earlier_one_was_lost(mockserver: Sandbox) -> None:
-    mockserver.apply(given={"templates": [{"id": "template_a"}], "chats": {"count": 3}})
-    body = {"name": "A", "platform": "chatapp", "templateId": "template_a", "cadence": 1}
-    path = f"/v1/campaigns/{mockserver.call('POST', '/v1/campaigns', json=body).json()['campaignId']}"
+    client = Client(mockserver)
     mockserver.on("startCampaign").nth(1).drop("after")
-    with pytest.raises(ConnectionError):
-        mockserver.call("POST", f"{path}/start")
-    mockserver.call("GET", path)
-    mockserver.call("POST", f"{path}/cancel")
-
-    mockserver.call("POST", f"{path}/start")
+    campaign, _ = client.launch(cadence=1)
+    client.campaign(campaign)
+    client.cancel(campaign)
+    client.start(campaign)
 
     assert "restart-canceled" in {each.rule for each in mockserver.conduct.not_assessed}
 

@@ -12,12 +12,13 @@ from mockserver import MockServer, Sandbox
 from mockserver.core.instants import SECOND
 from mockserver.judge.client import retry_after as judge
 from tests.conduct.findings import change, severe
+from tests.depth import at_depth
 from tests.harness.rows import each_row
 
 Answer = tuple[float, int | str]  # the second of a call, and the Retry-After of its 429, or another answer
 OK, FAILED = "ok", "failed"
 Worker = Callable[[random.Random, int], Iterator[float]]
-GROUPS = 20  # of each seed
+GROUPS = at_depth(5, 20)  # of each seed
 
 
 def careful(draw: random.Random, retry_after: int) -> Iterator[float]:
@@ -59,6 +60,7 @@ def server() -> Iterator[MockServer]:
         yield server
 
 
+@pytest.mark.law
 @each_row("is_over", [True, False])
 @each_row("seed", range(5))
 def test_no_group_of_careful_workers_is_accused(server: MockServer, seed: int, is_over: bool) -> None:
@@ -68,7 +70,8 @@ def test_no_group_of_careful_workers_is_accused(server: MockServer, seed: int, i
             assert [] == found(sandbox, draw, careful, draw.randint(2, 4), is_over=is_over)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.law
+@each_row("seed", range(5))
 def test_each_careless_worker_is_accused(server: MockServer, seed: int) -> None:
     draw = random.Random(seed)
     for _ in range(GROUPS):

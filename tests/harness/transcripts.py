@@ -34,16 +34,17 @@ def is_kept(printed: str, now: str) -> bool:
 
 
 def run(line: str, folder: Path) -> Ended:
-    """Run a command line in a folder; it may begin with variables, and a server that listens after all ends at once."""
+    """Run a command line in a folder; it has the variables with which it begins, and a server that listens ends at once."""
     words = shlex.split(line)
     place = words.index("mockserver")
-    variables = dict(word.split("=", 1) for word in words[:place])
+    variables = {name: value for name, value in os.environ.items() if not name.startswith("MOCKSERVER_")}
+    variables |= dict(word.split("=", 1) for word in words[:place])
     out, err = StringIO(), StringIO()
     with ExitStack() as around:
         around.enter_context(redirect_stdout(out))
         around.enter_context(redirect_stderr(err))
         around.enter_context(chdir(folder))
-        around.enter_context(mock.patch.dict(os.environ, variables))
+        around.enter_context(mock.patch.dict(os.environ, variables, clear=True))
         around.enter_context(mock.patch.object(Server, "serve_forever"))
         try:
             status: object = main(words[place + 1 :])

@@ -15,6 +15,8 @@ from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
 from mockserver.judge.choices.learning import NOT_LEARNT, LearnedChoice, learn
 from mockserver.trace.reading import read_recording
+from tests.depth import at_depth
+from tests.harness.rows import each_row
 from tests.recordings.hars import entry, write
 from tests.recordings.random_lives import life_of_two, random_profile
 from tests.recordings.tour import toured
@@ -55,14 +57,10 @@ def wrong(learnt: tuple[LearnedChoice, ...], chosen: Mapping[str, object]) -> li
     ]
 
 
-@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(1000, 1200), marks=pytest.mark.deep)], ids=len)
-def test_no_option_of_the_service_is_excluded(mockserver_server: MockServer, tmp_path: Path, seeds: range) -> None:
-    excluded = {
-        seed: wrong(learn(life_of_two(mockserver_server, tmp_path, seed)), random_profile(Random(seed)))
-        for seed in seeds
-    }
-
-    assert {} == {seed: choices for seed, choices in excluded.items() if choices}
+@pytest.mark.law
+@each_row("seed", range(at_depth(5, 200)))
+def test_no_option_of_the_service_is_excluded(mockserver_server: MockServer, tmp_path: Path, seed: int) -> None:
+    assert [] == wrong(learn(life_of_two(mockserver_server, tmp_path, seed)), random_profile(Random(seed)))
 
 
 @pytest.mark.deep

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import socket
+from contextlib import closing, suppress
+from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 import pytest
@@ -13,27 +14,26 @@ from mockserver.testing.remote import RemoteServer
 NOTE = "repeated by the transport"
 
 
-def send(sandbox: Sandbox, agent: str) -> None:
-    """Send a call over a socket, and read to its end."""
+def send(sandbox: Sandbox, headers: dict[str, str]) -> None:
+    """Send a call on a connection of its own."""
     address = urlsplit(sandbox.base_url)
-    head = f"GET {address.path}/v1/campaigns HTTP/1.1\r\nHost: {address.netloc}\r\nX-API-Key: {sandbox.secret_key}\r\n"
-    with socket.create_connection((address.hostname or "", address.port or 0), 10) as client:
-        client.sendall(f"{head}{agent}Connection: close\r\n\r\n".encode())
-        while client.recv(65_536):
-            pass
+    with closing(HTTPConnection(address.netloc, timeout=10)) as client, suppress(OSError):
+        client.request("GET", f"{address.path}/v1/campaigns", headers={"X-API-Key": sandbox.secret_key, **headers})
+        client.getresponse().read()
 
 
 @pytest.mark.parametrize(
-    ("agent", "is_noted"),
-    [("", True), ("User-Agent: GuzzleHttp/7\r\n", True), ("User-Agent: python-requests/2.32\r\n", False)],
+    ("headers", "is_noted"),
+    [({}, True), ({"User-Agent": "GuzzleHttp/7"}, True), ({"User-Agent": "python-requests/2.32"}, False)],
 )
-def test_a_repetition_over_a_socket_is_noted_by_the_agent(agent: str, is_noted: bool) -> None:
-    with MockServer() as server, server.sandbox() as sandbox:
-        sandbox.on("listCampaigns").nth(1).drop("after")
-        for _ in range(2):
-            send(sandbox, agent)
+def test_a_repetition_over_a_socket_is_noted_by_the_agent(
+    mockserver: Sandbox, headers: dict[str, str], is_noted: bool
+) -> None:
+    mockserver.on("listCampaigns").nth(1).drop("after")
+    for _ in range(2):
+        send(mockserver, headers)
 
-        assert is_noted == (NOTE in sandbox.report("it failed"))
+    assert is_noted == (NOTE in mockserver.report("it failed"))
 
 
 @pytest.mark.parametrize("remote", [False, True])
