@@ -598,8 +598,7 @@ class Sandbox:
             own = {"secret": secret} if secret is not None else {}
             row = self._backend.run("createWebhook", url=target, tenantId=tenant, events=list(events), **own)
             return Receiver(row["webhookId"], target, row["secret"], lambda: self.events)
-        webhook = self._backend.register_receiver(target, tenant, events, secret, path)
-        return Receiver(webhook.id, webhook.url, webhook.secret, lambda: self.events)
+        return self._backend.register_receiver(target, tenant, events, secret, path)
 
     # Lifetime
 
