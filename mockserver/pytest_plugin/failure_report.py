@@ -15,7 +15,7 @@ from mockserver.pytest_plugin import options
 from mockserver.pytest_plugin.ownership import SandboxOwnership
 from mockserver.pytest_plugin.reported_run import ReportedRun, reported_run
 from mockserver.scenario import documents
-from mockserver.testing.report.failures import SelfExplainingError, describe
+from mockserver.testing.report.failures import describe
 from mockserver.testing.report.folder import (
     folder_for_documents,
     make_folder,
@@ -27,7 +27,6 @@ from mockserver.testing.runs.findings import ReportOfFindings
 from mockserver.testing.sandbox import Sandbox
 
 _SANDBOXES_MAX = 3  # of one test; of more, as under `@given`, the last one is that of the failure
-_ROLLED_BACK = "The sandbox was reset after the example that failed: its steps are in the error above"
 
 
 def add_report_sections(
@@ -62,9 +61,8 @@ def _lines(
     item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseException | None, ownership: SandboxOwnership
 ) -> Iterator[str]:
     run = reported_run(item, sandbox, place, ownership, describe(failure), failure)
-    is_empty = sandbox.is_rolled_back and not run.views.exchanges and not isinstance(failure, SelfExplainingError)
     if not (run.views.name == "self.mockserver" and has_notes(failure)):  # else the report is part of the error above
-        yield from [_ROLLED_BACK] if is_empty else run.report.summary
+        yield from run.report.summary
         yield from run.report.sections
     page = sandbox._backend.page_url
     if page is not None:

@@ -72,7 +72,6 @@ class Sandbox:
         log: What has happened so far, as data (see `Log`).
         admin: What the operator of the service does: tenants, keys, rules, failures (see `Admin`).
         is_repeated: Its run is one of many, in which a rule of the test need not fire.
-        is_rolled_back: It is that of a state machine, which restores it after each example.
 
     Example:
         >>> response = sandbox.call("GET", "/v1/campaigns")
@@ -91,7 +90,7 @@ class Sandbox:
         self.webhooks = Webhooks(backend)
         self.log = Log(backend)
         self.admin = Admin(backend)
-        self.is_rolled_back = self.is_repeated = False
+        self.is_repeated = False
         self._reads_limit: ReadsLimit | None = None
 
     @property
@@ -300,8 +299,11 @@ class Sandbox:
         return printable("\n".join([*made.summary, *made.sections]), keep="\n")
 
     def _undone_by(self, failure: BaseException | str | None) -> UndoneRun | None:
-        """Return the run that `checkpoint` has undone because of this exception; None if it has undone none."""
-        return self._undone if self._undone is not None and self._undone.failure is failure else None
+        """Return the run that `checkpoint` has undone because of this exception or one of this group; None if it has undone none."""
+        undone = self._undone
+        raised = failure.exceptions if isinstance(failure, BaseExceptionGroup) else (failure,)
+        is_known = undone is not None and any(undone.failure is each for each in raised)
+        return undone if is_known else None
 
     def _limit_reads(self, limit: int | None) -> None:
         """End a test that reads one record this often without a change (see `ReadsLimit`); not on a running server."""
