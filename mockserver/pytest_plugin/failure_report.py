@@ -67,22 +67,21 @@ def _lines(
     page = sandbox._backend.page_url
     if page is not None:
         yield f"while the sandbox is open: {page}"
-    folder, has_trace = home(item.config), options.trace_mode(item.config) != "off"
-    if (folder is None and not has_trace) or not run.document.get("calls"):
+    folder = home(item.config)
+    if folder is None or not run.document.get("calls"):
         return
     yield from filter(None, [run.document.get("summary")])  # set if the document is not the whole run
     replay = ""
-    if folder is not None:
-        try:
-            replay = _write(item, folder, run)
-        except OSError as problem:
-            yield f"no replay document was written: {type(problem).__name__}: {problem}"
-        else:
-            yield from _lines_about(replay, run.document)
-    if has_trace:
+    try:
+        replay = _write(item, folder, run)
+    except OSError as problem:
+        yield f"no replay document was written: {type(problem).__name__}: {problem}"
+    else:
+        yield from _lines_about(replay, run.document)
+    if options.trace_mode(item.config) != "off":
         from mockserver.pytest_plugin import trace
 
-        yield trace.write(item, run, replay)
+        yield trace.write(item, folder, run, replay)
 
 
 def _write(item: pytest.Item, folder: Path, run: ReportedRun) -> str:
@@ -115,5 +114,5 @@ def write_documents(config: pytest.Config, report: ReportOfFindings) -> None:
 
 
 def home(config: pytest.Config) -> Path | None:
-    """Return the folder for replay documents; None if the run writes none."""
+    """Return the folder for the files of failing tests; None if the run writes none."""
     return folder_for_documents(options.run_option(config, "failures-dir"), config.rootpath)
