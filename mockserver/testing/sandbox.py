@@ -32,7 +32,6 @@ from mockserver.testing.arguments import (
 )
 from mockserver.testing.backend import Backend, LocalBackend
 from mockserver.testing.call_log import CallLog
-from mockserver.testing.calls import Calls, Conditions
 from mockserver.testing.conduct import ConductReport, Ledger, format_findings
 from mockserver.testing.end_user import EndUser
 from mockserver.testing.receivers import Receiver
@@ -204,53 +203,6 @@ class Sandbox:
     def calls(self) -> CallLog:
         """The calls that it has received: `sandbox.calls("startCampaign")` returns those of an operation (see `CallLog`)."""
         return CallLog(self._backend)
-
-    def assert_order(self, *operations: OperationName, exact: bool = False) -> None:
-        """
-        Check that operations were called in this order.
-
-        Args:
-            *operations: Ids of operations, `METHOD /path`, or `*`; other calls may be between them.
-            exact: Refuse any other call, before, between and after them.
-
-        Raises:
-            CallMismatch: They were not; an AssertionError that shows the journal.
-            ValueError: No operation has this name.
-        """
-        __tracebackhide__ = True
-        self.calls.assert_order(*operations, exact=exact)
-
-    def wait_for(
-        self,
-        operation: OperationName,
-        conditions: Conditions | None = None,
-        /,
-        *,
-        times: int = 1,
-        timeout: float = 5.0,
-        within: str | float | None = None,
-        **named: Any,
-    ) -> Calls:
-        """
-        Wait until an operation was called; calls before this one count as well.
-
-        Args:
-            operation: The id of an operation.
-            conditions: Expected values by path: `body.name`, `path.id`, `query.limit`, `header.x`, `status`.
-            times: The least number of calls.
-            timeout: Real seconds to wait for calls of other threads, also under a frozen process clock.
-            within: A length of time on the sandbox's clock, such as `"20m"`: the clock then advances from one due timer to
-                the next, and no real time passes.
-            **named: Expected members of the body.
-
-        Returns:
-            The calls with these values.
-
-        Raises:
-            CallMismatch: There were fewer in this time.
-        """
-        __tracebackhide__ = True
-        return self.calls.wait_for(operation, conditions, times=times, timeout=timeout, within=within, **named)
 
     # State and reports
 
@@ -715,5 +667,4 @@ class Aio:
     advance = _of(Sandbox.advance)
     sleep = _of(Sandbox.sleep)
     call = _of(Sandbox.call)
-    wait_for = _of(Sandbox.wait_for)
     complete_session = _of(Sandbox.complete_session)
