@@ -54,7 +54,7 @@ def test_an_operation_is_named_by_id_by_its_path_or_by_a_star(sandbox: Sandbox) 
     assert [1] == [each.n for each in sandbox.calls("POST /v1/campaigns")]
     assert [1, 2] == [each.n for each in sandbox.calls("*")]
     with pytest.raises(ValueError, match="did you mean 'createCampaign'"):
-        sandbox.calls("createCampain")  # type: ignore[call-overload]
+        sandbox.calls("createCampain")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
