@@ -285,10 +285,20 @@ def _limits(options: argparse.Namespace) -> ServerLimits:
     """Return the limits of the settings; those that are absent are off on loopback."""
     from mockserver.server.hosting.limits import BEYOND_LOOPBACK, ServerLimits
 
-    chosen = options.max_sandboxes, options.idle, options.age, options.memory
     defaults = BEYOND_LOOPBACK if is_exposed(options) else ServerLimits()
-    values = [default if value is None else value for value, default in zip(chosen, defaults, strict=True)]
-    return ServerLimits(*(None if value == OFF else value for value in values))
+    return ServerLimits(
+        sandboxes=_limit(options.max_sandboxes, defaults.sandboxes),
+        idle=_limit(options.idle, defaults.idle),
+        age=_limit(options.age, defaults.age),
+        memory=_limit(options.memory, defaults.memory),
+    )
+
+
+def _limit(value: int | None, default: int | None) -> int | None:
+    """Return a limit, None for one that is off."""
+    if value is None:
+        return default
+    return None if value == OFF else value
 
 
 def _connection_limits(options: argparse.Namespace) -> ConnectionLimits:
@@ -296,8 +306,12 @@ def _connection_limits(options: argparse.Namespace) -> ConnectionLimits:
     from mockserver.core.instants import SECOND
     from mockserver.server.http1.connection import ConnectionLimits
 
-    chosen = options.head_timeout / SECOND, options.min_body_rate, options.max_connections, options.max_bodies
-    return ConnectionLimits(*(None if value == OFF else value for value in chosen))
+    return ConnectionLimits(
+        head_seconds=None if options.head_timeout == OFF else options.head_timeout / SECOND,
+        pace_bytes=_limit(options.min_body_rate, None),
+        connections=_limit(options.max_connections, None),
+        bodies_bytes=_limit(options.max_bodies, None),
+    )
 
 
 @contextmanager
@@ -333,7 +347,8 @@ def _sandbox_config(options: argparse.Namespace) -> Any:
         chosen[choice] = value if isinstance(value, dict | int) and not isinstance(value, bool) else option
         if problem := choices.choice_problem(choice, chosen[choice]):
             raise ValueError(f"--choose {setting} is refused; {problem}")
-    return SandboxConfig(scenario, options.seed, chosen or None, {"freeze": options.freeze} if options.freeze else None)
+    frozen = {"freeze": options.freeze} if options.freeze else None
+    return SandboxConfig(scenario=scenario, seed=options.seed, choices=chosen or None, clock=frozen)
 
 
 def load_scenario(name: str) -> Any:

@@ -75,12 +75,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Find the wrong marks, each of which fails its own test."""
-    found: dict[int, list[str]] = {}  # by the identity of a mark, which the tests of a parametrized function share
-    messages = ((item, next(_wrong_marks(item, found), None)) for item in items)
-    wrong = {item: message for item, message in messages if message is not None}
-    if wrong:
-        config.pluginmanager.register(_WrongMarks(wrong), "mockserver-wrong-marks")
+    """Register what only tests with a mark need."""
+    if any(item.get_closest_marker("mockserver") is not None for item in items):
+        config.pluginmanager.register(_MarkCheck(), "mockserver-mark")
     if any(map(_is_swept, items)):
         from mockserver.pytest_plugin import sweep
 
@@ -96,24 +93,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.pluginmanager.register(ExploreRuns(config, _OWNERSHIP), "mockserver-explore-runs")
 
 
-class _WrongMarks:
-    """Fails each test that has a wrong mark. Lifetime: that of the session."""
-
-    def __init__(self, messages: dict[pytest.Item, str]) -> None:
-        self._messages = messages
+class _MarkCheck:
+    """Refuses wrong marks, each as an error of its own test. Lifetime: that of the session."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        if item in self._messages:
-            pytest.fail(self._messages[item], pytrace=False)
-
-
-def _wrong_marks(item: pytest.Item, found: dict[int, list[str]]) -> Iterator[str]:
-    """Yield the error messages for the marks of a test; `found` gets those of each mark."""
-    for marker in item.iter_markers("mockserver"):
-        if id(marker) not in found:
-            found[id(marker)] = list(_mark_errors(marker))
-        yield from found[id(marker)]
+        for marker in item.iter_markers("mockserver"):
+            for message in _mark_errors(marker):
+                pytest.fail(message, pytrace=False)
 
 
 def _mark_errors(marker: pytest.Mark) -> Iterator[str]:

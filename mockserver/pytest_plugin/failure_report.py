@@ -16,7 +16,7 @@ from mockserver.pytest_plugin import options
 from mockserver.pytest_plugin.ownership import SandboxOwnership
 from mockserver.pytest_plugin.reported_run import ReportedRun, reported_run
 from mockserver.scenario import documents
-from mockserver.testing.report.failures import SelfExplainingError, describe
+from mockserver.testing.report.failures import describe
 from mockserver.testing.report.folder import (
     folder_for_documents,
     make_folder,
@@ -28,7 +28,6 @@ from mockserver.testing.runs.findings import ReportOfFindings
 from mockserver.testing.sandbox import Sandbox
 
 _SANDBOXES_MAX = 3  # of one test; of more, as under `@given`, the last one is that of the failure
-_ROLLED_BACK = "The sandbox was reset after the example that failed: its steps are in the error above"
 
 
 def add_report_sections(
@@ -63,29 +62,27 @@ def _lines(
     item: pytest.Item, sandbox: Sandbox, place: int, failure: BaseException | None, ownership: SandboxOwnership
 ) -> Iterator[str]:
     run = reported_run(item, sandbox, place, ownership, describe(failure), failure)
-    is_empty = sandbox.is_rolled_back and not run.views.exchanges and not isinstance(failure, SelfExplainingError)
     if not (run.views.name == "self.mockserver" and has_notes(failure)):  # else the report is part of the error above
-        yield from [_ROLLED_BACK] if is_empty else run.report.summary
+        yield from run.report.summary
         yield from run.report.sections
     page = sandbox._backend.page_url
     if page is not None:
         yield f"while the sandbox is open: {page}"
-    folder, has_trace = home(item.config), options.trace_mode(item.config) != "off"
-    if (folder is None and not has_trace) or not run.document.get("calls"):
+    folder = home(item.config)
+    if folder is None or not run.document.get("calls"):
         return
     yield from filter(None, [run.document.get("summary")])  # set if the document is not the whole run
     replay = ""
-    if folder is not None:
-        try:
-            replay = _write(item, folder, run)
-        except OSError as problem:
-            yield f"no replay document was written: {type(problem).__name__}: {problem}"
-        else:
-            yield from _lines_about(replay, run.document)
-    if has_trace:
+    try:
+        replay = _write(item, folder, run)
+    except OSError as problem:
+        yield f"no replay document was written: {type(problem).__name__}: {problem}"
+    else:
+        yield from _lines_about(replay, run.document)
+    if options.trace_mode(item.config) != "off":
         from mockserver.pytest_plugin import trace
 
-        yield trace.write(item, run, replay)
+        yield trace.write(item, folder, run, replay)
 
 
 def _write(item: pytest.Item, folder: Path, run: ReportedRun) -> str:
@@ -118,5 +115,5 @@ def write_documents(config: pytest.Config, report: ReportOfFindings[Any]) -> Non
 
 
 def home(config: pytest.Config) -> Path | None:
-    """Return the folder for replay documents; None if the run writes none."""
+    """Return the folder for the files of failing tests; None if the run writes none."""
     return folder_for_documents(options.run_option(config, "failures-dir"), config.rootpath)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -30,6 +31,20 @@ _NEVER_FIRED = (
 )
 
 
+@dataclass
+class _Before:
+    """
+    What there was of a server before the current test.
+
+    Attributes:
+        shared: its open sandboxes, which are those of a module or a class, with the number of their calls.
+        calls_without_prefix: its calls that no sandbox received.
+    """
+
+    shared: list[tuple[Sandbox, int]] = field(default_factory=list)
+    calls_without_prefix: int = 0
+
+
 class SandboxOwnership:
     """
     The sandboxes of the tests of a session, by the server that made them.
@@ -39,22 +54,23 @@ class SandboxOwnership:
 
     def __init__(self) -> None:
         self._of_fixture: set[Sandbox] = set()
-        self._servers: WeakKeyDictionary[MockServer, _ServerSandboxes] = WeakKeyDictionary()
+        self._servers: WeakKeyDictionary[MockServer, _Before] = WeakKeyDictionary()
 
     def add(self, server: MockServer) -> None:
         """Include a server from now on; one that is included already stays as it is."""
         if server not in self._servers:
-            self._servers[server] = _ServerSandboxes()
+            self._servers[server] = _Before()
 
     def start_test(self) -> None:
         """Start a test: the sandboxes that earlier tests have created are not its own."""
         self._of_fixture.clear()
-        for server, sandboxes in self._servers.items():
-            earlier = [*(sandbox for sandbox, _ in sandboxes.shared), *server.made]
-            sandboxes.shared = [(sandbox, sandbox.log.call_count) for sandbox in earlier if server.is_open(sandbox)]
+        for server, before in self._servers.items():
+            earlier = [*(sandbox for sandbox, _ in before.shared), *server.made]
+            still_open = [sandbox for sandbox in earlier if server.is_open(sandbox)]
+            before.shared = [(sandbox, sandbox.log.call_count) for sandbox in still_open]
+            before.calls_without_prefix = server.calls_without_prefix
             server.made.clear()
             server._key_labels.start_test()
-            sandboxes.without_prefix_before = server.calls_without_prefix
 
     @contextmanager
     def within_fixture(self, name: str) -> Iterator[None]:
@@ -68,17 +84,26 @@ class SandboxOwnership:
     def calls_without_prefix(self) -> int:
         """The calls without a sandbox's prefix since the start of the test."""
         return sum(
-            server.calls_without_prefix - sandboxes.without_prefix_before for server, sandboxes in self._servers.items()
+            server.calls_without_prefix - before.calls_without_prefix for server, before in self._servers.items()
         )
 
     @property
     def sandboxes_of_test(self) -> list[Sandbox]:
         """The sandboxes of the current test: those that earlier tests have left open and it has called, and its own."""
-        return [
-            sandbox
-            for server, sandboxes in self._servers.items()
-            for sandbox in (*(each for each, calls in sandboxes.shared if each.log.call_count != calls), *server.made)
-        ]
+        found: list[Sandbox] = []
+        for server, before in self._servers.items():
+            found += [sandbox for sandbox, calls in before.shared if sandbox.log.call_count != calls]
+            found += server.made
+        return found
+
+    def _own(self) -> list[Sandbox]:
+        """Return the sandboxes that the current test has created."""
+        return [sandbox for server in self._servers for sandbox in server.made]
+
+    def _within_reach(self) -> list[Sandbox]:
+        """Return the sandboxes that the current test may use: its own, and those that earlier tests have left open."""
+        shared = [sandbox for before in self._servers.values() for sandbox, _ in before.shared]
+        return [*self._own(), *shared]
 
     def name(self, item: pytest.Item, sandbox: Sandbox) -> str:
         """Return the name of a sandbox in the test: the argument whose value it is, or `sandbox`."""
@@ -102,15 +127,14 @@ class SandboxOwnership:
 
     def check_ended(self) -> None:
         """Fail the current test if the mock has ended it, and its client or another thread has not let that through."""
-        reasons = [sandbox._run_ended for server in self._servers for sandbox in server.made]
-        for reason in filter(None, reasons):
-            pytest.fail(reason, pytrace=False)
+        for sandbox in self._own():
+            if sandbox._run_ended is not None:
+                pytest.fail(sandbox._run_ended, pytrace=False)
 
     def start_function(self) -> None:
         """Begin with the test function: the rules so far are those of fixtures, which need not fire."""
-        for server, sandboxes in self._servers.items():
-            for sandbox in (*server.made, *(each for each, _ in sandboxes.shared)):
-                sandbox._own_rules.clear_expected()
+        for sandbox in self._within_reach():
+            sandbox._own_rules.clear_expected()
 
     def check_rules(self, item: pytest.Item, *, expects: bool) -> None:
         """
@@ -121,39 +145,24 @@ class SandboxOwnership:
             expects: True if each rule with a bounded count that the test function has made must fire too.
         """
         found: dict[str, list[str]] = {}
-        for server, sandboxes in self._servers.items():
-            for sandbox in server.made:
-                for sentence, lines in _must_fire(sandbox):
-                    if lines:
-                        found.setdefault(sentence, [f"{sentence}:"]).extend(lines)
-            for sandbox in (*server.made, *(each for each, _ in sandboxes.shared)):
-                lines = _unfired_of_test(sandbox, self.name(item, sandbox)) if expects else []
+        for sandbox in self._own():
+            for sentence, lines in _must_fire(sandbox):
                 if lines:
-                    found.setdefault("expected", [_NEVER_FIRED]).extend(lines)
+                    found.setdefault(sentence, [f"{sentence}:"]).extend(lines)
+        for sandbox in self._within_reach() if expects else ():
+            lines = _unfired_of_test(sandbox, self.name(item, sandbox))
+            if lines:
+                found.setdefault("expected", [_NEVER_FIRED]).extend(lines)
         if found:
             pytest.fail("\n".join(line for lines in found.values() for line in lines), pytrace=False)
 
     def check_receivers(self) -> None:
         """Fail the current test if an assertion in a receiver of this process has failed, which the service sees as a 500."""
-        lines = [line for server in self._servers for sandbox in server.made for line in _failed_assertions(sandbox)]
+        lines = [line for sandbox in self._own() for line in _failed_assertions(sandbox)]
         if lines:
             from mockserver.report.run import check  # late, here and below: a report is much to import
 
             pytest.fail("\n".join([f"{check.SENTENCES['receiver-assertion']}:", *lines]), pytrace=False)
-
-
-class _ServerSandboxes:
-    """
-    What is recorded of one server's sandboxes.
-
-    Attributes:
-        shared: sandboxes of a module or a class, with the number of their calls before the current test.
-        without_prefix_before: the server's calls without a prefix before the current test.
-    """
-
-    def __init__(self) -> None:
-        self.shared: list[tuple[Sandbox, int]] = []
-        self.without_prefix_before = 0
 
 
 def _must_fire(sandbox: Sandbox) -> Iterator[tuple[str, list[str]]]:

@@ -1,5 +1,5 @@
 """
-The traces of tests: HTML files in `.mockserver/traces`.
+The traces of tests: HTML files beside the documents that repeat their runs.
 
 The plugin imports this module only if `--mockserver-trace` asks for traces.
 """
@@ -7,7 +7,6 @@ The plugin imports this module only if `--mockserver-trace` asks for traces.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -15,23 +14,19 @@ from mockserver.contract.text import printable
 from mockserver.pytest_plugin.reported_run import ReportedRun
 from mockserver.report.trace_page import TracedRun, render
 from mockserver.testing.report.failures import frames, message
-from mockserver.testing.report.folder import FOLDER, write_file
-
-_FOLDER: Final = Path(FOLDER, "traces")
+from mockserver.testing.report.folder import write_file
 
 
-def write(item: pytest.Item, run: ReportedRun, replay: str = "") -> str:
+def write(item: pytest.Item, folder: Path, run: ReportedRun, replay: str) -> str:
     """
     Write the trace of a sandbox, and return a line about it; never an error of its own.
 
     Args:
-        replay: The path of the document that repeats the run; empty if it was not written.
+        replay: The path of the document in this folder that repeats the run, with a HAR beside it; empty if it was not written.
     """
     try:
-        root, har = item.config.rootpath, f"{run.file}.har"
-        page = render(_traced(run, replay, har))
-        file = write_file(root / _FOLDER / f"{run.file}.html", root, page)
-        write_file(root / _FOLDER / har, root, run.har())
+        har = f"{run.file}.har" if replay else ""
+        file = write_file(folder / f"{run.file}.html", item.config.rootpath, render(_traced(run, replay, har)))
     except Exception as problem:  # noqa: BLE001 - a trace must not hide the failure that it is about
         return printable(f"no trace was written: {type(problem).__name__}: {problem}")
     item.user_properties.append(("mockserver_trace", file))

@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mockserver._json import JSON
 from mockserver.contract.text import closest_match_hint
@@ -26,6 +26,7 @@ from mockserver.server.exchange import NO_TIMEOUT, VirtualWait
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
 from mockserver.testing.arguments import is_refusal
 from mockserver.testing.end_user import EndUser
+from mockserver.testing.receivers import Receiver
 from mockserver.testing.transports import in_process
 from mockserver.testing.transports.in_process import ClientRoute, Response
 from mockserver.wire.request import HttpRequest
@@ -39,14 +40,6 @@ __tracebackhide__ = is_refusal
 
 class NotInThisProcess(ValueError):
     """A test needs the sandbox in its own process, and has one on a running server."""
-
-
-class RegisteredReceiver(NamedTuple):
-    """A webhook endpoint: its id, the url of its requests, and the secret that signs them."""
-
-    id: str
-    url: str
-    secret: str
 
 
 class Backend(Protocol):
@@ -109,7 +102,7 @@ class Backend(Protocol):
 
     def register_receiver(
         self, target: ReceiverTarget, tenant_id: str, events: Sequence[str], secret: str | None, path: str
-    ) -> RegisteredReceiver:
+    ) -> Receiver:
         """Register a function or app of this process, which gets its requests at `path`, as a webhook endpoint."""
 
     def end_user(self, session: str | Mapping[str, Any]) -> EndUser:
@@ -230,7 +223,7 @@ class LocalBackend:
 
     def register_receiver(
         self, target: ReceiverTarget, tenant_id: str, events: Sequence[str], secret: str | None, path: str
-    ) -> RegisteredReceiver:
+    ) -> Receiver:
         from mockserver.server.control import webhooks
 
         def handler(hosted: HostedSandbox, _: Mapping[str, Any]) -> Webhook:
@@ -238,7 +231,7 @@ class LocalBackend:
 
         __tracebackhide__ = True
         webhook: Webhook = self._run(lambda: self.hosted.run_command(handler, {}))
-        return RegisteredReceiver(webhook.id, webhook.url, webhook.secret)
+        return Receiver(webhook.id, webhook.url, webhook.secret, lambda: self.run("readEvents")["events"])
 
     def end_user(self, session: str | Mapping[str, Any]) -> EndUser:
         return EndUser(_link_of(self.hosted, session), self.visit)

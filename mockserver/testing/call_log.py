@@ -26,9 +26,7 @@ from mockserver.testing.sandbox_parts import Log, SandboxClock
 
 class CallLog:
     """
-    The calls of one sandbox, as `sandbox.calls`.
-
-    `sandbox.calls("startCampaign")` returns those of an operation so far.
+    The calls of one sandbox, as `sandbox.calls`: `sandbox.calls("startCampaign")` returns those of an operation so far.
     """
 
     def __init__(self, backend: Backend) -> None:
@@ -61,7 +59,17 @@ class CallLog:
         return Calls(operation, calls, journal)
 
     def assert_order(self, *operations: OperationName, exact: bool = False) -> None:
-        """Check that these operations were called in this order (see `Sandbox.assert_order`)."""
+        """
+        Check that operations were called in this order.
+
+        Args:
+            *operations: Ids of operations, `METHOD /path`, or `*`; other calls may be between them.
+            exact: Refuse any other call, before, between and after them.
+
+        Raises:
+            CallMismatch: They were not; an AssertionError that shows the journal.
+            ValueError: No operation has this name.
+        """
         __tracebackhide__ = True
         journal, left = self._log.exchanges, [operations_named(name) for name in operations]
         names, place = list(operations), "at the start"
@@ -126,7 +134,24 @@ class CallLog:
         within: str | float | None = None,
         **named: Any,
     ) -> Calls:
-        """Wait until there are `times` calls (see `Sandbox.wait_for`)."""
+        """
+        Wait until an operation was called; calls before this one count as well.
+
+        Args:
+            operation: The id of an operation.
+            conditions: Expected values by path: `body.name`, `path.id`, `query.limit`, `header.x`, `status`.
+            times: The least number of calls.
+            timeout: Real seconds to wait for calls of other threads, also under a frozen process clock.
+            within: A length of time on the sandbox's clock, such as `"20m"`: the clock then advances from one due timer to
+                the next, and no real time passes.
+            **named: Expected members of the body.
+
+        Returns:
+            The calls with these values.
+
+        Raises:
+            CallMismatch: There were fewer in this time.
+        """
         __tracebackhide__ = True
         paths = condition_paths(conditions, named)
         calls = self._until(operation, paths, times, 0, timeout, within)

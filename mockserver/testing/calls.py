@@ -210,20 +210,17 @@ def too_many(
     expected: str, calls: Sequence[Exchange], conditions: Conditions, journal: Sequence[Exchange]
 ) -> CallMismatch:
     """Return the mismatch of too many calls, with the last one and its difference from the one before."""
-    surplus = [f"the last of them is {format_line(calls[-1])}"]
+    extra = [f"the last of them is {format_line(calls[-1])}"]
     if len(calls) > 1:
         before, last = calls[-2:]
         apart = json_differences("body", before.body, last.body) if before.body != last.body else []
-        of_both = f"  #{before.n} and #{last.n} "
-        alike = [f"{of_both}sent equal bodies"] if before.path == last.path else []
-        surplus += (
-            [
-                f"{of_both}differ:{format_differences(apart)[0][1:].replace(', expected', ', before').replace(': got', ':')}"
-            ]
-            if apart
-            else alike
-        )
-    return CallMismatch(_expected(expected, conditions, len(calls)), format_journal(journal), extra=surplus)
+        if apart:
+            first = format_differences(apart)[0].strip()
+            in_order = first.replace(": got", ":").replace(", expected", ", before")
+            extra.append(f"  #{before.n} and #{last.n} differ: {in_order}")
+        elif before.path == last.path:
+            extra.append(f"  #{before.n} and #{last.n} sent equal bodies")
+    return CallMismatch(_expected(expected, conditions, len(calls)), format_journal(journal), extra=extra)
 
 
 def _expected(expected: str, conditions: Conditions, count: int) -> str:

@@ -36,11 +36,11 @@ from mockserver.server.webhooks import event_loops
 from mockserver.testing.arguments import instant, instant_text, is_refusal
 from mockserver.testing.backend import (
     NotInThisProcess,
-    RegisteredReceiver,
     pass_until,
     wait_for_change,
 )
 from mockserver.testing.end_user import EndUser
+from mockserver.testing.receivers import Receiver
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 from mockserver.testing.settings import FILES, Layer, Settings
@@ -281,12 +281,12 @@ class RemoteBackend:
 
     def register_receiver(
         self, target: ReceiverTarget, tenant_id: str, events: Sequence[str], secret: str | None, path: str
-    ) -> RegisteredReceiver:
+    ) -> Receiver:
         receiver = LoopbackReceiver(target, path, self._server.receiver_host())
         self._receivers.append(receiver)
         own = {"secret": secret} if secret is not None else {}
         row = self.run("createWebhook", url=receiver.url, tenantId=tenant_id, events=list(events), **own)
-        return RegisteredReceiver(row["webhookId"], receiver.url, row["secret"])
+        return Receiver(row["webhookId"], receiver.url, row["secret"], lambda: self.run("readEvents")["events"])
 
     def end_user(self, session: str | Mapping[str, Any]) -> EndUser:
         url = session if isinstance(session, str) else str(session.get("url", ""))

@@ -32,7 +32,6 @@ from mockserver.testing.arguments import (
 )
 from mockserver.testing.backend import Backend, LocalBackend
 from mockserver.testing.call_log import CallLog
-from mockserver.testing.calls import Calls, Conditions
 from mockserver.testing.conduct import ConductReport, Ledger, format_findings
 from mockserver.testing.end_user import EndUser
 from mockserver.testing.receivers import Receiver
@@ -72,7 +71,6 @@ class Sandbox:
         log: What has happened so far, as data (see `Log`).
         admin: What the operator of the service does: tenants, keys, rules, failures (see `Admin`).
         is_repeated: Its run is one of many, in which a rule of the test need not fire.
-        is_rolled_back: It is that of a state machine, which restores it after each example.
 
     Example:
         >>> response = sandbox.call("GET", "/v1/campaigns")
@@ -91,7 +89,7 @@ class Sandbox:
         self.webhooks = Webhooks(backend)
         self.log = Log(backend)
         self.admin = Admin(backend)
-        self.is_rolled_back = self.is_repeated = False
+        self.is_repeated = False
         self._reads_limit: ReadsLimit | None = None
 
     @property
@@ -206,53 +204,6 @@ class Sandbox:
         """The calls that it has received: `sandbox.calls("startCampaign")` returns those of an operation (see `CallLog`)."""
         return CallLog(self._backend)
 
-    def assert_order(self, *operations: OperationName, exact: bool = False) -> None:
-        """
-        Check that operations were called in this order.
-
-        Args:
-            *operations: Ids of operations, `METHOD /path`, or `*`; other calls may be between them.
-            exact: Refuse any other call, before, between and after them.
-
-        Raises:
-            CallMismatch: They were not; an AssertionError that shows the journal.
-            ValueError: No operation has this name.
-        """
-        __tracebackhide__ = True
-        self.calls.assert_order(*operations, exact=exact)
-
-    def wait_for(
-        self,
-        operation: OperationName,
-        conditions: Conditions | None = None,
-        /,
-        *,
-        times: int = 1,
-        timeout: float = 5.0,
-        within: str | float | None = None,
-        **named: Any,
-    ) -> Calls:
-        """
-        Wait until an operation was called; calls before this one count as well.
-
-        Args:
-            operation: The id of an operation.
-            conditions: Expected values by path: `body.name`, `path.id`, `query.limit`, `header.x`, `status`.
-            times: The least number of calls.
-            timeout: Real seconds to wait for calls of other threads, also under a frozen process clock.
-            within: A length of time on the sandbox's clock, such as `"20m"`: the clock then advances from one due timer to
-                the next, and no real time passes.
-            **named: Expected members of the body.
-
-        Returns:
-            The calls with these values.
-
-        Raises:
-            CallMismatch: There were fewer in this time.
-        """
-        __tracebackhide__ = True
-        return self.calls.wait_for(operation, conditions, times=times, timeout=timeout, within=within, **named)
-
     # State and reports
 
     @property
@@ -300,8 +251,11 @@ class Sandbox:
         return printable("\n".join([*made.summary, *made.sections]), keep="\n")
 
     def _undone_by(self, failure: BaseException | str | None) -> UndoneRun | None:
-        """Return the run that `checkpoint` has undone because of this exception; None if it has undone none."""
-        return self._undone if self._undone is not None and self._undone.failure is failure else None
+        """Return the run that `checkpoint` has undone because of this exception or one of this group; None if it has undone none."""
+        undone = self._undone
+        raised = failure.exceptions if isinstance(failure, BaseExceptionGroup) else (failure,)
+        is_known = undone is not None and any(undone.failure is each for each in raised)
+        return undone if is_known else None
 
     def _limit_reads(self, limit: int | None) -> None:
         """End a test that reads one record this often without a change (see `ReadsLimit`); not on a running server."""
@@ -598,8 +552,7 @@ class Sandbox:
             own = {"secret": secret} if secret is not None else {}
             row = self._backend.run("createWebhook", url=target, tenantId=tenant, events=list(events), **own)
             return Receiver(row["webhookId"], target, row["secret"], lambda: self.events)
-        webhook = self._backend.register_receiver(target, tenant, events, secret, path)
-        return Receiver(webhook.id, webhook.url, webhook.secret, lambda: self.events)
+        return self._backend.register_receiver(target, tenant, events, secret, path)
 
     # Lifetime
 
@@ -714,5 +667,4 @@ class Aio:
     advance = _of(Sandbox.advance)
     sleep = _of(Sandbox.sleep)
     call = _of(Sandbox.call)
-    wait_for = _of(Sandbox.wait_for)
     complete_session = _of(Sandbox.complete_session)

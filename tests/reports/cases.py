@@ -353,7 +353,7 @@ def test_call_of_a_thread_is_missing(mockserver: Sandbox) -> None:
 def test_calls_in_another_order(mockserver: Sandbox) -> None:
     """The client starts before it reads."""
     read(mockserver, launched(mockserver))
-    mockserver.assert_order("createCampaign", "readCampaign", "startCampaign")
+    mockserver.calls.assert_order("createCampaign", "readCampaign", "startCampaign")
 
 
 # Faults

@@ -86,7 +86,7 @@ def terminal(folder: Path, name: str) -> list[str]:
 
 def trace(folder: Path, name: str) -> list[str]:
     """Return the first lines of the first section of the trace, below its heading."""
-    page = (folder / ".mockserver/traces" / f"cases.py.test_{name}.html").read_text(encoding="utf-8")
+    page = (folder / ".mockserver/failures" / f"cases.py.test_{name}.html").read_text(encoding="utf-8")
     why = next(lines for lines in sections(page) if len(lines) > 1)
     return [line for line in why[1 : 1 + LINES] if not line.startswith(("The test failed", "The test raised"))]
 

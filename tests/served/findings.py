@@ -191,9 +191,8 @@ def fail(folder: Folder) -> None:
             encoding="utf-8",
         )
         folder.write("failing/printed", done.stdout.replace(str(suite), "SUITE") + done.stderr)
-        for left in ("left", ".mockserver"):
-            for file in sorted((suite / left).rglob("*.*")):
-                folder.write(f"failing/{file.relative_to(suite)}", file.read_text(encoding="utf-8"))
+        for file in sorted((suite / "left").rglob("*.*")):
+            folder.write(f"failing/{file.relative_to(suite)}", file.read_text(encoding="utf-8"))
 
 
 def main() -> None:

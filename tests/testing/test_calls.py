@@ -159,10 +159,10 @@ def test_the_order_is_a_subsequence_or_exact(sandbox: Sandbox) -> None:
     sandbox.call("GET", f"/v1/campaigns/{campaign}")
     sandbox.call("POST", f"/v1/campaigns/{campaign}/start")
 
-    sandbox.assert_order("createCampaign", "startCampaign")
-    sandbox.assert_order("createCampaign", "readCampaign", "startCampaign", exact=True)
-    backwards = missed(lambda: sandbox.assert_order("startCampaign", "createCampaign"))
-    too_many = missed(lambda: sandbox.assert_order("createCampaign", "startCampaign", exact=True))
+    sandbox.calls.assert_order("createCampaign", "startCampaign")
+    sandbox.calls.assert_order("createCampaign", "readCampaign", "startCampaign", exact=True)
+    backwards = missed(lambda: sandbox.calls.assert_order("startCampaign", "createCampaign"))
+    too_many = missed(lambda: sandbox.calls.assert_order("createCampaign", "startCampaign", exact=True))
 
     assert (
         f"expected the order startCampaign, createCampaign: no createCampaign after #3 startCampaign POST /v1/campaigns/{campaign}/start -> 202; it was called before, as #1"
@@ -205,7 +205,7 @@ def test_wait_for_notices_the_call_of_another_thread_under_a_frozen_clock(sandbo
     worker.start()
     waiting.set()
     with freeze_time("2026-01-01") if frozen else threading.Lock():
-        found = sandbox.wait_for("createCampaign", {"body.name": "n2"}, timeout=10)
+        found = sandbox.calls.wait_for("createCampaign", {"body.name": "n2"}, timeout=10)
     worker.join()
 
     assert "n2" == found.one().body["name"]
@@ -213,7 +213,7 @@ def test_wait_for_notices_the_call_of_another_thread_under_a_frozen_clock(sandbo
 
 def test_wait_for_ends_after_its_own_time_also_under_a_frozen_clock(sandbox: Sandbox) -> None:
     with freeze_time("2026-01-01"):
-        lines = missed(lambda: sandbox.wait_for("createCampaign", times=2, timeout=0.02))
+        lines = missed(lambda: sandbox.calls.wait_for("createCampaign", times=2, timeout=0.02))
 
     assert ["expected at least 2 calls of createCampaign within 0.02 s, got 0", "no call reached the sandbox"] == lines
 
@@ -223,10 +223,10 @@ def test_wait_for_within_moves_the_sandboxs_clock_from_one_due_thing_to_the_next
     with pytest.raises(TimeoutError):
         sandbox.call("POST", "/v1/campaigns", json=BODY, timeout=1)
 
-    assert 1 == len(sandbox.wait_for("createCampaign", within="20m"))
+    assert 1 == len(sandbox.calls.wait_for("createCampaign", within="20m"))
     assert "2026-03-01T12:01:30+00:00" == sandbox.now.isoformat()
     assert (
         "expected at least 1 call of startCampaign within 20m, got 0"
-        == missed(lambda: sandbox.wait_for("startCampaign", within="20m"))[0]
+        == missed(lambda: sandbox.calls.wait_for("startCampaign", within="20m"))[0]
     )
     assert "2026-03-01T12:21:30+00:00" == sandbox.now.isoformat()

@@ -79,10 +79,10 @@ def test_every_remote_command_works_as_in_this_process(sandbox: Sandbox) -> None
     sandbox.advance(minutes=20)
     assert "2026-03-02T00:20:00+00:00" == sandbox.now.isoformat()
     assert [] == list(sandbox.ledger.executions)
-    sandbox.assert_order("listCampaigns", "createConnectionSession")
-    assert sandbox.wait_for("createConnectionSession", timeout=0.1).one().answer["sessionId"] == session
+    sandbox.calls.assert_order("listCampaigns", "createConnectionSession")
+    assert sandbox.calls.wait_for("createConnectionSession", timeout=0.1).one().answer["sessionId"] == session
     with pytest.raises(CallMismatch, match="within 5m, got 0"):
-        sandbox.wait_for("startCampaign", within="5m")
+        sandbox.calls.wait_for("startCampaign", within="5m")
     assert "2026-03-02T00:25:00+00:00" == sandbox.now.isoformat()
     sandbox.reset()
     assert [] == sandbox.log.exchanges

@@ -133,6 +133,36 @@ def test_a_machine_whose_client_raises_is_reported_with_its_calls(suite: Suite) 
     assert not any("no call reached" in each for each in found)
 
 
+def test_a_machine_that_fails_in_two_ways_is_reported_with_the_calls_of_one(suite: Suite) -> None:
+    found = reported(
+        suite,
+        """
+    from hypothesis import settings
+    from hypothesis.stateful import rule
+    from mockserver.testing.machine import GatewayMachine
+
+    class Mine(GatewayMachine):
+        faults = ()
+
+        @rule()
+        def look(self):
+            self.sandbox.call("GET", "/v1/campaigns")
+            raise KeyError("of the client")
+
+        @rule()
+        def look_elsewhere(self):
+            self.sandbox.call("GET", "/v1/campaigns")
+            raise IndexError("of the client")
+
+    def test_it(mockserver_server):
+        steady = settings(max_examples=20, stateful_step_count=2, database=None, derandomize=True)
+        Mine.check(mockserver_server, settings=steady)
+        """,
+    )
+
+    assert found[0].startswith("the calls were listCampaigns; the last, #1")
+
+
 def test_a_sandbox_of_the_module_is_reported_by_each_failing_test_that_calls_it(suite: Suite) -> None:
     result = suite.run(
         WORLD

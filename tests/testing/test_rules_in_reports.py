@@ -99,10 +99,6 @@ def shared(mockserver_server):
         yield sandbox
 
 @pytest.fixture
-def late(request):
-    faulty(request.getfixturevalue("mockserver"))
-
-@pytest.fixture
 def make_faulty():
     return faulty
 
@@ -122,9 +118,6 @@ def test_passes_with_the_rule_of_a_fixture(broken):
 
 def test_passes_with_the_rule_of_a_fixture_of_the_module(shared):
     look(shared)
-
-def test_passes_with_the_rule_of_a_fixture_that_it_asks_for_while_it_runs(request):
-    request.getfixturevalue("late")
 
 def test_fails_by_the_rule_of_a_helper(mockserver):
     faulty(mockserver)

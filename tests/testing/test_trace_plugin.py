@@ -28,7 +28,7 @@ FAILS = "test_mine.py.test_fails.html"
 
 
 def traces(suite: Suite) -> list[str]:
-    return sorted(file.name for file in suite.file(".mockserver").glob("traces/*.html"))
+    return sorted(file.name for file in suite.file(".mockserver").glob("failures/*.html"))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def traces(suite: Suite) -> list[str]:
         (("--mockserver-trace=on-failure",), [FAILS]),
         (("-o", "mockserver_trace=on-failure"), [FAILS]),
         (("-o", "mockserver_trace=on-failure", "--mockserver-trace=off"), []),
-        (("--mockserver-trace=on-failure", "--mockserver-failures-dir=off"), [FAILS]),
+        (("--mockserver-trace=on-failure", "--mockserver-failures-dir=off"), []),
     ],
 )
 def test_a_trace_is_written_of_the_tests_that_the_option_names(
@@ -53,7 +53,7 @@ def test_a_trace_is_written_of_the_tests_that_the_option_names(
 def test_the_report_names_the_trace_and_the_command_that_serves_it(suite: Suite) -> None:
     result = suite.run(SOURCE, "--mockserver-trace=on-failure")
 
-    file = f".mockserver/traces/{FAILS}"
+    file = f".mockserver/failures/{FAILS}"
     result.stdout.fnmatch_lines([f"to see it step by step: {file}"])
     assert 1 == result.stdout.str().count("to see it step by step")
     assert "expected exactly 1 call of startCampaign, got 0" in suite.read(file)
@@ -71,19 +71,18 @@ def test_a_trace_has_the_exception_with_its_frames_and_the_command_that_repeats_
         "--mockserver-trace=on-failure",
     )
 
-    page = suite.read(f".mockserver/traces/{FAILS}")
+    page = suite.read(f".mockserver/failures/{FAILS}")
     words = ["<pre>KeyError: &#39;data&#39;</pre>", "at <bdi><code>test_mine.py:2 `return mockserver.call(", "from <bdi><code>test_mine.py:5 `read(mockserver)`", "<pre>mockserver replay-calls .mockserver/failures/test_mine.py.test_fails.yaml</pre>"]  # fmt: skip
     assert [] == [each for each in words if each not in page]
 
 
 def test_a_trace_that_cannot_be_written_is_a_line_of_the_report(suite: Suite) -> None:
-    suite.file(".mockserver").mkdir()
-    suite.file(".mockserver/traces").write_text("a file", encoding="utf-8")
+    suite.file(f".mockserver/failures/{FAILS}").mkdir(parents=True)
 
     result = suite.run(SOURCE, "--mockserver-trace=on-failure")
 
     result.assert_outcomes(passed=1, failed=3)
-    result.stdout.fnmatch_lines(["no trace was written: FileExistsError: *"])
+    result.stdout.fnmatch_lines(["no trace was written: IsADirectoryError: *"])
 
 
 @pytest.mark.deep
@@ -95,7 +94,7 @@ def test_the_workers_of_xdist_write_traces(suite: Suite) -> None:
 
 def test_a_run_against_a_remote_server_writes_equal_traces(suite: Suite) -> None:
     suite.run(SOURCE, "--mockserver-trace=on-failure")
-    written = suite.file(f".mockserver/traces/{FAILS}")
+    written = suite.file(f".mockserver/failures/{FAILS}")
     here = written.read_bytes()
     with MockServer() as server:
         suite.run(SOURCE, "--mockserver-trace=on-failure", "--mockserver-url", server.url)

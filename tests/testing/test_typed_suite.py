@@ -52,10 +52,10 @@ def test_mine(mockserver: Sandbox, mockserver_server: MockServer) -> None:
     call = mockserver.calls("createCampaign").where(name="promo").one()
     name: str = call.body["name"]
     status: int | None = mockserver.calls("previewAudience").last.status
-    mockserver.assert_order("createCampaign", "startCampaign", exact=True)
+    mockserver.calls.assert_order("createCampaign", "startCampaign", exact=True)
     with mockserver.calls.expecting("startCampaign", times=2, within="5m"):
         pass
-    assert mockserver.wait_for("startCampaign", timeout=2).last.status == 202
+    assert mockserver.calls.wait_for("startCampaign", timeout=2).last.status == 202
     worst: str = mockserver.conduct[0].advice
     Waiting(mockserver.sleep, mockserver.aio.sleep)
     mockserver.on("startCampaign").nth(1).may_fire().drop("after")
@@ -63,7 +63,7 @@ def test_mine(mockserver: Sandbox, mockserver_server: MockServer) -> None:
     mockserver.on("*").garble()
     mockserver.on("delivery").deliver(lose=True)
     assert len(mockserver.calls("*")) == len(mockserver.calls("GET /v1/campaigns"))
-    mockserver.assert_order("*", "GET /v1/campaigns/{id}")
+    mockserver.calls.assert_order("*", "GET /v1/campaigns/{id}")
     mockserver.advance(minutes=3, seconds=0.5)
     mockserver.advance("3m")
     with mockserver_server.sandbox(seed=3) as other:
@@ -75,7 +75,7 @@ from mockserver import Sandbox
 
 def test_mine(mockserver: Sandbox) -> None:
     mockserver.calls("createCampaign").one().boddy
-    mockserver.assert_order("createCampain")
+    mockserver.calls.assert_order("createCampain")
     with mockserver.calls.expecting("startCampain"):
         pass
     mockserver.conduct[0].advise
@@ -83,14 +83,14 @@ def test_mine(mockserver: Sandbox) -> None:
     mockserver.on("GET /v1/campaign")
     mockserver.on("deliveries")
     mockserver.calls("startCampagn")
-    mockserver.wait_for("startCampagn")
+    mockserver.calls.wait_for("startCampagn")
     mockserver.advance(minuets=3)
     mockserver.advance(minutes="3")
 
 
 async def test_async(mockserver: Sandbox) -> None:
     await mockserver.aio.advance(minuets=3)
-    await mockserver.aio.wait_for("startCampagn")
+    await mockserver.aio.call("GET", "/", timout=1)
 """
 WRONG_LINES = (*range(6, 9), *range(10, 18), 21, 22)
 

@@ -32,11 +32,11 @@ def test_a_failure_has_a_replay_document_and_a_trace_and_its_report_once(suite: 
     result.stdout.fnmatch_lines(
         [
             f"to repeat its calls, without the client: mockserver replay-calls .mockserver/failures/{name}.yaml",
-            f"to see it step by step: .mockserver/traces/{name}.html",
+            f"to see it step by step: .mockserver/failures/{name}.html",
         ]
     )
     assert suite.file(f".mockserver/failures/{name}.yaml").is_file()
-    assert suite.file(f".mockserver/traces/{name}.html").is_file()
+    assert suite.file(f".mockserver/failures/{name}.html").is_file()
     assert 1 == result.stdout.str().count("what happened:")
 
 

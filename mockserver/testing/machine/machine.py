@@ -173,7 +173,7 @@ class GatewayMachine(RuleBasedStateMachine):
     def _prepared(cls, server: MockServer) -> Sandbox:
         """Return the sandbox in whose state every example begins."""
         sandbox = server.sandbox(given=cls.given, choices=cls.choices, seed=cls.seed, now=cls.now)
-        sandbox.is_rolled_back = sandbox.is_repeated = True
+        sandbox.is_repeated = True
         cls.prepare(sandbox)
         return sandbox
 

@@ -35,11 +35,11 @@ class OwnRules(NamedTuple):
     undone: list[tuple[JSON, JSON]]
 
     def expect(self, rule_id: str, entry: JSON) -> None:
-        """Add a rule if its count is bounded, and neither a fixture nor an example of Hypothesis makes it."""
+        """Add a rule if its count is bounded, and no example of Hypothesis makes it."""
         self.expected.pop(rule_id, None)  # of a rule before a reset
         hypothesis = sys.modules.get("hypothesis")
         is_of_example = hypothesis is not None and hypothesis.currently_in_test_context()
-        if not BOUNDED.isdisjoint(entry) and not is_of_example and not _is_of_fixture():
+        if not BOUNDED.isdisjoint(entry) and not is_of_example:
             self.expected[rule_id] = entry
 
     def clear_expected(self) -> None:
@@ -59,16 +59,6 @@ class OwnRules(NamedTuple):
             else:
                 found.append((rule, entry))
         return found
-
-
-def _is_of_fixture() -> bool:
-    """Return True in a fixture that the test requests while it runs; those before belong to no test function either."""
-    frame = sys._getframe()
-    while (caller := frame.f_back) is not None:
-        if caller.f_code.co_name == "pytest_fixture_setup":
-            return True
-        frame = caller
-    return False
 
 
 def python_line(rule: Mapping[str, Any], sandbox: str = "mockserver", *, may_fire: bool = False) -> str:
@@ -307,8 +297,8 @@ class RuleBuilder(WireMethods[ActiveRule], StateMethods[ActiveRule], DeliveryMet
         """
         Let a test fail in which the rule never fires, or fires once and has nothing to act on.
 
-        A rule with `nth` or `times`, or of `at` or `after`, that the test function makes must fire without this; one of a
-        fixture need not.
+        A rule with `nth` or `times`, or of `at` or `after`, that is made while the test function runs must fire without this;
+        one that a fixture has made before need not.
         """
         return self._and(mustFire=True)
 

@@ -41,7 +41,9 @@ def no_calls(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
         yield Problem(headline=f"no call reached {snapshot.id} before that", advice=hints.proxy(snapshot))
         return
     if failure is not None and failure.expected is not None and snapshot.address is not None:
-        advice = advice or f"{hints.address(snapshot)} `mockserver.wait_for(...)` waits for a call of another thread"
+        advice = (
+            advice or f"{hints.address(snapshot)} `mockserver.calls.wait_for(...)` waits for a call of another thread"
+        )
     yield Problem(
         headline=f"no call reached {snapshot.id}",
         got=[hints.proxy(snapshot)] if hints.proxy(snapshot) else (),

@@ -15,7 +15,8 @@ from mockserver.server.http1.messages import Request, ResponseOrDisconnect
 from mockserver.server.http1.server import Server
 from mockserver.server.socket_handler import SocketHandler, error_body
 from mockserver.server.webhooks.local_receivers import ReceiverTarget
-from mockserver.testing.backend import LocalBackend, RegisteredReceiver, is_recorded
+from mockserver.testing.backend import LocalBackend, is_recorded
+from mockserver.testing.receivers import Receiver
 from mockserver.testing.runs.orders.gate import Gate, SocketAnswered, T, Waiting
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.settings import Settings
@@ -99,7 +100,7 @@ class _ActorBackend(LocalBackend):
 
     def register_receiver(
         self, target: ReceiverTarget, tenant_id: str, events: Any, secret: str | None, path: str
-    ) -> RegisteredReceiver:
+    ) -> Receiver:
         call = partial(super().register_receiver, target, tenant_id, events, secret, path)
         return self._step(call, "createWebhook", ("createWebhook",))
 
