@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from math import inf
@@ -262,6 +263,16 @@ class MockServer:
         hosted.is_kept = True
         return self._sandbox_of(hosted, Settings({}, {}))
 
+    @contextmanager
+    def _apart(self) -> Iterator[None]:
+        """Leave the sandboxes of runs out of those that it has created: a report has what they show, and a test's failure is not of them."""
+        before = list(self.made)
+        try:
+            yield
+        finally:
+            self.made.clear()
+            self.made.extend(before)
+
     def explore(
         self,
         function: Callable[[Sandbox], Any],
@@ -297,7 +308,8 @@ class MockServer:
         check_names("explore", options, (*own, *EXPLORE_NAMES))
         values = settings_of_runs("explore", settings, datetime.now(UTC))
         name = str(test or getattr(function, "__qualname__", type(function).__qualname__))
-        report = explore(lambda: self.sandbox(**values), function, ExploreOptions(**options), name)
+        with self._apart():
+            report = explore(lambda: self.sandbox(**values), function, ExploreOptions(**options), name)
         if failures is not None:
             report.try_to_write_documents(failures)
         return report
@@ -337,9 +349,11 @@ class MockServer:
         """
         from mockserver.testing.runs.orders import interleaving
 
-        report = interleaving(
+        search = interleaving(
             self.sandbox, clients=clients, setup=setup, check=check, settings=settings, test=test, **options
-        ).run()
+        )
+        with self._apart():
+            report = search.run()
         if failures is not None:
             report.try_to_write_documents(failures)
         return report

@@ -72,7 +72,9 @@ def test_a_progress_of_all_sends_at_the_end_of_a_run_is_not_judged(mockserver: S
     mockserver.on("readExecution").reply(200, {"id": pair[1], "status": "processing", "progress": 100})
     client.execution(pair)
 
-    assert assessed_not(mockserver)["progress-is-done"].endswith("returned a progress of 100 %, and the run ended there")
+    assert assessed_not(mockserver)["progress-is-done"].endswith(
+        "returned a progress of 100 %, and the run ended there"
+    )
 
 
 def test_real_time_judges_polls_only_in_runs_of_sufficient_length(mockserver: Sandbox) -> None:

@@ -37,6 +37,27 @@ def test_a_race_fails_the_test_with_its_report(suite: Suite) -> None:
     result.stdout.no_fnmatch_line("*what happened:*")  # the last of its runs is not the one that the report is about
 
 
+@pytest.mark.parametrize(
+    "run",
+    [
+        'mockserver_server.interleave(clients={"worker": promote("One"), "cron": promote("Two")}, settings={"given": GIVEN})',
+        'mockserver_server.explore(promote("One"), settings={"given": GIVEN})',
+    ],
+)
+def test_a_failure_about_the_report_of_runs_shows_none_of_their_sandboxes(suite: Suite, run: str) -> None:
+    result = suite.run(
+        CLIENTS
+        + f"""
+    def test_runs(mockserver_server):
+        report = {run}
+        assert not report.runs, report.text()
+    """
+    )
+
+    result.assert_outcomes(failed=1)
+    result.stdout.no_fnmatch_line("*what happened:*")
+
+
 def test_a_terminal_shows_how_far_an_interleaving_is(suite: Suite) -> None:
     suite.pytester.makeconftest(
         """
