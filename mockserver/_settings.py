@@ -75,11 +75,15 @@ class Setting:
         """Return one of the options; ValueError, with the nearest one, for any other value."""
         if isinstance(value, str) and value in self.options:
             return value
+        raise ValueError(f"got {value!r}; {self.expected(value)}")
+
+    def expected(self, value: object) -> str:
+        """Return the options in words, with the one that is nearest to a wrong value."""
         from mockserver.contract.text import closest_match_hint  # late: most values are right
 
         *others, last = self.options
         hint = closest_match_hint(value, self.options) if isinstance(value, str) else ""
-        raise ValueError(f"got {value!r}; expected {', '.join(others)} or {last}{hint}")
+        return f"expected {', '.join(others)} or {last}{hint}"
 
 
 # Titles of the groups in the helps of the server, of `probe` and of `explore`.

@@ -124,7 +124,11 @@ def read(setting: Setting, text: str) -> Any:
         return _limit(parse_duration, f"a duration such as {setting.example}")(text)
     if setting.type == "size":
         return _limit(_large_size, f"a size of at least 1MB such as {setting.example}, 512MB or 1GiB")(text)
-    return setting.option(text) if setting.options else _READERS[setting.type](text)
+    if not setting.options:
+        return _READERS[setting.type](text)
+    if text not in setting.options:
+        raise ValueError(setting.expected(text))
+    return text
 
 
 def default_of(setting: Setting) -> Any:
