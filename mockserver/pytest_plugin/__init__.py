@@ -8,7 +8,7 @@ PYTEST_DONT_REWRITE: there is no assertion here, and pytest 8 warns where it fin
 from __future__ import annotations
 
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -141,10 +141,8 @@ def _is_swept(item: pytest.Item) -> bool:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
     """Start the test's list of sandboxes; Ctrl-C in a fixture stores the test's report."""
-    if not explore.is_inner(item):
-        if _OWNERSHIP in item.config.stash:
-            item.config.stash[_OWNERSHIP].start_test()
-        item.config.stash[_JUDGE].start_test()
+    if _OWNERSHIP in item.config.stash and not explore.is_inner(item):
+        item.config.stash[_OWNERSHIP].start_test()
     with _explained(item):
         result = yield
     instance: Any = getattr(item, "instance", None)
@@ -221,7 +219,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
             owned.check_receivers()
         has_passed = True
     finally:
-        item.config.stash[_JUDGE].judge_call(item, has_passed=has_passed)
+        item.config.stash[_JUDGE].judge_call(item, _created(item.config), has_passed=has_passed)
     return result
 
 
@@ -279,7 +277,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     report = yield
     judge = None if report.when != "call" or explore.is_inner(item) else item.config.stash[_JUDGE]
     if judge is not None and report.failed:
-        judge.judge_failure(item)
+        judge.judge_failure(item, _created(item.config))
     if _is_swept(item):
         from mockserver.pytest_plugin import sweep
 
@@ -291,6 +289,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if judge is not None:
         judge.add_findings(item, report)
     return report
+
+
+def _created(config: pytest.Config) -> Sequence[Sandbox]:
+    """Return the sandboxes that the current test has created."""
+    return config.stash[_OWNERSHIP].created if _OWNERSHIP in config.stash else ()
 
 
 def _ownership(config: pytest.Config) -> SandboxOwnership:

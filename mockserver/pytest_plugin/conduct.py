@@ -41,18 +41,12 @@ class ConductPlugin:
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
         self._is_written = config.getoption("mockserver_conduct_json") is not None
-        self._before: set[str] = set()  # ids of the sandboxes of earlier tests
-        self._server: Any = None
         # Of all reports, in the process that collects them: the findings, and the rules that at least one test has shown.
         self.findings: list[dict[str, Any]] = []
         self._judged: set[str] = set()
         self._advised: set[str] = set()  # rules whose advice the report of a failed test has
 
-    def start_test(self) -> None:
-        """Begin with a test: the sandboxes so far are not its own."""
-        self._before = {sandbox.id for sandbox in self._server.made} if self._server is not None else set()
-
-    def judge_call(self, item: pytest.Item, *, has_passed: bool) -> None:
+    def judge_call(self, item: pytest.Item, sandboxes: Iterable[Sandbox], *, has_passed: bool) -> None:
         """Judge a test at the end of its function, unless only a failure is judged; a finding may fail a test that has passed."""
         if _JUDGED in item.stash:
             del item.stash[_JUDGED]  # of an earlier run of this test
@@ -62,32 +56,22 @@ class ConductPlugin:
         judges_each = test_mode in ("error", "report") or self._is_written or EXPLORATION in item.stash
         if test_mode == "off" or not judges_each:
             return
-        judged = item.stash[_JUDGED] = [sandbox.conduct for sandbox in self._sandboxes(item)]
+        judged = item.stash[_JUDGED] = [sandbox.conduct for sandbox in sandboxes]
         findings = list(chain.from_iterable(judged))
         if test_mode == "error" and findings and has_passed:
             from mockserver.testing.conduct import format_findings
 
             pytest.fail(format_findings(findings), pytrace=False)
 
-    def judge_failure(self, item: pytest.Item) -> None:
+    def judge_failure(self, item: pytest.Item, sandboxes: Iterable[Sandbox]) -> None:
         """Judge a test whose function has failed, if it was not judged yet; never an error of its own."""
         if _JUDGED in item.stash or mode(item) == "off":
             return
-        sandboxes = self._sandboxes(item)
         # What cannot be judged, such as a sandbox of a server that is gone, cannot be reported either, and the report says so.
         with suppress(Exception):
             for sandbox in sandboxes:
                 sandbox._backend.deliver_quietly()
             item.stash[_JUDGED] = [sandbox.conduct for sandbox in sandboxes]
-
-    def _sandboxes(self, item: pytest.Item) -> list[Sandbox]:
-        """Return this test's sandboxes, closed ones included."""
-        server = getattr(item, "funcargs", {}).get("mockserver_server")
-        if server is None:
-            return []
-        before = self._before if server is self._server else set()
-        self._server = server
-        return [sandbox for sandbox in server.made if sandbox.id not in before]
 
     def add_findings(self, item: pytest.Item, report: pytest.TestReport) -> None:
         """Add the findings to the report of the test's function; if it has failed, in words that its report does not have yet."""

@@ -96,14 +96,15 @@ class SandboxOwnership:
             found += server.made
         return found
 
-    def _own(self) -> list[Sandbox]:
-        """Return the sandboxes that the current test has created."""
+    @property
+    def created(self) -> list[Sandbox]:
+        """The sandboxes that the current test has created, closed ones included."""
         return [sandbox for server in self._servers for sandbox in server.made]
 
     def _within_reach(self) -> list[Sandbox]:
         """Return the sandboxes that the current test may use: its own, and those that earlier tests have left open."""
         shared = [sandbox for before in self._servers.values() for sandbox, _ in before.shared]
-        return [*self._own(), *shared]
+        return [*self.created, *shared]
 
     def name(self, item: pytest.Item, sandbox: Sandbox) -> str:
         """Return the name of a sandbox in the test: the argument whose value it is, or `sandbox`."""
@@ -127,7 +128,7 @@ class SandboxOwnership:
 
     def check_ended(self) -> None:
         """Fail the current test if the mock has ended it, and its client or another thread has not let that through."""
-        for sandbox in self._own():
+        for sandbox in self.created:
             if sandbox._run_ended is not None:
                 pytest.fail(sandbox._run_ended, pytrace=False)
 
@@ -145,7 +146,7 @@ class SandboxOwnership:
             expects: True if each rule with a bounded count that the test function has made must fire too.
         """
         found: dict[str, list[str]] = {}
-        for sandbox in self._own():
+        for sandbox in self.created:
             for sentence, lines in _must_fire(sandbox):
                 if lines:
                     found.setdefault(sentence, [f"{sentence}:"]).extend(lines)
@@ -158,7 +159,7 @@ class SandboxOwnership:
 
     def check_receivers(self) -> None:
         """Fail the current test if an assertion in a receiver of this process has failed, which the service sees as a 500."""
-        lines = [line for sandbox in self._own() for line in _failed_assertions(sandbox)]
+        lines = [line for sandbox in self.created for line in _failed_assertions(sandbox)]
         if lines:
             from mockserver.report.run import check  # late, here and below: a report is much to import
 

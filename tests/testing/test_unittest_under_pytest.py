@@ -98,3 +98,18 @@ class TestTheOtherOrder(unittest.IsolatedAsyncioTestCase, SandboxTestCase):
     assert {"TestListing::test_passes", "TestTheOtherOrder::test_passes"} <= passed
     cure = '    if it need not fire: self.mockserver.on("listCampaigns").nth(1).may_fire().do({"garble": True})'
     assert cure in lines
+
+
+def test_the_mode_error_fails_a_case_whose_client_ignores_advice(suite: Suite) -> None:
+    result = suite.run(
+        CASE
+        + """
+    def test_it(self):
+        self.mockserver.call("GET", "/v1/campaigns?key=" + self.mockserver.secret_key)
+""",
+        "-o",
+        "mockserver_conduct=error",
+    )
+
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*key-in-wrong-place*"])
