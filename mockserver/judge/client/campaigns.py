@@ -294,15 +294,16 @@ def restart_canceled(trace: Trace) -> Iterator[Verdict]:
     elif not trace.of("listCampaigns", "readExecution"):
         return  # nothing has shown an end
     for campaign_id, starts in trace.grouped_by("id", "startCampaign"):
+        refused = [start for start in starts if (start.status or 0) >= 400]
+        if not refused:
+            continue
         ends: dict[object, Exchange] = {}  # the first of each client
         for end in _ends_received(trace, campaign_id):
             ends.setdefault(end.client, end)
         lost = next((start.number for start in starts if not start.was_received), math.inf)
-        for start in starts:
+        for start in refused:
             final = ends.get(start.client)
-            if final is None or start.number < final.number:
-                continue
-            if (start.status or 0) < 400 or may_be_of_another_user(trace, start):
+            if final is None or start.number < final.number or may_be_of_another_user(trace, start):
                 continue
             if start.number > lost:
                 yield NotAssessable(_STARTED_AGAIN)

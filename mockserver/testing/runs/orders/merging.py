@@ -62,7 +62,7 @@ class _KnownRun:
         self.clients, self.began, self.first_timers = clients, played.began, played.timers
         self.steps: dict[str, list[_KnownStep]] = {}
         self.timers = {timer.number: timer for timer in played.timers}
-        self._moves = any(step.waits in ("sleep", "time") for step in played.steps)
+        self.moves = any(step.waits in ("sleep", "time") for step in played.steps)
         self._paced = {step.actor for step in played.steps if step.is_paced}
         footprints = [step.footprint for step in played.steps]
         reads = {part for footprint in footprints if footprint is not None for part in footprint.reads}
@@ -76,7 +76,7 @@ class _KnownRun:
     def is_comparable(self) -> bool:
         """False if more than the parts of footprints decides what happens in it."""
         has_parts = all(timer.part is not None for timer in self.timers.values())
-        return not self._moves or (has_parts and TIMERS not in self.steps)
+        return not self.moves or (has_parts and TIMERS not in self.steps)
 
     def _singles(self, step: ReleasedStep) -> Iterator[ReleasedStep]:
         """Yield a step, or the timers that have fired in it one by one, each under a name of its own."""
@@ -96,7 +96,7 @@ class _KnownRun:
         if step.footprint is not None and not self._orders_list:
             step = step._replace(footprint=step.footprint._replace(writes=step.footprint.writes - {_LIST}))
         needs = [_Place(actor, self._needed(actor, step)) for actor in self.steps if actor != step.actor]
-        ages = [(place, step.at - self.step(place).at) for place in self._timed_by(step)] if self._moves else []
+        ages = [(place, step.at - self.step(place).at) for place in self._timed_by(step)] if self.moves else []
         rows = self.steps.setdefault(step.actor, [])
         rows.append(_KnownStep(step, [place for place in needs if place.number], ages))
 
@@ -184,6 +184,8 @@ class _Replay:
         )
 
     def _needed_instants(self) -> Iterator[_Place]:
+        if not self.run.moves:
+            return
         for name, rows in self.run.steps.items():
             done = self.done[name]
             if done and done < len(rows) and rows[done].step.waits == "sleep":
