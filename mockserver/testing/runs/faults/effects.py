@@ -155,9 +155,8 @@ def caused(run: Run, trace: Trace) -> Caused:
 
 
 def _effects(trace: Trace) -> Iterator[Effect]:
-    for kind, record_id, call in _created(trace):
-        if kind != "session" or call.was_received:
-            yield _CREATED[kind], call.params.get("id", record_id)
+    for what, record_id, call in created(trace):
+        yield what, call.params.get("id", record_id)
     canceled = (call.params["id"] for call in trace.of("cancelCampaign") if call.applied)
     yield from (("cancels", campaign_id) for campaign_id in dict.fromkeys(canceled))
     for call in trace.of("uploadMedia"):
@@ -165,13 +164,13 @@ def _effects(trace: Trace) -> Iterator[Effect]:
             yield from [("uploads", "")] * _files(call)
 
 
-def _created(trace: Trace) -> Iterator[tuple[str, str, Exchange]]:
-    """Yield the kind and id of each record that a call created, and the call."""
+def created(trace: Trace) -> Iterator[tuple[str, str, Exchange]]:
+    """Yield `campaigns`, `executions` or `sessions`, the id and the call for each such record that a call created and that counts."""
     for transition in trace.sandbox.transitions:
         number = transition.cause.get("exchange")
         call = trace.by_number(number) if isinstance(number, int) and transition.source is None else None
-        if call is not None and transition.kind in _CREATED:
-            yield transition.kind, transition.id, call
+        if call is not None and transition.kind in _CREATED and (transition.kind != "session" or call.was_received):
+            yield _CREATED[transition.kind], transition.id, call
 
 
 def _files(call: Exchange) -> int:

@@ -6,9 +6,7 @@ What a run ends with, and the verdict on it: whether some serial run ends in the
 2. A finding on conduct counts if one client has made all the calls that prove it: what two careful clients do together is no
    breach.
 3. A refused call is an outcome, and so is an exception that a serial run has too.
-4. A session counts if its answer reached the client: nothing lists those, so a client whose answer was lost cannot avoid the
-   second one.
-5. With a fault whole clients must not create more records than in the serial runs without it. What is sent may be more, since
+4. With a fault whole clients must not create more records than in the serial runs without it. What is sent may be more, since
    a fault can let a campaign go on that another client would have canceled; and so may drafts, if their clients got the
    answers and have ended with an exception.
 """
@@ -31,14 +29,16 @@ from mockserver.core.state.tenant import Tenant
 from mockserver.judge.check import Finding
 from mockserver.judge.client.judge import judge
 from mockserver.judge.client.rules import RULES
+from mockserver.testing.runs.faults.effects import created
 from mockserver.testing.runs.findings import Cause, describe
 from mockserver.testing.runs.orders.played import Played
 from mockserver.testing.runs.traced_calls import ID, INSTANT
 from mockserver.trace.of_sandbox import trace_of
+from mockserver.trace.trace import Trace
 
 ORDER: Final = ("duplicate", "breach", "unserial", "crashed", "stuck", "check")
 _SEVERE = 2
-_CREATED: Final = ("duplicate executions", "executions", "campaigns", "sessions")
+_CREATED: Final = ("executions", "campaigns", "sessions")
 _UUID = re.compile(r"\b[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\b", re.IGNORECASE)
 _PORT = re.compile(r"http://127\.0\.0\.1:\d+")
 _NUMBER = re.compile(r"\d+")
@@ -83,24 +83,20 @@ def read_end(played: Played, run: Run, idle: Run, check: BaseException | None, b
         check: The exception of the user's check.
         base_url: The address of the sandbox, which the next one does not have; nor has it those of the clients' ports.
     """
-    owners, raised = played.owners, played.raised
-    made = ledger.creating_exchanges(idle)
-    lost = {call.n for call in run.exchanges if not call.was_received}
-    informed = {record_id: owners.get(number) for record_id, number in made.items() if number not in lost}
-    drafts = [campaign.id for _, campaign in idle.records("campaign") if campaign.status == CAMPAIGN.initial]
-    executions = [execution for _, execution in idle.records("execution")]
-    numbers = {
-        "duplicate executions": len(ledger.duplicate_executions(idle, made)),
-        "executions": len(executions),
-        "campaigns": sum(1 for _ in idle.records("campaign")),
-        "sessions": sum(made.get(session.id) not in lost for _, session in idle.records("session")),
-        "sends": sum(counts(execution.schedule, idle.now).sent for execution in executions),
-    }
+    owners, raised, trace = played.owners, played.raised, trace_of(run)
+    made = list(created(trace))
+    numbers = Counter(what for what, _, _ in made)
+    drafts = {campaign.id for _, campaign in idle.records("campaign") if campaign.status == CAMPAIGN.initial}
+    abandoned = (
+        record_id in drafts and call.was_received and owners.get(call.number) in raised for _, record_id, call in made
+    )
+    duplicates = ledger.duplicate_executions(idle, ledger.creating_exchanges(idle))
+    sends = sum(counts(execution.schedule, idle.now).sent for _, execution in idle.records("execution"))
     return RunEnd(
-        counts=numbers,
-        abandoned=sum(informed.get(draft) in raised for draft in drafts),
+        counts={"duplicate executions": len(duplicates), **{what: numbers[what] for what in _CREATED}, "sends": sends},
+        abandoned=sum(abandoned),
         records=tuple(sorted(_records(idle))),
-        findings=list(_findings(run, owners, is_whole=not raised and played.stuck is None)),
+        findings=list(_findings(trace, owners, is_whole=not raised and played.stuck is None)),
         raised=raised,
         errors={name: _described(failure, base_url) for name, failure in raised.items()},
         refused=_refused(run, owners, raised),
@@ -123,9 +119,9 @@ def _refused(run: Run, owners: Mapping[int, str], names: Iterable[str]) -> dict[
     return refused
 
 
-def _findings(run: Run, owners: Mapping[int, str], *, is_whole: bool) -> Iterator[tuple[str, Finding]]:
+def _findings(trace: Trace, owners: Mapping[int, str], *, is_whole: bool) -> Iterator[tuple[str, Finding]]:
     """Yield the severe findings, each with the client that has made all the calls which prove it."""
-    for finding in judge(trace_of(run)).findings:
+    for finding in judge(trace).findings:
         by = {owners.get(number) for number in finding.exchanges}
         client = by.pop() if len(by) == 1 else None
         is_severe = finding.severity <= _SEVERE and (is_whole or not RULES[finding.rule].of_end)
@@ -234,7 +230,7 @@ class SerialEnds:
 
     def doubled(self, end: RunEnd) -> Iterator[Cause]:
         """Yield what whole clients create once more because of a fault, if these serial runs are those without it."""
-        counts = {what: end.counts[what] for what in _CREATED}
+        counts = {what: count for what, count in end.counts.items() if what != "sends"}
         counts["campaigns"] -= end.abandoned
         return self._more(counts)
 
