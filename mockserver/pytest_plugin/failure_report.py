@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,7 +127,7 @@ def _lines_about(file: str, document: JSON) -> Iterator[str]:
     yield f"to run the client on the same {set_up}: @pytest.mark.mockserver(scenario={file!r})"
 
 
-def write_documents(config: pytest.Config, report: ReportOfFindings) -> None:
+def write_documents(config: pytest.Config, report: ReportOfFindings[Any]) -> None:
     """Write a document for each finding of a report, whose path is in the report then."""
     folder = home(config)
     if folder is None or not report.findings:

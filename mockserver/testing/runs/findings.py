@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from mockserver._files import write_whole
 from mockserver._json import JSON
@@ -82,6 +82,8 @@ class RunFinding:
         message: One sentence on the smallest case.
         clause: The clause that the client breaks; None if no rule on conduct names one.
         advice: What the client has to do instead; empty if no rule has it.
+        count: How many cases there are.
+        size: Of the smallest case, for comparisons.
         shown: The records and calls that show it in the smallest case, as lines.
         document: The scenario document that replays the smallest case.
         path: Where the document was written; None if it was not.
@@ -92,6 +94,8 @@ class RunFinding:
     message: str
     clause: str | None
     advice: str
+    count: int = 0
+    size: tuple[int, ...] = field(default=(), repr=False)
     shown: Sequence[str] = ()
     document: JSON = field(default_factory=dict)
     path: str | None = None
@@ -126,61 +130,53 @@ class RunFinding:
 Found = TypeVar("Found", bound=RunFinding)
 
 
-class FindingsByCause(Generic[Found]):
+@dataclass(kw_only=True)
+class ReportOfFindings(Generic[Found]):
     """
-    The findings of one test.
+    The report of the runs of one test.
 
-    Args:
-        kind: Their class.
-        order: Their verdicts, the worst first.
+    Attributes:
+        order: The verdicts of its findings, the worst first.
+        test: The test's name.
+        investigation: Its runs.
+        by_cause: The findings by the keys of their causes.
+        unwritten: Why documents of the findings were not written.
     """
 
-    def __init__(self, kind: type[Found], order: Sequence[str]) -> None:
-        self._kind, self._order = kind, order
-        self._rows: dict[tuple[str, str, str], Found] = {}
+    order: ClassVar[Sequence[str]]
+    test: str
+    investigation: Investigation
+    by_cause: dict[tuple[str, str, str], Found] = field(default_factory=dict)
+    unwritten: list[str] = field(default_factory=list)
 
-    def of(self, cause: Cause) -> Found:
-        """Return the finding of a cause; a new one has no case."""
-        if cause.key not in self._rows:
-            self._rows[cause.key] = self._kind(
+    def add_case(self, kind: type[Found], cause: Cause, size: tuple[int, ...]) -> tuple[Found, bool]:
+        """
+        Add a case, and return its finding, and True if no case of it so far is as small: then it is what the finding shows.
+
+        Args:
+            kind: The class of the findings.
+            cause: Why the run is a case.
+            size: What is compared with the sizes of other cases.
+        """
+        row = self.by_cause.get(cause.key)
+        if row is None:
+            row = self.by_cause[cause.key] = kind(
                 verdict=cause.verdict,
                 cause=cause.name,
                 message=cause.message,
                 clause=cause.clause,
                 advice=cause.advice,
-                shown=cause.shown,
             )
-        return self._rows[cause.key]
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def rows(self) -> list[Found]:
-        """Return the findings, the worst first, then in the order in which they were met."""
-        return sorted(self._rows.values(), key=lambda row: self._order.index(row.verdict))
-
-
-@dataclass(kw_only=True)
-class ReportOfFindings:
-    """
-    The report of the runs of one test.
-
-    Attributes:
-        test: The test's name.
-        investigation: Its runs.
-        found: The findings by cause.
-        unwritten: Why documents of the findings were not written.
-    """
-
-    test: str
-    investigation: Investigation
-    found: FindingsByCause[Any]
-    unwritten: list[str] = field(default_factory=list)
+        row.count += 1
+        is_smallest = row.count == 1 or size < row.size
+        if is_smallest:
+            row.size, row.message, row.shown = size, cause.message, cause.shown
+        return row, is_smallest
 
     @property
-    def findings(self) -> Sequence[RunFinding]:
-        """The findings, the worst first."""
-        raise NotImplementedError
+    def findings(self) -> list[Found]:
+        """The findings, the worst first, then in the order in which they were met."""
+        return sorted(self.by_cause.values(), key=lambda row: self.order.index(row.verdict))
 
     @property
     def runs(self) -> int:

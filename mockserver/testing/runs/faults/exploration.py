@@ -20,7 +20,7 @@ from mockserver.testing.runs.faults.clean import Clean, read_clean
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.pairs import First, pairs
 from mockserver.testing.runs.faults.placements import Placement
-from mockserver.testing.runs.faults.report import EffectsAlone, ExploreReport, Findings, Part
+from mockserver.testing.runs.faults.report import EffectsAlone, ExploreReport, Part
 from mockserver.testing.runs.faults.tables import DEVIATES
 from mockserver.testing.runs.faults.verdicts import (
     Outcome,
@@ -59,7 +59,6 @@ class Exploration:
             test=test,
             options=options,
             investigation=Investigation(options.seconds),
-            found=Findings(test),
             cure=cure,
         )
         self._options, self._is_in_process = options, in_process
@@ -121,7 +120,7 @@ class Exploration:
         of_singles, of_pairs = self.report.coverage.singles, self.report.coverage.pairs
         planned = of_singles.placements - of_singles.merged - self.report.coverage.over_budget + self._options.pairs
         tried = f"{of_singles.tried + of_pairs.tried} of {planned}" if planned else "clean run"
-        return self.report.investigation.progress(tried, len(self.report.found))
+        return self.report.investigation.progress(tried, len(self.report.findings))
 
     # The clean runs
 
@@ -139,7 +138,7 @@ class Exploration:
             message = f"the clean run failed: {self.report.clean.failure}"
             reasons["raised"] = Cause("crashed", type(run.raised).__name__, message)
         for cause in reasons.values() if is_first or run.raised is not None else ():
-            self.report.found.add(cause, Placement(), control.sandbox)
+            self.report.add(cause, Placement(), control.sandbox)
         return clean
 
     def _compared(self, first: Clean, second: Clean) -> Clean:
@@ -222,7 +221,7 @@ class Exploration:
         self.report.count(placement, verdict)
         for cause in reasons:
             if cause.verdict != "reported":
-                self.report.found.add(cause, placement, sandbox)
+                self.report.add(cause, placement, sandbox)
         return verdict
 
 

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from mockserver._json import JSON
 from mockserver.contract.text import counted, printable
@@ -17,7 +17,7 @@ from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.singles import Candidate
 from mockserver.testing.runs.faults.tables import FAULTS, ORDER, VERDICTS, variant_of
 from mockserver.testing.runs.faults.verdicts import MEANINGS, NO_TIMEOUT
-from mockserver.testing.runs.findings import CURE, Cause, FindingsByCause, ReportOfFindings, RunFinding, document_name
+from mockserver.testing.runs.findings import CURE, Cause, ReportOfFindings, RunFinding, document_name
 from mockserver.testing.sandbox import Sandbox
 from mockserver.version import REPORT_VERSION
 
@@ -40,17 +40,13 @@ class ExploreFinding(RunFinding):
         clause: The clause that the client breaks, None if no rule names one.
         advice: What the client has to do instead; empty if no rule has it.
         shown: The records and calls that show it in the smallest case, as lines.
-        placements: The placements with this cause, the smallest first.
+        count: The number of placements with this cause.
+        placements: These placements, the smallest first.
         document: The scenario document that replays the smallest case.
         path: Where the document was written; None if it was not.
     """
 
     placements: list[Placement] = field(default_factory=list)
-
-    @property
-    def count(self) -> int:
-        """The number of its placements."""
-        return len(self.placements)
 
     @property
     def lines(self) -> list[str]:
@@ -78,32 +74,6 @@ class ExploreFinding(RunFinding):
             "advice": self.advice,
             "shown": list(self.shown),
         }
-
-
-class Findings(FindingsByCause[ExploreFinding]):
-    """The findings of one exploration."""
-
-    def __init__(self, test: str) -> None:
-        super().__init__(ExploreFinding, ORDER)
-        self._test = test
-
-    def add(self, cause: Cause, placement: Placement, sandbox: Sandbox) -> None:
-        """
-        Add a case.
-
-        Args:
-            cause: Why the run is a case.
-            placement: Where the run had its faults.
-            sandbox: The sandbox of the run, for the document.
-        """
-        row = self.of(cause)
-        is_smallest = not row.placements or len(placement) < len(row.placements[0])
-        row.placements.insert(0 if is_smallest else len(row.placements), placement)
-        if is_smallest:
-            row.message, row.shown = cause.message, cause.shown
-            row.document = document(
-                sandbox, placement, document_name(self._test, cause), f"{cause.name}: {cause.message}"
-            )
 
 
 class EffectsAlone:
@@ -252,7 +222,7 @@ class Tolerated:
 
 
 @dataclass(kw_only=True)
-class ExploreReport(ReportOfFindings):
+class ExploreReport(ReportOfFindings[ExploreFinding]):
     """
     The report of an exploration.
 
@@ -268,7 +238,7 @@ class ExploreReport(ReportOfFindings):
         unjudged: The placements after whose 429 no clock moved, so that the waits there are not judged.
     """
 
-    found: Findings
+    order: ClassVar = ORDER
     options: ExploreOptions
     cure: str = CURE
     clean: CleanRun = field(default_factory=CleanRun)
@@ -281,6 +251,21 @@ class ExploreReport(ReportOfFindings):
     def __post_init__(self) -> None:
         self.tolerated = Tolerated(self.options.tolerated_rows)
 
+    def add(self, cause: Cause, placement: Placement, sandbox: Sandbox) -> None:
+        """
+        Add a case to its finding.
+
+        Args:
+            cause: Why the run is a case.
+            placement: Where the run had its faults.
+            sandbox: The sandbox of the run, for the document.
+        """
+        row, is_smallest = self.add_case(ExploreFinding, cause, (len(placement),))
+        row.placements.insert(0 if is_smallest else len(row.placements), placement)
+        if is_smallest:
+            name, summary = document_name(self.test, cause), f"{cause.name}: {cause.message}"
+            row.document = document(sandbox, placement, name, summary)
+
     def count(self, placement: Placement, verdict: str) -> None:
         """Count a run with its verdict."""
         self.verdicts[verdict] += 1
@@ -288,11 +273,6 @@ class ExploreReport(ReportOfFindings):
         row = step.operation or step.event
         if len(placement) == 1 and row is not None:
             self.matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
-
-    @property
-    def findings(self) -> Sequence[ExploreFinding]:
-        """The findings, the worst first."""
-        return self.found.rows()
 
     @property
     def failed(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from mockserver.contract.text import counted, printable
 from mockserver.report.run.snapshot import read_snapshot
@@ -14,7 +14,7 @@ from mockserver.report.run.text import Report
 from mockserver.report.trace_page import TracedRun, render
 from mockserver.testing.backend import LocalBackend
 from mockserver.testing.runs.bounds import NEED
-from mockserver.testing.runs.findings import CURE, Cause, FindingsByCause, ReportOfFindings, RunFinding, document_name
+from mockserver.testing.runs.findings import CURE, Cause, ReportOfFindings, RunFinding, document_name
 from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Played, ReleasedStep
@@ -52,7 +52,6 @@ class InterleaveFinding(RunFinding):
         traced: What the trace of its run is made from.
     """
 
-    count: int = 0
     clients: set[str] = field(default_factory=set)
     schedule: str = ""
     preemptions: int = 0
@@ -60,7 +59,6 @@ class InterleaveFinding(RunFinding):
     places: Sequence[str] = ()
     fault: PlacedFault | None = None
     traced: TracedRun | None = field(default=None, repr=False)
-    size: tuple[int, ...] = field(default=(), repr=False)
 
     def write(self, folder: Path) -> None:
         """Write the finding's document into a folder, and next to it the trace of its run, in which each call has its actor."""
@@ -100,62 +98,6 @@ def _places(played: Played) -> Iterator[str]:
         if decision.chosen.cost:
             before = played.steps[place - 1] if place else None
             yield "at the beginning" if before is None else f"after {_label(before)} of {before.actor}"
-
-
-class InterleaveFindings(FindingsByCause[InterleaveFinding]):
-    """The findings of one search."""
-
-    def __init__(self, test: str) -> None:
-        super().__init__(InterleaveFinding, ORDER)
-        self._test = test
-
-    def add(self, causes: Sequence[Cause], played: Played, sandbox: Sandbox, fault: PlacedFault | None = None) -> None:
-        """
-        Add a case; the shortest one of a cause has the fewest preemptions, then the fewest steps.
-
-        Args:
-            causes: Those of one run that differ by their client alone.
-            played: The run.
-            sandbox: As the run has left it.
-            fault: Of the run.
-        """
-        cause = causes[0]
-        row = self.of(cause)
-        row.count += 1
-        row.clients.update(each.client for each in causes if each.client is not None)
-        size = int(fault is not None), played.cost, played.named, len(played.steps)
-        if row.size and row.size <= size:
-            return
-        row.size = size
-        row.message, row.schedule, row.preemptions = cause.message, played.schedule, played.cost
-        row.steps, row.places, row.fault = played.steps, list(_places(played)), fault
-        name = document_name(self._test, cause)
-        summary = f"{cause.message} (schedule {played.schedule!r})"
-        row.document = {**sandbox.log.replay_document(name), "summary": summary}
-        row.traced = self._traced(row, played, sandbox)
-
-    def _traced(self, row: InterleaveFinding, played: Played, sandbox: Sandbox) -> TracedRun:
-        """Return what the page of a finding's run is made from."""
-        hosted = sandbox.local(NEED)
-        snapshot = read_snapshot(
-            LocalBackend(hosted, lambda: None).run,
-            id=sandbox.id,
-            address=None,
-            settings=sandbox.settings.values,
-            sources=sandbox.settings.sources,
-            is_python=True,
-        )
-        lines = [*row.places, *row.lanes(), f"schedule: {row.schedule}"]
-        return TracedRun(
-            name=self._test,
-            is_failed=True,
-            snapshot=snapshot,
-            report=Report(problems=[row.problem], summary=[], sections=lines),
-            document=row.document,
-            secrets=hosted.sandbox.secrets(),
-            base_url=hosted.base_url,
-            actors=played.owners,
-        )
 
 
 class SerialRun(NamedTuple):
@@ -201,7 +143,7 @@ class FaultRuns:
 
 
 @dataclass(kw_only=True)
-class InterleaveReport(ReportOfFindings):
+class InterleaveReport(ReportOfFindings[InterleaveFinding]):
     """
     The report of an interleaving.
 
@@ -222,7 +164,7 @@ class InterleaveReport(ReportOfFindings):
         not_interleaved: Sentences about clients whose calls are no steps.
     """
 
-    found: InterleaveFindings
+    order: ClassVar = ORDER
     clients: Sequence[str]
     options: InterleaveOptions
     line: str = LINE
@@ -237,10 +179,50 @@ class InterleaveReport(ReportOfFindings):
     left: int = 0
     not_interleaved: Sequence[str] = ()
 
-    @property
-    def findings(self) -> Sequence[InterleaveFinding]:
-        """The findings, the worst first."""
-        return self.found.rows()
+    def add(self, causes: Sequence[Cause], played: Played, sandbox: Sandbox, fault: PlacedFault | None = None) -> None:
+        """
+        Add a case to its finding; the smallest one has the fewest preemptions, then the fewest steps.
+
+        Args:
+            causes: Those of one run that differ by their client alone.
+            played: The run.
+            sandbox: As the run has left it.
+            fault: Of the run.
+        """
+        cause = causes[0]
+        size = int(fault is not None), played.cost, played.named, len(played.steps)
+        row, is_smallest = self.add_case(InterleaveFinding, cause, size)
+        row.clients.update(each.client for each in causes if each.client is not None)
+        if not is_smallest:
+            return
+        row.schedule, row.preemptions, row.fault = played.schedule, played.cost, fault
+        row.steps, row.places = played.steps, list(_places(played))
+        name, summary = document_name(self.test, cause), f"{cause.message} (schedule {played.schedule!r})"
+        row.document = {**sandbox.log.replay_document(name), "summary": summary}
+        row.traced = self._traced(row, played, sandbox)
+
+    def _traced(self, row: InterleaveFinding, played: Played, sandbox: Sandbox) -> TracedRun:
+        """Return what the page of a finding's run is made from."""
+        hosted = sandbox.local(NEED)
+        snapshot = read_snapshot(
+            LocalBackend(hosted, lambda: None).run,
+            id=sandbox.id,
+            address=None,
+            settings=sandbox.settings.values,
+            sources=sandbox.settings.sources,
+            is_python=True,
+        )
+        lines = [*row.places, *row.lanes(), f"schedule: {row.schedule}"]
+        return TracedRun(
+            name=self.test,
+            is_failed=True,
+            snapshot=snapshot,
+            report=Report(problems=[row.problem], summary=[], sections=lines),
+            document=row.document,
+            secrets=hosted.sandbox.secrets(),
+            base_url=hosted.base_url,
+            actors=played.owners,
+        )
 
     @property
     def failed(self) -> bool:

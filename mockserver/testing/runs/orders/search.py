@@ -25,7 +25,6 @@ from mockserver.testing.runs.orders.report import (
     LINE,
     Bound,
     FaultRuns,
-    InterleaveFindings,
     InterleaveReport,
     SerialRun,
 )
@@ -60,7 +59,6 @@ class Search:
         self.report = InterleaveReport(
             test=test,
             investigation=Investigation(what.options.seconds),
-            found=InterleaveFindings(test),
             clients=tuple(what.clients),
             options=what.options,
             line=line,
@@ -89,7 +87,7 @@ class Search:
                 investigation.run(
                     self.plans(),
                     self._subject.run,
-                    lambda: show(investigation.progress(f"{report.runs} runs", len(report.found))),
+                    lambda: show(investigation.progress(f"{report.runs} runs", len(report.findings))),
                 )
         except KeyboardInterrupt as interrupt:
             interrupt.add_note(report.text())
@@ -250,7 +248,7 @@ class Search:
         for cause in causes:
             alike.setdefault(cause.key, []).append(cause)
         for rows in alike.values():
-            self.report.found.add(rows, outcome.played, outcome.sandbox, outcome.plan.fault)
+            self.report.add(rows, outcome.played, outcome.sandbox, outcome.plan.fault)
 
 
 def _with_one_preemption(runs: Sequence[OrderOutcome]) -> Iterator[OrderPlan]:
