@@ -142,6 +142,7 @@ class ExploreFinding(RunFinding):
     problem: Problem
     rules: JSON
     shown: Sequence[str]
+    size: tuple[int, ...]
     verdict: str
     def write(self, folder: Path) -> None: ...
 
@@ -161,8 +162,9 @@ class ExploreOptions:
     tolerated_types: tuple[type[BaseException], ...]
     tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...]
 
-class ExploreReport(ReportOfFindings):
+class ExploreReport(ReportOfFindings[ExploreFinding]):
     def as_json(self) -> JSON: ...
+    by_cause: dict[Key, Found]
     clean: CleanRun
     def count(self, placement: Placement, verdict: str) -> None: ...
     coverage: TriedPlacements
@@ -171,11 +173,11 @@ class ExploreReport(ReportOfFindings):
     ended: str | None
     def entry(self) -> JSON: ...
     failed: bool
-    findings: Sequence[ExploreFinding]
-    found: Findings
+    findings: list[Found]
     investigation: Investigation
     matrix: Matrix
     options: ExploreOptions
+    order: ClassVar
     runs: int
     seconds: float
     sleep: str | None
@@ -285,22 +287,23 @@ class InterleaveOptions:
     seconds: float | None
     tolerates: tuple[type[BaseException], ...]
 
-class InterleaveReport(ReportOfFindings):
+class InterleaveReport(ReportOfFindings[InterleaveFinding]):
     blocked: dict[str, int]
     bounds: list[Bound]
+    by_cause: dict[Key, Found]
     clients: Sequence[str]
     difference: str | None
     ended: str | None
     failed: bool
     failed_serial: str | None
     fault_runs: FaultRuns | None
-    findings: Sequence[InterleaveFinding]
-    found: InterleaveFindings
+    findings: list[Found]
     investigation: Investigation
     left: int
     line: str
     not_interleaved: Sequence[str]
     options: InterleaveOptions
+    order: ClassVar
     runs: int
     seconds: float
     serial: list[SerialRun]

@@ -25,7 +25,6 @@ from mockserver.server.http1.listener import PORT_MAX
 from mockserver.testing.arguments import (
     check_flags,
     check_function,
-    check_names,
     check_number,
     instant_text,
     is_refusal,
@@ -288,15 +287,13 @@ class MockServer:
             False
         """
         from mockserver.testing.runs.faults import ExploreOptions, explore
-        from mockserver.testing.runs.faults.options import names_of
-        from mockserver.testing.runs.investigation import settings_of_runs
+        from mockserver.testing.runs.investigation import options_of_runs, settings_of_runs
 
         check_function("explore", function, "a function of a sandbox")
-        own = ("settings", "test", "failures")
-        check_names("explore", options, (*own, *names_of(ExploreOptions)))
+        checked = options_of_runs("explore", ExploreOptions, options, ("settings", "test", "failures"))
         values = settings_of_runs("explore", settings, datetime.now(UTC))
         name = str(test or getattr(function, "__qualname__", type(function).__qualname__))
-        report = explore(lambda: self.sandbox(**values), function, ExploreOptions(**options), name)
+        report = explore(lambda: self.sandbox(**values), function, checked, name)
         if failures is not None:
             report.try_to_write_documents(failures)
         return report

@@ -8,21 +8,28 @@ tried, and what it tries next can depend on everything that it has seen.
 from __future__ import annotations
 
 import logging
+import math
 import signal
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import fields
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mockserver.contract.text import counted
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1 import real_time
+from mockserver.testing.arguments import check_names, check_number
 from mockserver.testing.runs.bounds import NEED, Bounds, Watch
 from mockserver.testing.runs.in_process import RunInProcess, Sleep
 from mockserver.testing.sandbox import Sandbox
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Options = TypeVar("Options", bound="DataclassInstance")
 Plan = TypeVar("Plan")
 Outcome = TypeVar("Outcome")
 Plans = Generator[Plan, Outcome, None]  # the strategy: it yields a plan, and gets the outcome of its run
@@ -131,6 +138,20 @@ def _stopped_by_signals() -> Iterator[None]:
             if signal.getsignal(number) is signal.SIG_DFL:
                 stack.callback(signal.signal, number, signal.signal(number, signal.default_int_handler))
         yield
+
+
+def options_of_runs(what: str, kind: type[Options], given: Mapping[str, Any], own: Iterable[str]) -> Options:
+    """Return the options of a call of `what`, whose other arguments are `own`; TypeError for an unknown name."""
+    check_names(what, given, (*own, *(field.name for field in fields(kind))))
+    return kind(**given)
+
+
+def check_limits(runs: int, seconds: float | None) -> None:
+    """Raise ValueError for a number of runs below 1, or seconds that are not above 0."""
+    check_number("runs", runs, int, 1, math.inf, "a number of runs from 1")
+    if seconds is not None:
+        expected = "a number above 0, or None for no limit"
+        check_number("seconds", seconds, (int, float), math.ulp(0.0), math.inf, expected)
 
 
 def settings_of_runs(what: str, settings: Mapping[str, Any] | None, now: datetime | str) -> dict[str, Any]:

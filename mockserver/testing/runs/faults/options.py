@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import OPERATIONS
 from mockserver.contract.text import closest_match_hint
 from mockserver.testing.arguments import check_flags, check_number
 from mockserver.testing.runs.faults.tables import ACTS, DELIVERY_FAULTS, FAULTS, NAMES, VERDICTS, variant_of
+from mockserver.testing.runs.investigation import check_limits
 
 ANY = "*"
 _LIKE = 0.75  # of a name that is proposed: many faults have a word in common
-_LEAST = math.ulp(0.0)  # above 0
 _ROW_PARTS = 4  # operation, fault, verdict, reason
 
 
@@ -62,12 +61,8 @@ class ExploreOptions:
         _refuse_unknown("operations", "an operation", self.operations or (), OPERATIONS)
         _refuse_unknown("choices", "a choice", self.choices or (), tuple(CHOICES))
         check_flags(prune=self.prune, strict=self.strict)
-        check_number("runs", self.runs, int, 1, math.inf, "a number of runs from 1")
+        check_limits(self.runs, self.seconds)
         check_number("pairs", self.pairs, int, 0, math.inf, "a number of runs, 0 for none")
-        if self.seconds is not None:
-            check_number(
-                "seconds", self.seconds, (int, float), _LEAST, math.inf, "a number above 0, or None for no limit"
-            )
         for entry in self.tolerates:
             _check_tolerated(entry)
 
@@ -88,11 +83,6 @@ class ExploreOptions:
     def tolerated_rows(self) -> tuple[tuple[str, str, str, str], ...]:
         """The rows of known cases."""
         return tuple(entry for entry in self.tolerates if not isinstance(entry, type))
-
-
-def names_of(options: Any) -> tuple[str, ...]:
-    """Return the names of the options of a class."""
-    return tuple(field.name for field in fields(options))
 
 
 def _check_tolerated(entry: object) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mockserver.testing.arguments import check_flags, check_number
+from mockserver.testing.runs.investigation import check_limits
 from mockserver.testing.runs.orders import placed_fault
 
 BOUND_MAX = 4
@@ -58,12 +59,8 @@ class InterleaveOptions:
         if self.fault is not None and self.schedule is None:
             raise ValueError(f"fault: got {self.fault!r} without a schedule; expected both, or `faults` for a search")
         check_number("bound", self.bound, int, 0, BOUND_MAX, f"a number of preemptions from 0 to {BOUND_MAX}")
-        check_number("runs", self.runs, int, 1, math.inf, "a number of runs from 1")
+        check_limits(self.runs, self.seconds)
         check_number("faults", self.faults, int, 0, math.inf, "a number of runs, 0 for none")
         check_number(
             "blocked_seconds", self.blocked_seconds, (int, float), 0.01, 600, "a number of seconds from 0.01 to 600"
         )
-        if self.seconds is not None:
-            check_number(
-                "seconds", self.seconds, (int, float), math.ulp(0.0), math.inf, "a number above 0, or None for no limit"
-            )
