@@ -192,6 +192,7 @@ def test_a_fault_that_lets_whole_clients_start_a_campaign_twice_is_a_finding_wit
 
     finding = next(row for row in report.findings if row.fault is not None)
     assert ("duplicate", 0) == (finding.verdict, finding.preemptions)
+    assert "no serial run without the fault more than" in finding.message
     assert finding.fault is not None and finding.fault.name.endswith("after")
     again = server.interleave(
         clients=clients,
