@@ -163,10 +163,8 @@ class ExploreOptions:
     tolerates: tuple[type[BaseException] | tuple[str, str, str, str], ...]
 
 class ExploreReport(ReportOfFindings[ExploreFinding]):
-    def add(self, cause: Cause, placement: Placement, sandbox: Sandbox) -> None: ...
-    def add_case(self, kind: type[Found], cause: Cause, size: tuple[int, ...]) -> tuple[Found, bool]: ...
     def as_json(self) -> JSON: ...
-    by_cause: dict[tuple[str, str, str], Found]
+    by_cause: dict[Key, Found]
     clean: CleanRun
     def count(self, placement: Placement, verdict: str) -> None: ...
     coverage: TriedPlacements
@@ -289,11 +287,9 @@ class InterleaveOptions:
     tolerates: tuple[type[BaseException], ...]
 
 class InterleaveReport(ReportOfFindings[InterleaveFinding]):
-    def add(self, causes: Sequence[Cause], played: Played, sandbox: Sandbox, fault: PlacedFault | None = None) -> None: ...
-    def add_case(self, kind: type[Found], cause: Cause, size: tuple[int, ...]) -> tuple[Found, bool]: ...
     blocked: dict[str, int]
     bounds: list[Bound]
-    by_cause: dict[tuple[str, str, str], Found]
+    by_cause: dict[Key, Found]
     clients: Sequence[str]
     difference: str | None
     ended: str | None

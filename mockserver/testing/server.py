@@ -12,7 +12,6 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
-from mockserver._settings import EXPLORE_NAMES
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 from mockserver.core.instants import from_datetime
 from mockserver.core.state.journal import Limits
@@ -27,7 +26,6 @@ from mockserver.server.http1.listener import PORT_MAX, call_in_forks
 from mockserver.testing.arguments import (
     check_flags,
     check_function,
-    check_names,
     check_number,
     instant_text,
     is_refusal,
@@ -301,15 +299,14 @@ class MockServer:
             False
         """
         from mockserver.testing.runs.faults import ExploreOptions, explore
-        from mockserver.testing.runs.investigation import settings_of_runs
+        from mockserver.testing.runs.investigation import options_of_runs, settings_of_runs
 
         check_function("explore", function, "a function of a sandbox")
-        own = ("settings", "test", "failures")
-        check_names("explore", options, (*own, *EXPLORE_NAMES))
+        checked = options_of_runs("explore", ExploreOptions, options, ("settings", "test", "failures"))
         values = settings_of_runs("explore", settings, datetime.now(UTC))
         name = str(test or getattr(function, "__qualname__", type(function).__qualname__))
         with self._apart():
-            report = explore(lambda: self.sandbox(**values), function, ExploreOptions(**options), name)
+            report = explore(lambda: self.sandbox(**values), function, checked, name)
         if failures is not None:
             report.try_to_write_documents(failures)
         return report

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Final, Generic, NamedTuple, TypeVar
+from typing import Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from mockserver._files import write_whole
 from mockserver._json import JSON
@@ -17,7 +18,7 @@ from mockserver.report.problem import Problem, problem_lines
 from mockserver.scenario import documents
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN
 from mockserver.testing.report.folder import file_name
-from mockserver.testing.runs.investigation import Investigation
+from mockserver.testing.runs.investigation import Investigation, muted_logs
 
 # What lets a client that sleeps in real time sleep on the sandbox's clock.
 CURE: Final = (
@@ -27,6 +28,9 @@ CURE: Final = (
 _ADDRESS: Final = re.compile(r"\b0x[0-9a-f]{5,}\b")  # of memory; a shorter number may be a byte
 _IN_PROCESS: Final = re.compile(re.escape(IN_PROCESS_ORIGIN) + r"(/sandboxes/\w+)?")
 _CAUSE_CHARS: Final = 60  # in the name of a document, which has 200 at most
+
+
+Key = tuple[str, str, str]  # of a cause: its verdict, name and effect
 
 
 class Cause(NamedTuple):
@@ -66,7 +70,7 @@ class Cause(NamedTuple):
         )
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> Key:
         """What is equal for causes of one finding."""
         return self.verdict, self.name, self.effect
 
@@ -146,32 +150,12 @@ class ReportOfFindings(Generic[Found]):
     order: ClassVar[Sequence[str]]
     test: str
     investigation: Investigation
-    by_cause: dict[tuple[str, str, str], Found] = field(default_factory=dict)
+    by_cause: dict[Key, Found] = field(default_factory=dict)
     unwritten: list[str] = field(default_factory=list)
 
-    def add_case(self, kind: type[Found], cause: Cause, size: tuple[int, ...]) -> tuple[Found, bool]:
-        """
-        Add a case, and return its finding, and True if no case of it so far is as small: then it is what the finding shows.
-
-        Args:
-            kind: The class of the findings.
-            cause: Why the run is a case.
-            size: What is compared with the sizes of other cases.
-        """
-        row = self.by_cause.get(cause.key)
-        if row is None:
-            row = self.by_cause[cause.key] = kind(
-                verdict=cause.verdict,
-                cause=cause.name,
-                message=cause.message,
-                clause=cause.clause,
-                advice=cause.advice,
-            )
-        row.count += 1
-        is_smallest = row.count == 1 or size < row.size
-        if is_smallest:
-            row.size, row.message, row.shown = size, cause.message, cause.shown
-        return row, is_smallest
+    def text(self) -> str:
+        """Return the report as text."""
+        raise NotImplementedError
 
     @property
     def findings(self) -> list[Found]:
@@ -226,6 +210,51 @@ class ReportOfFindings(Generic[Found]):
             self.write_documents(folder)
         except OSError as problem:
             self.unwritten.append(f"no replay document was written: {type(problem).__name__}: {problem}")
+
+
+@contextmanager
+def in_python(report: ReportOfFindings[Any]) -> Iterator[None]:
+    """Mute the log lines of clients in the block; Ctrl-C gets the report so far as its note."""
+    with muted_logs():
+        try:
+            yield
+        except KeyboardInterrupt as interrupt:
+            interrupt.add_note(report.text())
+            raise
+
+
+def add_case(by_cause: dict[Key, Found], kind: type[Found], cause: Cause, size: tuple[int, ...]) -> tuple[Found, bool]:
+    """
+    Add a case, and return its finding, and True if no case of it so far is as small: then it is what the finding shows.
+
+    Args:
+        by_cause: The findings of a report.
+        kind: Their class.
+        cause: Why the run is a case.
+        size: What is compared with the sizes of other cases.
+    """
+    row = by_cause.get(cause.key)
+    if row is None:
+        row = by_cause[cause.key] = kind(
+            verdict=cause.verdict,
+            cause=cause.name,
+            message=cause.message,
+            clause=cause.clause,
+            advice=cause.advice,
+        )
+    row.count += 1
+    is_smallest = row.count == 1 or size < row.size
+    if is_smallest:
+        row.size, row.message, row.shown = size, cause.message, cause.shown
+    return row, is_smallest
+
+
+def first_of_each_rule(findings: Sequence[Finding]) -> list[Finding]:
+    """Return the first finding of each rule on conduct, in order."""
+    first: dict[str, Finding] = {}
+    for finding in findings:
+        first.setdefault(finding.rule, finding)
+    return list(first.values())
 
 
 def document_name(test: str, cause: Cause) -> str:

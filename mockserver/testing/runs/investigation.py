@@ -11,18 +11,24 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import fields
 from datetime import datetime
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from mockserver.contract.text import counted
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.server.http1 import real_time
+from mockserver.testing.arguments import check_names
 from mockserver.testing.runs.bounds import NEED, Bounds, Watch
 from mockserver.testing.runs.in_process import RunInProcess, Sleep
 from mockserver.testing.sandbox import Sandbox
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Options = TypeVar("Options", bound="DataclassInstance")
 Plan = TypeVar("Plan")
 Outcome = TypeVar("Outcome")
 Plans = Generator[Plan, Outcome, None]  # the strategy: it yields a plan, and gets the outcome of its run
@@ -131,6 +137,12 @@ def _stopped_by_signals() -> Iterator[None]:
             if signal.getsignal(number) is signal.SIG_DFL:
                 stack.callback(signal.signal, number, signal.signal(number, signal.default_int_handler))
         yield
+
+
+def options_of_runs(what: str, kind: type[Options], given: Mapping[str, Any], own: Iterable[str]) -> Options:
+    """Return the options of a call of `what`, whose other arguments are `own`; TypeError for an unknown name."""
+    check_names(what, given, (*own, *(field.name for field in fields(kind))))
+    return kind(**given)
 
 
 def settings_of_runs(what: str, settings: Mapping[str, Any] | None, now: datetime | str) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from mockserver.testing.runs.faults.clean import Clean, read_clean
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.pairs import First, pairs
 from mockserver.testing.runs.faults.placements import Placement
-from mockserver.testing.runs.faults.report import EffectsAlone, ExploreReport, Part
+from mockserver.testing.runs.faults.report import EffectsAlone, ExploreReport, Part, add_placement
 from mockserver.testing.runs.faults.tables import DEVIATES
 from mockserver.testing.runs.faults.verdicts import (
     Outcome,
@@ -29,8 +29,8 @@ from mockserver.testing.runs.faults.verdicts import (
     read_run,
     verdict_of,
 )
-from mockserver.testing.runs.findings import CURE, Cause, describe
-from mockserver.testing.runs.investigation import ControlledRun, Investigation, Plans, muted_logs
+from mockserver.testing.runs.findings import CURE, Cause, describe, first_of_each_rule, in_python
+from mockserver.testing.runs.investigation import ControlledRun, Investigation, Plans
 from mockserver.testing.runs.traced_calls import first_difference, lacks_calls, trace
 from mockserver.testing.sandbox import Sandbox
 
@@ -132,13 +132,13 @@ class Exploration:
             run = read_run(outcome, Placement(), None)
             clean = read_clean(run, Run.of(control.hosted.sandbox), control.watch)
         self._note_sleep(Placement(), outcome)
-        reasons = {finding.rule: of_finding(finding) for finding in reversed(run.findings)}
+        reasons = {finding.rule: of_finding(finding) for finding in first_of_each_rule(run.findings)}
         if run.raised is not None:
             self.report.clean.failure = describe(run.raised, run.base_url)
             message = f"the clean run failed: {self.report.clean.failure}"
             reasons["raised"] = Cause("crashed", type(run.raised).__name__, message)
         for cause in reasons.values() if is_first or run.raised is not None else ():
-            self.report.add(cause, Placement(), control.sandbox)
+            add_placement(self.report, cause, Placement(), control.sandbox)
         return clean
 
     def _compared(self, first: Clean, second: Clean) -> Clean:
@@ -221,7 +221,7 @@ class Exploration:
         self.report.count(placement, verdict)
         for cause in reasons:
             if cause.verdict != "reported":
-                self.report.add(cause, placement, sandbox)
+                add_placement(self.report, cause, placement, sandbox)
         return verdict
 
 
@@ -252,12 +252,8 @@ def explore(
                 control.stop()
             yield outcome
 
-    try:
-        with muted_logs():
-            exploration.run(subject)
-    except KeyboardInterrupt as interrupt:
-        interrupt.add_note(exploration.report.text())
-        raise
+    with in_python(exploration.report):
+        exploration.run(subject)
     return exploration.report
 
 

@@ -17,7 +17,7 @@ from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.singles import Candidate
 from mockserver.testing.runs.faults.tables import FAULTS, ORDER, VERDICTS, variant_of
 from mockserver.testing.runs.faults.verdicts import MEANINGS, NO_TIMEOUT
-from mockserver.testing.runs.findings import CURE, Cause, ReportOfFindings, RunFinding, document_name
+from mockserver.testing.runs.findings import CURE, Cause, ReportOfFindings, RunFinding, add_case, document_name
 from mockserver.testing.sandbox import Sandbox
 from mockserver.version import REPORT_VERSION
 
@@ -251,21 +251,6 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
     def __post_init__(self) -> None:
         self.tolerated = Tolerated(self.options.tolerated_rows)
 
-    def add(self, cause: Cause, placement: Placement, sandbox: Sandbox) -> None:
-        """
-        Add a case to its finding.
-
-        Args:
-            cause: Why the run is a case.
-            placement: Where the run had its faults.
-            sandbox: The sandbox of the run, for the document.
-        """
-        row, is_smallest = self.add_case(ExploreFinding, cause, (len(placement),))
-        row.placements.insert(0 if is_smallest else len(row.placements), placement)
-        if is_smallest:
-            name, summary = document_name(self.test, cause), f"{cause.name}: {cause.message}"
-            row.document = document(sandbox, placement, name, summary)
-
     def count(self, placement: Placement, verdict: str) -> None:
         """Count a run with its verdict."""
         self.verdicts[verdict] += 1
@@ -403,6 +388,23 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
             yield f"{_SLOW} at calls over a socket, where they would take real time: whether the client has a timeout is not known"
         if self.clean.deliveries == 0:
             yield "faults of deliveries: the clean run delivered no event"
+
+
+def add_placement(report: ExploreReport, cause: Cause, placement: Placement, sandbox: Sandbox) -> None:
+    """
+    Add a placement to the finding of a cause.
+
+    Args:
+        report: That of the exploration.
+        cause: Why the run has its verdict.
+        placement: Where the run had its faults.
+        sandbox: The sandbox of the run, for the document.
+    """
+    row, is_smallest = add_case(report.by_cause, ExploreFinding, cause, (len(placement),))
+    row.placements.insert(0 if is_smallest else len(row.placements), placement)
+    if is_smallest:
+        name, summary = document_name(report.test, cause), f"{cause.name}: {cause.message}"
+        row.document = document(sandbox, placement, name, summary)
 
 
 def _counts(counts: Mapping[str, int]) -> dict[str, int]:

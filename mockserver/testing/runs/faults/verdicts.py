@@ -34,7 +34,7 @@ from mockserver.testing.runs.faults.effects import Caused, caused, differences, 
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.tables import ADVICE, BEFORE_ANSWER, ORDER, OUTDATED
-from mockserver.testing.runs.findings import Cause, describe
+from mockserver.testing.runs.findings import Cause, describe, first_of_each_rule
 from mockserver.testing.runs.investigation import ControlledRun
 from mockserver.trace.of_sandbox import delay_of, trace_of
 from mockserver.trace.trace import Trace
@@ -263,8 +263,7 @@ def _of_option(raised: BaseException, base_url: str, placement: Placement) -> It
 def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[Cause]:
     known = {finding.rule for finding in clean.findings}
     news = [row for row in run.findings if row.rule not in known and not _is_excused(row, clean, run, placement)]
-    first = {finding.rule: finding for finding in reversed(news)}
-    yield from (of_finding(finding) for finding in news if finding is first[finding.rule])
+    yield from map(of_finding, first_of_each_rule(news))
     if clean.is_repeatable:
         yield from _more_duplicates(clean, run)
     # A client that waits between its calls may have a deadline by the computer's clock, which stands while it waits.

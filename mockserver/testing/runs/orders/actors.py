@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from mockserver.core.instants import Instant
@@ -51,41 +52,49 @@ class Actor:
         return [Ready(self.name, self.next_waiting().waits)] if self.waiting else []
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VainReads:
-    """Counts equal reads of one actor with equal answers, while no other actor has a step."""
+    """
+    Equal reads of one actor with equal answers, while no other actor has a step.
 
-    def __init__(self) -> None:
-        self._reader: str | None = None
-        self._last: object = None
-        self._reads = 0
-        self._has_slept = False  # between these reads
+    Attributes:
+        reader: The actor; None before the first step.
+        last: What is equal for reads that are equal to the last one; None if the last call is no read.
+        reads: How many there are.
+        has_slept: The actor slept between them.
+    """
+
+    reader: str | None = None
+    last: object = None
+    reads: int = 0
+    has_slept: bool = False
 
     @property
     def state(self) -> Hashable:
         """What is equal where the same reads will be in vain; what was read is left out, as it follows from the steps."""
-        return self._reader, self._reads, self._has_slept
+        return self.reader, self.reads, self.has_slept
 
-    def note(self, name: str, waits: Waits, reads: Iterable[object]) -> None:
+    def after(self, name: str, waits: Waits, reads: Iterable[object]) -> VainReads:
         """
-        Count a step.
+        Return them after a step.
 
         Args:
             name: Whose step it is.
             waits: What it is.
             reads: What is equal for equal reads with equal answers, for each call in it; None for a call that is no read.
         """
-        if name != self._reader:
-            self._reader, self._last, self._reads, self._has_slept = name, None, 0, False
-        self._has_slept |= waits == "sleep"
+        before = self if name == self.reader else VainReads()
+        last, count, has_slept = before.last, before.reads, before.has_slept or waits == "sleep"
         for read in reads if waits == "call" else ():
-            if read is None or read != self._last:
-                self._reads, self._has_slept = 0, False
-            self._reads += read is not None
-            self._last = read
+            if read is None or read != last:
+                count, has_slept = 0, False
+            count += read is not None
+            last = read
+        return VainReads(reader=name, last=last, reads=count, has_slept=has_slept)
 
     def are_of(self, name: str | None) -> bool:
         """Return True if an actor reads in vain."""
-        return name == self._reader and self._reads >= (_VAIN_READS if self._has_slept else _VAIN_READS_WITHOUT_SLEEP)
+        return name == self.reader and self.reads >= (_VAIN_READS if self.has_slept else _VAIN_READS_WITHOUT_SLEEP)
 
 
 class KnownThreads:

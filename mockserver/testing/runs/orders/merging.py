@@ -13,7 +13,7 @@ An order is compared with a run step by step, as the run's steps would be releas
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import copy
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from mockserver.core.instants import Duration, Instant
@@ -95,10 +95,12 @@ class _KnownRun:
     def _add(self, step: ReleasedStep) -> None:
         if step.footprint is not None and not self._orders_list:
             step = step._replace(footprint=step.footprint._replace(writes=step.footprint.writes - {_LIST}))
-        needs = [_Place(actor, self._needed(actor, step)) for actor in self.steps if actor != step.actor]
-        ages = [(place, step.at - self.step(place).at) for place in self._timed_by(step)] if self.moves else []
+        needed = (_Place(actor, self._needed(actor, step)) for actor in self.steps if actor != step.actor)
+        needs = tuple(place for place in needed if place.number)
+        timed_by = self._timed_by(step) if self.moves else ()
+        ages = tuple((place, step.at - self.step(place).at) for place in timed_by)
         rows = self.steps.setdefault(step.actor, [])
-        rows.append(_KnownStep(step, [place for place in needs if place.number], ages))
+        rows.append(_KnownStep(step, needs, ages))
 
     def step(self, place: _Place) -> ReleasedStep:
         """Return the step of a place."""
@@ -121,19 +123,46 @@ class _KnownRun:
                     yield _Place(actor, count)
 
 
+@dataclass(slots=True, kw_only=True)
 class _Replay:
-    """The steps of a run in another order, as far as they have been released."""
+    """
+    The steps of a run in another order, as far as they have been released.
 
-    def __init__(self, run: _KnownRun) -> None:
-        self.run, self.now = run, run.began
-        self.names: list[str] = []
-        self.decisions: list[Decision] = []
-        self.done = dict.fromkeys(run.steps, 0)
-        self.last: str | None = None
-        self.vain_reads = VainReads()
-        self.at: dict[_Place, Instant] = {}
-        self.pending: dict[int, Instant] = {}
-        self._schedule(run.first_timers)
+    Attributes:
+        run: The run.
+        now: The clock of the order.
+        decisions: One for each step that was released.
+        done: How many steps of each actor were released.
+        last: The actor that ran last; None at the beginning, and after the end of a client.
+        vain_reads: Those of the last actor.
+        at: The instants of the steps.
+        pending: The instants at which timers are due, by their numbers.
+    """
+
+    run: _KnownRun
+    now: Instant
+    decisions: list[Decision]
+    done: dict[str, int]
+    last: str | None
+    vain_reads: VainReads
+    at: dict[_Place, Instant]
+    pending: dict[int, Instant]
+
+    @classmethod
+    def of(cls, run: _KnownRun) -> _Replay:
+        """Return one of whose steps none was released."""
+        replay = cls(
+            run=run,
+            now=run.began,
+            decisions=[],
+            done=dict.fromkeys(run.steps, 0),
+            last=None,
+            vain_reads=VainReads(),
+            at={},
+            pending={},
+        )
+        replay._schedule(run.first_timers)
+        return replay
 
     def after(self, name: str) -> _Replay | None:
         """Return what follows once an actor is released; None if that breaks a dependence."""
@@ -143,7 +172,7 @@ class _Replay:
     def whole(self) -> Order | None:
         """Return the whole order that goes on serially; None if it breaks a dependence."""
         replay = self._copy()
-        states: list[object] = [None] * len(self.names)
+        states: list[object] = [None] * len(self.decisions)
         while any(map(replay._has_step, self.run.clients)):
             states.append(replay._state())
             if not replay._go_on():
@@ -151,14 +180,17 @@ class _Replay:
         # The timers that are left have to fire too: the user's check may see what they have changed.
         if any(map(replay._has_step, self.run.steps)):
             return None
-        return Order(replay.names, replay.decisions, states)
+        names = [decision.chosen.name for decision in replay.decisions]
+        return Order(names, replay.decisions, states)
 
     def _copy(self) -> _Replay:
-        other = copy(self)
-        other.names, other.decisions = list(self.names), list(self.decisions)
-        other.done, other.at, other.pending = dict(self.done), dict(self.at), dict(self.pending)
-        other.vain_reads = copy(self.vain_reads)
-        return other
+        return replace(
+            self,
+            decisions=list(self.decisions),
+            done=dict(self.done),
+            at=dict(self.at),
+            pending=dict(self.pending),
+        )
 
     def _go_on(self, name: str | None = None) -> bool:
         """Release an actor, by default the serial one; return False if that breaks a dependence."""
@@ -166,7 +198,6 @@ class _Replay:
         chosen = next((option for option in ranked if name in (None, option.name)), None)
         if chosen is None:
             return False
-        self.names.append(chosen.name)
         self.decisions.append(Decision(ranked, chosen, self.last is None))
         return self._fire_timers() if chosen.name == TIMERS else self._release(chosen.name)
 
@@ -200,7 +231,7 @@ class _Replay:
             ending, timers = schedules.next_in_time(sleeps, min(self.pending.values(), default=None))
             rows = [row for row in rows if row.waits != "sleep" or row.name in ending]
             rows += [Ready(TIMERS, "time")] if timers else []
-        return Situation(rows, self.last, is_in_vain=self.vain_reads.are_of(self.last))
+        return Situation(tuple(rows), self.last, is_in_vain=self.vain_reads.are_of(self.last))
 
     def _has_step(self, name: str) -> bool:
         return name in self.run.steps and self.done[name] < len(self.run.steps[name])
@@ -219,12 +250,12 @@ class _Replay:
         known = self.run.steps[name][self.done[name]]
         if known.step.waits == "sleep":
             self.now = max(self.now, self._end_of_sleep(name))
-        if not self._happens(name, known) or not self.pending.keys() >= known.step.gone:
+        if not self._happens(name, known) or not self.pending.keys() >= set(known.step.gone):
             return False
         for number in known.step.gone:
             del self.pending[number]
         self._schedule(known.step.timers)
-        self.vain_reads.note(name, known.step.waits, known.step.reads)
+        self.vain_reads = self.vain_reads.after(name, known.step.waits, known.step.reads)
         if name in self.run.clients:
             self.last = name if self._has_step(name) else None
         return True
@@ -239,7 +270,7 @@ class _Replay:
                 return False
             del self.pending[number]
             self._schedule(self.run.steps[name][0].step.timers)
-        self.vain_reads.note(TIMERS, "time", ())
+        self.vain_reads = self.vain_reads.after(TIMERS, "time", ())
         return True
 
     def _happens(self, name: str, known: _KnownStep) -> bool:
@@ -286,7 +317,7 @@ class RunOrders:
         """Add a run; one in which more than its steps decides the order is equal to no other."""
         known = _KnownRun(played, self._clients, shows_lists=self._shows_lists)
         if played.is_plain and known.is_comparable:
-            self._root.equal.append(_Replay(known))
+            self._root.equal.append(_Replay.of(known))
 
     def equal_to(self, prefix: Sequence[str]) -> Order | None:
         """Return the whole order that begins with a prefix if a run is equal to it, else None."""

@@ -55,7 +55,7 @@ class ReleasedStep(NamedTuple):
     at: Instant = 0
     reads: tuple[object, ...] = ()
     timers: tuple[NewTimer, ...] = ()
-    gone: frozenset[int] = frozenset()
+    gone: tuple[int, ...] = ()
     is_timed: bool = False
     is_paced: bool = False
 

@@ -66,7 +66,7 @@ class StepRecorder:
             at=self._state.now,
             reads=tuple(_read(entry) for entry in exchanges),
             timers=self._new_timers(),
-            gone=frozenset(before.keys() - self._live.keys()),
+            gone=tuple(number for number in before if number not in self._live),
             is_timed=any(map(self._is_timed, exchanges)),
             is_paced=any((entry.status or 0) >= 400 or _is_paced(entry.operation) for entry in exchanges),
         )

@@ -14,7 +14,7 @@ from mockserver.report.run.text import Report
 from mockserver.report.trace_page import TracedRun, render
 from mockserver.testing.backend import LocalBackend
 from mockserver.testing.runs.bounds import NEED
-from mockserver.testing.runs.findings import CURE, Cause, ReportOfFindings, RunFinding, document_name
+from mockserver.testing.runs.findings import CURE, Cause, ReportOfFindings, RunFinding, add_case, document_name
 from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Played, ReleasedStep
@@ -179,50 +179,6 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
     left: int = 0
     not_interleaved: Sequence[str] = ()
 
-    def add(self, causes: Sequence[Cause], played: Played, sandbox: Sandbox, fault: PlacedFault | None = None) -> None:
-        """
-        Add a case to its finding; the smallest one has the fewest preemptions, then the fewest steps.
-
-        Args:
-            causes: Those of one run that differ by their client alone.
-            played: The run.
-            sandbox: As the run has left it.
-            fault: Of the run.
-        """
-        cause = causes[0]
-        size = int(fault is not None), played.cost, played.named, len(played.steps)
-        row, is_smallest = self.add_case(InterleaveFinding, cause, size)
-        row.clients.update(each.client for each in causes if each.client is not None)
-        if not is_smallest:
-            return
-        row.schedule, row.preemptions, row.fault = played.schedule, played.cost, fault
-        row.steps, row.places = played.steps, list(_places(played))
-        name, summary = document_name(self.test, cause), f"{cause.message} (schedule {played.schedule!r})"
-        row.document = {**sandbox.log.replay_document(name), "summary": summary}
-        row.traced = self._traced(row, played, sandbox)
-
-    def _traced(self, row: InterleaveFinding, played: Played, sandbox: Sandbox) -> TracedRun:
-        """Return what the page of a finding's run is made from."""
-        hosted = sandbox.local(NEED)
-        snapshot = read_snapshot(
-            LocalBackend(hosted, lambda: None).run,
-            id=sandbox.id,
-            address=None,
-            settings=sandbox.settings.values,
-            sources=sandbox.settings.sources,
-            is_python=True,
-        )
-        lines = [*row.places, *row.lanes(), f"schedule: {row.schedule}"]
-        return TracedRun(
-            name=self.test,
-            snapshot=snapshot,
-            report=Report(problems=[row.problem], summary=[], sections=lines),
-            document=row.document,
-            secrets=hosted.sandbox.secrets(),
-            base_url=hosted.base_url,
-            actors=played.owners,
-        )
-
     @property
     def failed(self) -> bool:
         """True if there is a finding, or if nothing could be compared or played."""
@@ -291,6 +247,59 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
         if self.sleep is not None:
             yield f"{self.sleep}; let it sleep on the sandbox's clock: {CURE}"
         yield from self.unwritten
+
+
+def add_run(
+    report: InterleaveReport,
+    causes: Sequence[Cause],
+    played: Played,
+    sandbox: Sandbox,
+    fault: PlacedFault | None = None,
+) -> None:
+    """
+    Add a run to the finding of its cause; the smallest case has the fewest preemptions, then the fewest steps.
+
+    Args:
+        report: That of the search.
+    causes: Those of the run that differ by their client alone.
+        played: The run.
+        sandbox: As the run has left it.
+        fault: Of the run.
+    """
+    cause = causes[0]
+    size = int(fault is not None), played.cost, played.named, len(played.steps)
+    row, is_smallest = add_case(report.by_cause, InterleaveFinding, cause, size)
+    row.clients.update(each.client for each in causes if each.client is not None)
+    if not is_smallest:
+        return
+    row.schedule, row.preemptions, row.fault = played.schedule, played.cost, fault
+    row.steps, row.places = played.steps, list(_places(played))
+    name, summary = document_name(report.test, cause), f"{cause.message} (schedule {played.schedule!r})"
+    row.document = {**sandbox.log.replay_document(name), "summary": summary}
+    row.traced = _traced(report.test, row, played, sandbox)
+
+
+def _traced(test: str, row: InterleaveFinding, played: Played, sandbox: Sandbox) -> TracedRun:
+    """Return what the page of a finding's run is made from."""
+    hosted = sandbox.local(NEED)
+    snapshot = read_snapshot(
+        LocalBackend(hosted, lambda: None).run,
+        id=sandbox.id,
+        address=None,
+        settings=sandbox.settings.values,
+        sources=sandbox.settings.sources,
+        is_python=True,
+    )
+    lines = [*row.places, *row.lanes(), f"schedule: {row.schedule}"]
+    return TracedRun(
+        name=test,
+        snapshot=snapshot,
+        report=Report(problems=[row.problem], summary=[], sections=lines),
+        document=row.document,
+        secrets=hosted.sandbox.secrets(),
+        base_url=hosted.base_url,
+        actors=played.owners,
+    )
 
 
 def _calls_depend_on_order(serial: Sequence[SerialRun]) -> bool:

@@ -131,7 +131,7 @@ class InterleavedRun:
     def _situation(self) -> Situation:
         self._settling.take_all()
         is_in_vain = self._vain_reads.are_of(self._last)
-        return Situation(self._ready.rows(), self._last, self._held, is_in_vain)
+        return Situation(tuple(self._ready.rows()), self._last, self._held, is_in_vain)
 
     def _release(self, situation: Situation, choose: Choose) -> str | None:
         """Release one step, and return why the run cannot go on after it."""
@@ -227,7 +227,7 @@ class InterleavedRun:
     def _note(self, step: ReleasedStep) -> None:
         """Note what the next choice depends on: who ran last, and whether it reads in vain."""
         name, actor = step.actor, self._actors.get(step.actor)
-        self._vain_reads.note(name, step.waits, step.reads)
+        self._vain_reads = self._vain_reads.after(name, step.waits, step.reads)
         if step.waits == "time":
             return
         if name in self._functions:

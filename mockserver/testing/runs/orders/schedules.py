@@ -10,6 +10,7 @@ Schedules: the order in which the steps of actors are released, as text, and wha
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
@@ -48,7 +49,7 @@ class Situation(NamedTuple):
         is_in_vain: The actor that ran last has repeated one read in vain.
     """
 
-    ready: Sequence[Ready]
+    ready: tuple[Ready, ...]
     last: str | None
     held: frozenset[str] = frozenset()
     is_in_vain: bool = False
@@ -61,12 +62,13 @@ class Release(NamedTuple):
     cost: int
 
 
-def options(situation: Situation) -> list[Release]:
+@functools.lru_cache(maxsize=10_000)  # the runs of a search are in the same situations again and again
+def options(situation: Situation) -> Sequence[Release]:
     """Return what can be released, the serial choice first."""
     last = next((ready for ready in situation.ready if ready.name == situation.last), None)
     passed = len(_prompt(situation))
     ranked = sorted(situation.ready, key=lambda ready: _rank(situation, ready, last))
-    return [Release(ready.name, _cost(situation, ready, last, passed)) for ready in ranked]
+    return tuple(Release(ready.name, _cost(situation, ready, last, passed)) for ready in ranked)
 
 
 def passed_over(situation: Situation, name: str) -> frozenset[str]:

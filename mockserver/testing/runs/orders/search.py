@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from mockserver._settings import INTERLEAVE_NAMES
-from mockserver.testing.arguments import check_function, check_names
+from mockserver.testing.arguments import check_function
 from mockserver.testing.runs.bounds import bounds_beyond
-from mockserver.testing.runs.findings import Cause
-from mockserver.testing.runs.investigation import Investigation, Plans, muted_logs, settings_of_runs
+from mockserver.testing.runs.findings import Cause, in_python
+from mockserver.testing.runs.investigation import Investigation, Plans, options_of_runs, settings_of_runs
 from mockserver.testing.runs.orders import placed_fault, schedules, serial
 from mockserver.testing.runs.orders.merging import RunOrders
 from mockserver.testing.runs.orders.options import InterleaveOptions
@@ -27,6 +26,7 @@ from mockserver.testing.runs.orders.report import (
     FaultRuns,
     InterleaveReport,
     SerialRun,
+    add_run,
 )
 from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, ClientFunction
 from mockserver.testing.runs.orders.subject import Interleaving, OrderOutcome, OrderPlan, OrderSubject
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
 
 # The arguments of `MockServer.interleave` in addition to the options.
-_ARGUMENTS: Final = ("clients", "settings", "test", "failures")
+_ARGUMENTS: Final = ("clients", "setup", "check", "settings", "test", "failures")
 _BEGINS_AT: Final = "2026-03-01T12:00:00Z"
 _SERIAL_MAX: Final = 24  # orders of whole clients
 _KEPT: Final = "equal runs differ, and the clients change memory that they share; make it anew in `setup`"
@@ -82,16 +82,12 @@ class Search:
             KeyboardInterrupt: It was stopped; the report on what was found before is a note of it.
         """
         report, investigation = self.report, self.report.investigation
-        try:
-            with muted_logs():
-                investigation.run(
-                    self.plans(),
-                    self._subject.run,
-                    lambda: show(investigation.progress(f"{report.runs} runs", len(report.findings))),
-                )
-        except KeyboardInterrupt as interrupt:
-            interrupt.add_note(report.text())
-            raise
+        with in_python(report):
+            investigation.run(
+                self.plans(),
+                self._subject.run,
+                lambda: show(investigation.progress(f"{report.runs} runs", len(report.findings))),
+            )
         return report
 
     def plans(self) -> Plans[OrderPlan, OrderOutcome]:
@@ -248,7 +244,7 @@ class Search:
         for cause in causes:
             alike.setdefault(cause.key, []).append(cause)
         for rows in alike.values():
-            self.report.add(rows, outcome.played, outcome.sandbox, outcome.plan.fault)
+            add_run(self.report, rows, outcome.played, outcome.sandbox, outcome.plan.fault)
 
 
 def _with_one_preemption(runs: Sequence[OrderOutcome]) -> Iterator[OrderPlan]:
@@ -286,7 +282,7 @@ def interleaving(
     Raises:
         TypeError, ValueError: An option, a setting or the name of a client has a wrong value.
     """
-    check_names("interleave", options, (*_ARGUMENTS, *INTERLEAVE_NAMES))
+    checked = options_of_runs("interleave", InterleaveOptions, options, _ARGUMENTS)
     for name, part in (("setup", setup), ("check", check)):
         if part is not None:
             check_function(f"interleave: {name}", part, "a function of a sandbox")
@@ -297,6 +293,6 @@ def interleaving(
         clients=clients,
         setup=setup,
         check=check,
-        options=InterleaveOptions(**options),
+        options=checked,
     )
     return Search(what, test=test or " and ".join(clients), line=line)

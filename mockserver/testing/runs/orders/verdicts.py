@@ -232,16 +232,14 @@ class SerialEnds:
         """Yield what whole clients create once more because of a fault, if these serial runs are those without it."""
         counts = {what: count for what, count in end.counts.items() if what != "sends"}
         counts["campaigns"] -= end.abandoned
-        return self._more(counts)
+        return self._more(counts, "serial run without the fault")
 
-    def _more(self, counts: Mapping[str, int]) -> Iterator[Cause]:
+    def _more(self, counts: Mapping[str, int], runs: str = "serial run") -> Iterator[Cause]:
         """Yield the first of these counts that is more than in every serial run."""
         for what, count in counts.items():
             most = self._counts[what]
             if count > most:
-                message = (
-                    f"the ledger has {count} {what[:-1] if count == 1 else what}, and no serial run more than {most}"
-                )
+                message = f"the ledger has {count} {what[:-1] if count == 1 else what}, and no {runs} more than {most}"
                 yield Cause("duplicate", what.removeprefix("duplicate "), message)
                 return
 
