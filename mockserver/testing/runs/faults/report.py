@@ -323,7 +323,8 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
             if self.coverage.pairs.placements:
                 yield f"  {self.coverage.pairs.describe('pair')}"
             yield f"  placement: {_PLACEMENT}"
-            yield f"  {', '.join(f'{name} {self.verdicts[name]}' for name in VERDICTS)}"
+            counts = ", ".join(f"{name} {self.verdicts[name]}" for name in VERDICTS)
+            yield f"  placements by their worst verdict: {counts}"
             yield from (f"  {name}: {meaning}" for name, meaning in MEANINGS.items() if self.verdicts[name])
         for finding in self.findings:
             yield ""
