@@ -19,10 +19,8 @@ from mockserver.core.state.rules import Rule, Subject
 from mockserver.core.state.sandbox import SandboxState, Scope
 from mockserver.core.state.tenant import TABLE_OF, Tenant
 
-_ACTIVE = {
-    "session": "pending",
-    "campaign": "processing",
-}  # the status of the records that an effect without an id acts on
+# The status of the records that an effect without an id acts on.
+_ACTIVE = {"session": "pending", "campaign": "processing"}
 
 
 class NoTarget(ValueError):
