@@ -91,7 +91,7 @@ class GatewayMachine(RuleBasedStateMachine):
         fault_operations: Operations at which it may inject them; None for all that a fault names.
         longest_span: Longest advance of the clock, in seconds.
         waits_at_most: Waits of the client per step; one more counts as a wait without end.
-        conduct: Ids of the rules of conduct that the client must keep.
+        conduct: Ids of the rules of conduct that the client must keep; by default none.
         client: The client under test, from `make_client`.
         sandbox: The sandbox that the client calls.
     """
