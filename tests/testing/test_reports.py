@@ -192,22 +192,6 @@ def test_a_sandbox_of_the_module_is_reported_by_each_failing_test_that_calls_it(
 # What its first lines say of the failure itself
 
 
-@pytest.mark.parametrize("step", ["mockserver.state.items()", "mockserver.execution", "SimpleNamespace.execution"])
-def test_an_attribute_that_code_or_the_sandbox_lacks_is_not_missed_in_an_answer(suite: Suite, step: str) -> None:
-    found = reported(
-        suite,
-        f"""
-    from types import SimpleNamespace
-
-    def test_it(mockserver):
-        mockserver.call("GET", f"/v1/campaigns/{{create(mockserver)}}")
-        {step}
-        """,
-    )
-
-    assert not any(line.startswith("the answer of #") for line in found)
-
-
 @pytest.mark.parametrize(
     ("assertion", "end"),
     [

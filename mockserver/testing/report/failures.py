@@ -14,7 +14,6 @@ from mockserver.report.run.exchanges import shorten
 from mockserver.report.run.failure import Failure
 from mockserver.server.hosting.host import IN_PROCESS_HOST
 from mockserver.testing.calls import CallMismatch
-from mockserver.testing.report.reading import reading_of
 
 _TIMEOUTS: Final = ("Timeout >", "Timeout (>")  # the messages of pytest-timeout before version 2.4 and since
 
@@ -60,10 +59,7 @@ def describe(failure: BaseException | None) -> Failure:
         return Failure(is_stop=is_stop, asserted=_asserted(str(failure)) or "an assertion does not hold", place=place)
     if not isinstance(failure, Exception) or isinstance(failure, Stopped):
         return Failure(is_stop=is_stop)
-    is_unresolved = _is_unresolved(failure)
-    return Failure(
-        is_stop=is_stop, raised=_raised(failure), is_unresolved=is_unresolved, reading=reading_of(failure), place=place
-    )
+    return Failure(is_stop=is_stop, raised=_raised(failure), is_unresolved=_is_unresolved(failure), place=place)
 
 
 def _is_unresolved(failure: BaseException) -> bool:
