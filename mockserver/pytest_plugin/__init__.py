@@ -270,10 +270,6 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """Add to a failure what happened in the test's sandboxes, the option of a sweep, and findings on the client's conduct."""
-    if call.excinfo is not None and _OWNERSHIP in item.config.stash and item.config.stash[_OWNERSHIP].sandboxes_of_test:
-        from mockserver.pytest_plugin import tracebacks
-
-        tracebacks.shorten(call.excinfo.value)
     report = yield
     judge = None if report.when != "call" or explore.is_inner(item) else item.config.stash[_JUDGE]
     if judge is not None and report.failed:

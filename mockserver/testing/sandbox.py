@@ -26,7 +26,7 @@ from mockserver.testing.arguments import (
     LengthByUnit,
     document_or_parts,
     instant_text,
-    is_refusal,
+    is_for_caller,
     length_of_advance,
     length_of_sleep,
 )
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from mockserver.server.hosting.host import HostedSandbox
 
-__tracebackhide__ = is_refusal
+__tracebackhide__ = is_for_caller
 P = ParamSpec("P")
 R = TypeVar("R")
 
