@@ -135,7 +135,7 @@ class SandboxOwnership:
     def start_function(self) -> None:
         """Begin with the test function: the rules so far are those of fixtures, which need not fire."""
         for sandbox in self._within_reach():
-            sandbox._own_rules.clear_expected()
+            sandbox._own_rules.expected.clear()
 
     def check_rules(self, item: pytest.Item, *, expects: bool) -> None:
         """
@@ -185,10 +185,10 @@ def _must_fire(sandbox: Sandbox) -> Iterator[tuple[str, list[str]]]:
 def _unfired_of_test(sandbox: Sandbox, name: str) -> list[str]:
     """Return the lines about rules with a bounded count that the test function has made and that never fired."""
     own = sandbox._own_rules
-    if sandbox.is_repeated or not (own.expected or own.undone):
+    if sandbox.is_repeated or not own.expected:
         return []
     lines: list[str] = []
-    for rule, entry in (*own.undone, *own.unfired(sandbox.rules)):
+    for rule, entry in own.unfired(sandbox.rules):
         from mockserver.report.run.rules import render_unfired_rules
 
         cure = f"    if it need not fire: {python_line(entry, name, may_fire=True)}"

@@ -26,39 +26,23 @@ class OwnRules(NamedTuple):
     Attributes:
         unfinished: Those without an effect, which are not in force, by any key.
         expected: Those with a bounded count, which must fire in a test that passes, by their ids.
-        undone: Those that a reset or the end of a checkpoint has removed before they fired, each as `sandbox.rules` had it
-            and as it was made.
     """
 
     unfinished: dict[object, JSON]
     expected: dict[str, JSON]
-    undone: list[tuple[JSON, JSON]]
 
     def expect(self, rule_id: str, entry: JSON) -> None:
         """Add a rule if its count is bounded, and no example of Hypothesis makes it."""
-        self.expected.pop(rule_id, None)  # of a rule before a reset
         hypothesis = sys.modules.get("hypothesis")
         is_of_example = hypothesis is not None and hypothesis.currently_in_test_context()
         if not BOUNDED.isdisjoint(entry) and not is_of_example:
             self.expected[rule_id] = entry
 
-    def clear_expected(self) -> None:
-        """Expect no rule that was made so far to fire."""
-        self.expected.clear()
-        self.undone.clear()
-
     def unfired(self, rules: Iterable[JSON]) -> list[tuple[JSON, JSON]]:
-        """Return the expected rules in force that have not fired, as `undone` has them; a fired one is expected no longer."""
-        found = []
-        for rule in rules:
-            entry = self.expected.get(rule["id"])
-            if entry is None or any(rule.get(key) != value for key, value in entry.items()):
-                continue  # also a rule that has the id of one before a reset
-            if rule["fired"]:
-                del self.expected[rule["id"]]
-            else:
-                found.append((rule, entry))
-        return found
+        """Return the expected rules in force that have not fired, each as `sandbox.rules` has it and as it was made."""
+        return [
+            (rule, self.expected[rule["id"]]) for rule in rules if rule["id"] in self.expected and not rule["fired"]
+        ]
 
 
 def python_line(rule: Mapping[str, Any], sandbox: str = "mockserver", *, may_fire: bool = False) -> str:
