@@ -188,7 +188,6 @@ SUITE: Final = (
     _of_suite("sandbox-labels", "labels",     "KEY:VALUE", "labels of the suite's sandboxes on that server, separated by commas", *_OF_RUN),
     _of_suite("receiver-host", "text",        "HOST",      "name by which that server reaches this machine, for receivers in this process", *_OF_RUN),
     _of_suite("failures-dir", "text",         "FOLDER",    "folder for the files of failing tests, `off` for none",          *_OF_RUN, default=".mockserver/failures"),
-    _of_suite("trace",        "option",       "WHEN",      "write an HTML trace of a failing test: off, on-failure", *_OF_RUN, default="off", options=("off", "on-failure")),
     _of_suite("cov",          "flag",         "",          "gather what the calls have covered of the contract",   *_OF_RUN),
     _of_suite("cov-file",     "text",         "FILE",      "file that the coverage is written to",                 *_OF_RUN, default=".mockserver/coverage.json"),
     _of_suite("cov-fail-under", "text",       "PERCENT",   "fail below this coverage: 80, operations=100,answers=80, or both", *_OF_RUN),

@@ -67,7 +67,6 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         for layer in options.layers(config):  # an unknown option ends the run before any test, with the nearest name
             check_clock(layer)
-        options.trace_mode(config)
         options.poll_limit(config)
         options.conduct_mode(config)
     except ValueError as refusal:

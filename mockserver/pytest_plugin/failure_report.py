@@ -12,7 +12,7 @@ import pytest
 
 from mockserver._json import JSON
 from mockserver.contract.text import printable
-from mockserver.pytest_plugin import options
+from mockserver.pytest_plugin import options, trace
 from mockserver.pytest_plugin.ownership import SandboxOwnership
 from mockserver.pytest_plugin.reported_run import ReportedRun, reported_run
 from mockserver.scenario import documents
@@ -79,10 +79,7 @@ def _lines(
         yield f"no replay document was written: {type(problem).__name__}: {problem}"
     else:
         yield from _lines_about(replay, run.document)
-    if options.trace_mode(item.config) != "off":
-        from mockserver.pytest_plugin import trace
-
-        yield trace.write(item, folder, run, replay)
+    yield trace.write(item, folder, run, replay)
 
 
 def _write(item: pytest.Item, folder: Path, run: ReportedRun) -> str:

@@ -211,11 +211,6 @@ def conduct_mode(config: pytest.Config) -> str:
     return str(_read("mockserver_conduct", _OF_INI_FILE["mockserver_conduct"], config.getini("mockserver_conduct")))
 
 
-def trace_mode(config: pytest.Config) -> str:
-    """Return when a trace of a test is written; ValueError for any text that is no option."""
-    return str(run_option(config, "trace") or "off")
-
-
 def _values(text_of: Callable[[str], Any], form: str) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for setting in _OF_SANDBOX:

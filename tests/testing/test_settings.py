@@ -117,10 +117,6 @@ def test_one_layer_with_two_words_for_the_clock_is_refused() -> None:
             ("-o", "mockserver_conduct=errors"),
             "*got 'errors'; expected error, report, on-failure or off; did you mean 'error'?*",
         ),
-        (
-            ("--mockserver-trace=on-failures",),
-            "*--mockserver-trace: got 'on-failures'; expected off or on-failure; did you mean 'on-failure'?*",
-        ),
         (("-o", "mockserver_cov=maybe"), "*mockserver_cov (ini file): got 'maybe'; expected true or false*"),
         (
             ("--mockserver-url", "127.0.0.1:5055"),

@@ -24,7 +24,6 @@ def test_a_failure_has_a_replay_document_and_a_trace_and_its_report_once(suite: 
     def test_it(self):
         self.assertEqual(200, self.mockserver.call("GET", "/v1/campaigns/none").status)
 """,
-        "--mockserver-trace=on-failure",
     )
 
     result.assert_outcomes(failed=1)
