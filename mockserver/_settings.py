@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 
-PREFIX: Final = "MOCKSERVER_"
+_PREFIX: Final = "MOCKSERVER_"
 READS_MAX: Final = 1_000  # equal reads of one record in a row that end a test
 Place = Literal["serve", "probe", "explore", "ini file", "command line", "fixture", "mark"]
 Form = Literal["one", "flag", "many"]
@@ -57,7 +57,7 @@ class Setting:
     @property
     def variable(self) -> str:
         """The environment variable."""
-        return PREFIX + self.attribute.upper()
+        return _PREFIX + self.attribute.upper()
 
     @property
     def attribute(self) -> str:

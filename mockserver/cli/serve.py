@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from mockserver._settings import SERVER
 from mockserver.cli.lifetime import ready_file, remove_stale, stop_signals, watch_parent
-from mockserver.cli.settings import OFF, add_options, is_exposed, resolve, token_of, unknown_variables
+from mockserver.cli.settings import OFF, add_options, is_exposed, resolve, token_of
 from mockserver.contract.text import json_value
 from mockserver.version import VERSION
 
@@ -86,8 +86,6 @@ def serve(
         unblocked_stderr(dropped) as writer,
         _logger(options.log_format, writer) as log,
     ):
-        for warning in unknown_variables():
-            _LOG.warning(warning)  # to standard error, in the form of the log
         return _serve(options, out, on_start, on_exchange, log)
 
 
