@@ -191,7 +191,6 @@ SUITE: Final = (
     _of_suite("cov",          "flag",         "",          "gather what the calls have covered of the contract",   *_OF_RUN),
     _of_suite("cov-file",     "text",         "FILE",      "file that the coverage is written to",                 *_OF_RUN, default=".mockserver/coverage.json"),
     _of_suite("cov-fail-under", "text",       "PERCENT",   "fail below this coverage: 80, operations=100,answers=80, or both", *_OF_RUN),
-    _of_suite("conduct-json", "path",         "FILE",      "write to FILE where clients ignored the advice of the API document", "command line"),
     _of_suite("explore",      "flag",         "",          "explore every test that uses the fixture mockserver",  "command line"),
     _of_suite("explore-json", "path",         "FILE",      "write what the explorations have tried to FILE",       "command line"),
     _of_suite("explore-html", "path",         "FILE",      "write the same to FILE as a page",                     "command line"),

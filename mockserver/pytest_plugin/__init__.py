@@ -51,13 +51,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     try:
-        options.check_ini_file(config)
+        options.check_flags(config)
         options.run_option(config, "url")
     except ValueError as refusal:
         raise pytest.UsageError(str(refusal)) from None
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
-    judge = config.stash[_JUDGE] = conduct.ConductPlugin(config)
+    judge = config.stash[_JUDGE] = conduct.ConductPlugin()
     config.pluginmanager.register(judge, conduct.NAME)
     explore.configure(config)
     if options.covers(config):

@@ -132,15 +132,6 @@ def test_an_unknown_option_ends_the_run_before_any_test(suite: Suite, arguments:
     pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([problem])
 
 
-def test_a_misspelt_setting_of_the_ini_file_ends_the_run_too(suite: Suite) -> None:
-    suite.pytester.makefile(".ini", wrong="[pytest]\nmockserver_scenaro = demo\n")
-    result = suite.run("def test_it(): pass\n", "-c", "wrong.ini")
-
-    assert pytest.ExitCode.USAGE_ERROR == result.ret
-    problem = "*ini file: got mockserver_scenaro; *; did you mean 'mockserver_scenario'?*"
-    pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([problem])
-
-
 # Arguments of the mark that are refused, and the words of the refusal after its place.
 WRONG_MARKS = {
     'scenaro="demo"': "*scenaro*did you mean*'scenario'*",

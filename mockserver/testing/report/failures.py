@@ -24,15 +24,6 @@ _LIBRARIES: Final = (
 _MESSAGE_CHARS: Final = 4_000
 _CALLERS_SHOWN: Final = 2  # of the frames that led to an exception, besides the test's own
 
-_DIFFERENCE: Final = (
-    "At index",
-    "Differing",
-    "Left contains",
-    "Right contains",
-    "Extra items",
-    "First differing",
-)  # pytest's
-
 
 class SelfExplainingError(AssertionError):
     """A failure whose own first lines contain its cause, such as an invariant that does not hold."""
@@ -100,17 +91,11 @@ def _raised(failure: BaseException) -> str:
 
 
 def _asserted(message: str) -> str:
-    """Return an assertion's message in one line: the test's own words, the comparison, and the difference of long values."""
+    """Return an assertion's message in one line: the test's own words, and the comparison."""
     first, *others = message.splitlines() or [""]
-    own, compared = ("", first) if first.startswith("assert ") or not others else (f"{first}: ", others[0])
-    if own and not compared.startswith("assert "):
-        own, compared = "", first
-    details = [line.strip() for line in others if line.strip() != compared]
-    at = next((place for place, line in enumerate(details) if line.startswith(_DIFFERENCE)), None)
-    if at is None or "..." not in compared:
-        return f"{own}{shorten(compared)}"
-    following = f" {details[at + 1]}" if details[at].endswith(":") and at + 1 < len(details) else ""
-    return f"{own}{shorten(compared)}; {shorten(details[at] + following)}"
+    if first.startswith("assert ") or not others or not others[0].startswith("assert "):
+        return shorten(first)
+    return f"{first}: {shorten(others[0])}"
 
 
 def _is_stop(failure: BaseException) -> bool:
