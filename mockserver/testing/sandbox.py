@@ -293,7 +293,7 @@ class Sandbox:
             raise ValueError(
                 f"max_severity: got {max_severity!r}; expected 1, 2 or 3, or None so that no finding passes"
             )
-        findings = self.conduct.worse_than(max_severity)
+        findings = [finding for finding in self.conduct if max_severity is None or finding.severity < max_severity]
         if findings:
             raise AssertionError(format_findings(findings))
 
