@@ -214,7 +214,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         if _OWNERSHIP in item.config.stash:  # also if the function itself has asked for its first fixture
             owned = item.config.stash[_OWNERSHIP]
             owned.check_ended()
-            owned.check_rules(item, expects=_expects_firing(item))
+            owned.check_rules(expects=_expects_firing(item))
             owned.check_receivers()
         has_passed = True
     finally:

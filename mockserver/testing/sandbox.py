@@ -83,7 +83,7 @@ class Sandbox:
 
     def __init__(self, backend: Backend, settings: Settings) -> None:
         self._backend = backend
-        self._own_rules = OwnRules({}, {})
+        self._own_rules = OwnRules({}, set())
         self.settings = settings
         self.clock = SandboxClock(backend)
         self.webhooks = Webhooks(backend)

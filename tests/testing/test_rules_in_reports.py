@@ -266,15 +266,6 @@ def test_own(mockserver):
     result.stdout.no_fnmatch_line("a rule that must fire never fired:")
 
 
-def test_the_line_that_cures_it_is_the_rule_as_it_was_written_and_lets_the_test_pass(suite: Suite) -> None:
-    found = suite.run(WORLD + SOURCES["bounded"]).stdout.str()
-    section = found.partition(" short test summary")[0]
-    cures = list(dict.fromkeys(re.findall(r"if it need not fire: (.*)", section)))
-
-    assert len(BOUNDED) == len(cures)
-    suite.run(WORLD + inner_tests("passes", tuple([cure, LOOK] for cure in cures))).assert_outcomes(passed=len(BOUNDED))
-
-
 def test_the_ini_file_lets_rules_of_a_suite_pass_but_not_one_that_must_fire_or_has_no_effect(suite: Suite) -> None:
     source = """
 def test_unfired(mockserver):

@@ -25,24 +25,22 @@ class OwnRules(NamedTuple):
 
     Attributes:
         unfinished: Those without an effect, which are not in force, by any key.
-        expected: Those with a bounded count, which must fire in a test that passes, by their ids.
+        expected: The ids of those with a bounded count, which must fire in a test that passes.
     """
 
     unfinished: dict[object, JSON]
-    expected: dict[str, JSON]
+    expected: set[str]
 
     def expect(self, rule_id: str, entry: JSON) -> None:
         """Add a rule if its count is bounded, and no example of Hypothesis makes it."""
         hypothesis = sys.modules.get("hypothesis")
         is_of_example = hypothesis is not None and hypothesis.currently_in_test_context()
         if not BOUNDED.isdisjoint(entry) and not is_of_example:
-            self.expected[rule_id] = entry
+            self.expected.add(rule_id)
 
-    def unfired(self, rules: Iterable[JSON]) -> list[tuple[JSON, JSON]]:
-        """Return the expected rules in force that have not fired, each as `sandbox.rules` has it and as it was made."""
-        return [
-            (rule, self.expected[rule["id"]]) for rule in rules if rule["id"] in self.expected and not rule["fired"]
-        ]
+    def unfired(self, rules: Iterable[JSON]) -> list[JSON]:
+        """Return the expected rules in force that have not fired."""
+        return [rule for rule in rules if rule["id"] in self.expected and not rule["fired"]]
 
 
 def python_line(rule: Mapping[str, Any], sandbox: str = "mockserver", *, may_fire: bool = False) -> str:
@@ -304,7 +302,7 @@ class RuleBuilder(WireMethods[ActiveRule], StateMethods[ActiveRule], DeliveryMet
         entry = {**self._entry, "do": dict(effects)}
         rule = self._put(entry)
         if self._may_fire:
-            self._own.expected.pop(rule.id, None)
+            self._own.expected.discard(rule.id)
         else:
             self._own.expect(rule.id, entry)
         return rule
