@@ -244,21 +244,12 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
     if options.failures_dir is not None:
         from mockserver.testing.report.failed_runs import FailedRuns
 
-        host.failures = FailedRuns(_folder(options.failures_dir))
+        host.failures = FailedRuns(Path(options.failures_dir))
     if options.coverage is not None:
         from mockserver.judge.coverage.coverage import Coverage
 
         host.coverage = Coverage()
     return host
-
-
-def _folder(name: str) -> Path:
-    folder = Path(name)
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(
-            f"got --failures-dir {name}, which is a file; expected a folder, which is made if it does not exist"
-        )
-    return folder
 
 
 @contextmanager

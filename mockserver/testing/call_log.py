@@ -8,13 +8,11 @@ from typing import Any
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import OperationName, operations_named
 from mockserver.core.instants import from_datetime
-from mockserver.report.run.exchanges import format_line
+from mockserver.report.run.exchanges import Conditions, Exchange, format_line
 from mockserver.testing.backend import Backend, pass_until
 from mockserver.testing.calls import (
     CallMismatch,
     Calls,
-    Conditions,
-    Exchange,
     condition_paths,
     format_journal,
     too_few,

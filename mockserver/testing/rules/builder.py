@@ -43,16 +43,15 @@ class OwnRules(NamedTuple):
         return [rule for rule in rules if rule["id"] in self.expected and not rule["fired"]]
 
 
-def python_line(rule: Mapping[str, Any], sandbox: str = "mockserver", *, may_fire: bool = False) -> str:
+def python_line(rule: Mapping[str, Any], *, may_fire: bool = False) -> str:
     """
     Return the line of Python that puts a rule of a document in force.
 
     Args:
         rule: As in documents.
-        sandbox: The expression by which a test has the sandbox.
         may_fire: True for a rule that need not fire.
     """
-    line = sandbox
+    line = "mockserver"
     for name, value in rule.items():
         method = _METHODS.get(name, name)
         line += ".may_fire()" if may_fire and name == "do" else ""
