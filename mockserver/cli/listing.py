@@ -85,13 +85,8 @@ def scenario_schema() -> str:
     from mockserver.contract.effects import schema_properties
 
     schema = json.loads((data_dir("schemas") / "scenario.json").read_text(encoding="utf-8"))
-    effects = schema["$defs"]["effects"] | {"properties": dict(schema_properties())}
-    return (
-        json.dumps(
-            schema | {"$defs": schema["$defs"] | {"effects": effects}}, indent=2, ensure_ascii=False, default=dict
-        )
-        + "\n"
-    )
+    schema["$defs"]["effects"]["properties"] = dict(schema_properties())
+    return json.dumps(schema, indent=2, ensure_ascii=False, default=dict) + "\n"
 
 
 def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
@@ -107,8 +102,9 @@ def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
     if not options.json:
         PlayLog(lambda line: print(line, file=out)).print_scenario(document, created)
         return 0
-    summary = {"name": document.get("scenario"), "summary": document.get("summary", "")}
-    summary |= {
+    summary = {
+        "name": document.get("scenario"),
+        "summary": document.get("summary", ""),
         "clauses": document.get("clauses", []),
         "created": created,
         "script": to_plain(document.get("script", [])),

@@ -31,7 +31,8 @@ def _whole(text: str) -> int:
     digits = text.strip()
     number = whole_number(digits.removeprefix("-"))
     if number is None:
-        raise ValueError("expected a whole number" + " of at most 15 digits" * (len(digits) > 15))
+        bound = " of at most 15 digits" if len(digits) > 15 else ""
+        raise ValueError(f"expected a whole number{bound}")
     return -number if digits.startswith("-") else number
 
 
