@@ -59,6 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("markers", marker)
     judge = config.stash[_JUDGE] = conduct.ConductPlugin()
     config.pluginmanager.register(judge, conduct.NAME)
+    config.pluginmanager.register(_MarkCheck(), "mockserver-marks")
     explore.configure(config)
     if options.covers(config):
         from mockserver.pytest_plugin import coverage
@@ -75,12 +76,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Register what only tests with a mark need."""
-    if any(item.get_closest_marker("mockserver") is not None for item in items):
-        config.pluginmanager.register(_MarkCheck(), "mockserver-mark")
-    if any(map(_is_swept, items)):
-        from mockserver.pytest_plugin import sweep
-
-        config.pluginmanager.register(sweep.MarkCheck(), "mockserver-sweep")
     if any(item.get_closest_marker("mockserver_interleave") is not None for item in items):
         from mockserver.pytest_plugin.interleave import InterleavedTests
 
@@ -100,6 +95,10 @@ class _MarkCheck:
         for marker in item.iter_markers("mockserver"):
             for message in _mark_errors(marker):
                 pytest.fail(message, pytrace=False)
+        if _is_swept(item):
+            from mockserver.pytest_plugin import sweep
+
+            sweep.check_mark(item)
 
 
 def _mark_errors(marker: pytest.Mark) -> Iterator[str]:

@@ -65,21 +65,16 @@ def problem(node: pytest.Item, fixtures: Collection[str]) -> str | None:
     return None
 
 
-class MarkCheck:
-    """Refuses wrong marks, each as an error of its own test. Lifetime: that of the session."""
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        if item.get_closest_marker(MARK) is None:
-            return
-        message = problem(item, getattr(item, "fixturenames", ()))
-        parameters = getattr(getattr(item, "callspec", None), "params", ())
-        is_late = ALL not in _names(item) and _FIXTURE not in parameters
-        if message is None and is_late:
-            expected = "expected it at the test, its class or its module"
-            message = f"got @pytest.mark.{MARK} after the collection of the test; {expected}"
-        if message is not None:
-            pytest.fail(message, pytrace=False)
+def check_mark(item: pytest.Item) -> None:
+    """Fail a test with a wrong mark."""
+    message = problem(item, getattr(item, "fixturenames", ()))
+    parameters = getattr(getattr(item, "callspec", None), "params", ())
+    is_late = ALL not in _names(item) and _FIXTURE not in parameters
+    if message is None and is_late:
+        expected = "expected it at the test, its class or its module"
+        message = f"got @pytest.mark.{MARK} after the collection of the test; {expected}"
+    if message is not None:
+        pytest.fail(message, pytrace=False)
 
 
 def _names(node: pytest.Item) -> list[Any]:
