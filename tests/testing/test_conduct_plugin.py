@@ -191,7 +191,7 @@ def test_findings_of_workers_are_merged(suite: Suite) -> None:
         def test_mine(mockserver, n):
             fraction(mockserver)
         """,
-        *("-p", "xdist", "-n", "2", *PLUGIN),
+        *("-p", "xdist", "-n", "2", *PLUGIN, "-o", "mockserver_conduct=report"),
     )
 
     result.assert_outcomes(passed=4)

@@ -39,7 +39,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "write_bytes", write_half)
 
 
-WRITTEN = (("conduct", "json"), ("explore", "json"), ("explore", "html"))
+WRITTEN = (("explore", "json"), ("explore", "html"))
 
 
 def files_below(folder: Path) -> list[str]:
