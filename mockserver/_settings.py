@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 
 from mockserver.contract.limits import JOURNAL_MAX_BYTES, JOURNAL_MAX_ENTRIES
 
-PREFIX: Final = "MOCKSERVER_"
+_PREFIX: Final = "MOCKSERVER_"
 READS_MAX: Final = 1_000  # equal reads of one record in a row that end a test
 Place = Literal["serve", "probe", "explore", "ini file", "command line", "fixture", "mark"]
 Form = Literal["one", "flag", "many"]
@@ -57,7 +57,7 @@ class Setting:
     @property
     def variable(self) -> str:
         """The environment variable."""
-        return PREFIX + self.attribute.upper()
+        return _PREFIX + self.attribute.upper()
 
     @property
     def attribute(self) -> str:
@@ -188,11 +188,9 @@ SUITE: Final = (
     _of_suite("sandbox-labels", "labels",     "KEY:VALUE", "labels of the suite's sandboxes on that server, separated by commas", *_OF_RUN),
     _of_suite("receiver-host", "text",        "HOST",      "name by which that server reaches this machine, for receivers in this process", *_OF_RUN),
     _of_suite("failures-dir", "text",         "FOLDER",    "folder for the files of failing tests, `off` for none",          *_OF_RUN, default=".mockserver/failures"),
-    _of_suite("trace",        "option",       "WHEN",      "write an HTML trace of a failing test: off, on-failure", *_OF_RUN, default="off", options=("off", "on-failure")),
     _of_suite("cov",          "flag",         "",          "gather what the calls have covered of the contract",   *_OF_RUN),
     _of_suite("cov-file",     "text",         "FILE",      "file that the coverage is written to",                 *_OF_RUN, default=".mockserver/coverage.json"),
     _of_suite("cov-fail-under", "text",       "PERCENT",   "fail below this coverage: 80, operations=100,answers=80, or both", *_OF_RUN),
-    _of_suite("conduct-json", "path",         "FILE",      "write to FILE where clients ignored the advice of the API document", "command line"),
     _of_suite("explore",      "flag",         "",          "explore every test that uses the fixture mockserver",  "command line"),
     _of_suite("explore-json", "path",         "FILE",      "write what the explorations have tried to FILE",       "command line"),
     _of_suite("explore-html", "path",         "FILE",      "write the same to FILE as a page",                     "command line"),

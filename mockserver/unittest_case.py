@@ -67,7 +67,7 @@ class SandboxTestCase(unittest.TestCase):
 
     def _callTestMethod(self, method: Callable[[], Any]) -> Any:
         if "mockserver" in self.__dict__:  # else its own `setUp` makes none
-            self.mockserver._own_rules.clear_expected()  # those of `setUp`
+            self.mockserver._own_rules.expected.clear()  # those of `setUp`
             self._may_miss = False
         return super()._callTestMethod(method)  # type: ignore[misc]  # not in its stubs
 

@@ -274,19 +274,6 @@ def test_the_ready_file_is_there_while_it_listens_and_with_a_log_in_json_its_obj
     assert [] == list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("arguments", [("serve",), ("play", "demo"), ("serve", "--log-format", "json")])
-def test_an_unknown_variable_stops_no_server_and_is_a_line_on_standard_error(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...]
-) -> None:
-    monkeypatch.setenv("MOCKSERVER_PROT", "8080")
-    command, *options = arguments
-    log = serve(*options, command=command).log()
-    lines = [json.loads(line)["message"] for line in log] if "json" in arguments else log
-
-    expected = "expected a variable that an option of the server has; did you mean 'MOCKSERVER_PORT'?"
-    assert [f"got MOCKSERVER_PROT; {expected}"] == lines
-
-
 @pytest.mark.deep
 def test_an_event_leaves_by_itself_and_only_for_hosts_that_were_allowed(serve: Serve) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -11,7 +11,7 @@ import pytest
 from mockserver._settings import SERVER
 from mockserver.cli import build_parser
 from mockserver.cli.serve import _connection_limits, _create_host, _limits
-from mockserver.cli.settings import default_of, resolve, token_of, unknown_variables
+from mockserver.cli.settings import default_of, resolve, token_of
 from mockserver.core.instants import SECOND
 from mockserver.server.hosting.limits import BEYOND_LOOPBACK, ServerLimits
 from mockserver.server.hosting.shard import Shard
@@ -83,42 +83,8 @@ def test_a_flag_can_be_off_in_a_variable(text: str, value: bool) -> None:
     assert value is parsed(STRICT=text).strict
 
 
-EXPECTED = "expected a variable that an option of the server has"
-
-
-@pytest.mark.parametrize(
-    ("name", "hint"),
-    [
-        ("PROT", "; did you mean 'MOCKSERVER_PORT'?"),
-        ("TOKENFILE", "; did you mean 'MOCKSERVER_TOKEN_FILE'?"),
-        ("PROXY", ""),  # like others by its prefix alone
-        ("PROCESSES", ""),
-    ],
-)
-def test_an_unknown_variable_is_a_warning_with_the_nearest_name(name: str, hint: str) -> None:
-    environ = {"HOME": "/", "MOCKSERVER_IDLE": "2s", f"MOCKSERVER_{name}": "2"}
-
-    assert [f"got MOCKSERVER_{name}; {EXPECTED}{hint}"] == list(unknown_variables(environ))
-    assert 2 * SECOND == parsed(IDLE="2s", **{name: "2"}).idle
-
-
-@pytest.mark.parametrize("name", ["KEY", "PUBLIC_KEY", "RECEIVER_HOST", "SERVER", "TOKEN", "URL", "CONDUCT", "SEED"])
-def test_a_variable_of_tests_is_no_warning(name: str) -> None:
-    assert [] == list(unknown_variables({f"MOCKSERVER_{name}": "x"}))
-
-
 def test_variables_of_a_service_named_mockserver_are_not_settings() -> None:
-    links = {
-        "SERVICE_HOST": "10.0.0.1",
-        "SERVICE_PORT": "5055",
-        "SERVICE_PORT_HTTP": "5055",
-        "PORT": "tcp://10.0.0.1:5055",
-        "PORT_5055_TCP": "tcp://10.0.0.1:5055",
-        "PORT_5055_TCP_ADDR": "10.0.0.1",
-    }
-
-    assert 5055 == parsed(**links).port
-    assert [] == list(unknown_variables({f"MOCKSERVER_{name}": value for name, value in links.items()}))
+    assert 5055 == parsed(SERVICE_PORT="5056", PORT="tcp://10.0.0.1:5057", PORT_5055_TCP="tcp://10.0.0.1:5058").port
 
 
 @pytest.mark.parametrize(

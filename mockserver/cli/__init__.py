@@ -112,7 +112,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The status of the command: 0 if it succeeds, and for the help that no command prints; 2 for an error of the caller, printed in one line; `replay-calls`
         returns 1 for a difference, `explore` for a finding, `judge` and `probe` for a sentence that the service broke.
     """
-    open_closed_streams()
     if collision := find_collision():
         print(f"mockserver: {collision}", file=sys.stderr)
         return 2
@@ -150,20 +149,6 @@ def message_of(failure: Exception) -> str:
 
     hint = did_you_mean(nearest_file(Path(failure.filename)))
     return f"got {failure.filename} ({failure.strerror}); expected a file that can be read or written{hint}"
-
-
-def open_closed_streams() -> None:
-    """
-    Open the null device in place of each standard stream with which the command was started closed.
-
-    Without it a socket or a file would get the descriptor of such a stream, and what is written to the stream.
-    """
-    # In the order of their descriptors, since each gets the lowest free one.
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            descriptor = os.open(os.devnull, os.O_RDWR)
-            os.set_inheritable(descriptor, True)  # as the other two, for the commands that this one runs
-            setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", closefd=False))
 
 
 def use_utf8(stream: TextIO, platform: str) -> None:

@@ -76,16 +76,9 @@ def _coverage(source: str, token: str | None) -> Coverage:
         except FileNotFoundError:
             expected = "a file that `pytest --mockserver-cov` has written, or the base url of a sandbox"
             raise ValueError(f"got {source}, which does not exist; expected {expected}") from None
-    from mockserver.testing.remote import ControlClient
+    from mockserver.cli.listing import read_view
 
-    client = ControlClient(source, token)
-    try:
-        document = client.request("GET", f"{client.url}/_mock/coverage")
-    except OSError as failure:
-        expected = "the base url of a sandbox of a running server, such as http://127.0.0.1:5055"
-        why = failure.strerror or failure
-        raise OSError(f"got {source}, which does not respond ({why}); expected {expected}") from None
-    return Coverage.from_json(document, source)
+    return Coverage.from_json(read_view(source, token, "GET", "coverage"), source)
 
 
 def _rendered(coverage: Coverage, options: argparse.Namespace) -> str:

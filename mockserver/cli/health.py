@@ -6,29 +6,18 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from http.client import HTTPConnection, HTTPException
 from types import MappingProxyType
 from typing import Any, Final, TextIO
 
-from mockserver._settings import SERVER, Setting
+from mockserver._settings import SERVER
 from mockserver.cli.settings import add_options, resolve, token_of
 from mockserver.contract.text import json_value
 
 _TIMEOUT_SECONDS: Final = 5.0
 _LOOPBACK_OF: Final = MappingProxyType({"0.0.0.0": "127.0.0.1", "::": "::1"})  # of a server on every address
 _ANSWER_BYTES: Final = 64 * 1024  # read at most, of whatever listens there
-_WORDS: Final = {
-    "host": "address on which the server listens",
-    "port": "port on which the server listens",
-    "token": "token that its control plane requires",
-    "token-file": "file that contains the token",
-}
-_SETTINGS: Final[tuple[Setting, ...]] = tuple(
-    replace(setting, words=_WORDS[setting.name], otherwise=setting.otherwise.partition(";")[0])
-    for setting in SERVER
-    if setting.name in _WORDS
-)
+_SETTINGS: Final = tuple(setting for setting in SERVER if setting.name in ("host", "port", "token", "token-file"))
 
 
 def add_health_options(command: argparse.ArgumentParser) -> None:

@@ -85,13 +85,8 @@ def scenario_schema() -> str:
     from mockserver.contract.effects import schema_properties
 
     schema = json.loads((data_dir("schemas") / "scenario.json").read_text(encoding="utf-8"))
-    effects = schema["$defs"]["effects"] | {"properties": dict(schema_properties())}
-    return (
-        json.dumps(
-            schema | {"$defs": schema["$defs"] | {"effects": effects}}, indent=2, ensure_ascii=False, default=dict
-        )
-        + "\n"
-    )
+    schema["$defs"]["effects"]["properties"] = dict(schema_properties())
+    return json.dumps(schema, indent=2, ensure_ascii=False, default=dict) + "\n"
 
 
 def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
@@ -107,8 +102,9 @@ def _show_scenario(options: argparse.Namespace, out: TextIO) -> int:
     if not options.json:
         PlayLog(lambda line: print(line, file=out)).print_scenario(document, created)
         return 0
-    summary = {"name": document.get("scenario"), "summary": document.get("summary", "")}
-    summary |= {
+    summary = {
+        "name": document.get("scenario"),
+        "summary": document.get("summary", ""),
         "clauses": document.get("clauses", []),
         "created": created,
         "script": to_plain(document.get("script", [])),
@@ -210,21 +206,25 @@ def report(options: argparse.Namespace, out: TextIO) -> int:
     """Print the report of a sandbox on a running server."""
     from urllib.parse import urlencode
 
-    from mockserver.contract.text import did_you_mean
-    from mockserver.testing.remote import ControlClient
-
-    client = ControlClient(options.url, options.token)
     method, query = ("POST", f"?{urlencode({'failure': options.failure})}") if options.failure else ("GET", "")
-    try:
-        view = client.request(method, f"{client.url}/_mock/report{query}")
-    except OSError as failure:
-        near = did_you_mean(None if "://" in options.url else f"http://{options.url}")
-        expected = f"the base url of a sandbox of a running server, such as http://127.0.0.1:5055{near}"
-        raise OSError(
-            f"got {options.url}, which does not respond ({failure.strerror or failure}); expected {expected}"
-        ) from None
+    view = read_view(options.url, options.token, method, f"report{query}")
     if options.json:
         print(json.dumps(view, ensure_ascii=False, indent=2), file=out)
     else:
         print(view["text"].rstrip("\n"), file=out)
     return 0
+
+
+def read_view(url: str, token: str | None, method: str, name: str) -> Any:
+    """Return a view of a sandbox on a running server; OSError if the server does not respond."""
+    from mockserver.contract.text import did_you_mean
+    from mockserver.testing.remote import ControlClient
+
+    client = ControlClient(url, token)
+    try:
+        return client.request(method, f"{client.url}/_mock/{name}")
+    except OSError as failure:
+        near = did_you_mean(None if "://" in url else f"http://{url}")
+        expected = f"the base url of a sandbox of a running server, such as http://127.0.0.1:5055{near}"
+        why = failure.strerror or failure
+        raise OSError(f"got {url}, which does not respond ({why}); expected {expected}") from None

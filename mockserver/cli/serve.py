@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 
 from mockserver._settings import SERVER
 from mockserver.cli.lifetime import ready_file, remove_stale, stop_signals, watch_parent
-from mockserver.cli.settings import OFF, add_options, is_exposed, resolve, token_of, unknown_variables
+from mockserver.cli.settings import OFF, add_options, is_exposed, resolve, token_of
 from mockserver.contract.text import json_value
 from mockserver.version import VERSION
 
@@ -86,8 +86,6 @@ def serve(
         unblocked_stderr(dropped) as writer,
         _logger(options.log_format, writer) as log,
     ):
-        for warning in unknown_variables():
-            _LOG.warning(warning)  # to standard error, in the form of the log
         return _serve(options, out, on_start, on_exchange, log)
 
 
@@ -246,21 +244,12 @@ def _create_host(options: argparse.Namespace) -> SandboxHost:
     if options.failures_dir is not None:
         from mockserver.testing.report.failed_runs import FailedRuns
 
-        host.failures = FailedRuns(_folder(options.failures_dir))
+        host.failures = FailedRuns(Path(options.failures_dir))
     if options.coverage is not None:
         from mockserver.judge.coverage.coverage import Coverage
 
         host.coverage = Coverage()
     return host
-
-
-def _folder(name: str) -> Path:
-    folder = Path(name)
-    if folder.exists() and not folder.is_dir():
-        raise ValueError(
-            f"got --failures-dir {name}, which is a file; expected a folder, which is made if it does not exist"
-        )
-    return folder
 
 
 @contextmanager

@@ -1,33 +1,25 @@
-"""
-The settings of commands: by options, for a server else by environment variables `MOCKSERVER_...`, else by default.
-
-A server may have the environment of another program, which uses the prefix for settings of its own: a variable that no
-setting has is a warning with the nearest name. Those that containers get for a service named `mockserver` are none.
-"""
+"""The settings of commands: by options, for a server else by environment variables `MOCKSERVER_...`, else by default."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from mockserver._settings import PREFIX, PROBE, SERVER, SUITE, Setting
+from mockserver._settings import Setting
 from mockserver.contract.durations import parse_duration
-from mockserver.contract.text import closest_match, did_you_mean, whole_number
+from mockserver.contract.text import whole_number
 from mockserver.core.webhooks.url_policy import host_name
 from mockserver.server.hosting.shard import read_shard
 
 LOOPBACK: Final = ("127.0.0.1", "localhost", "::1")
 OFF: Final = 0  # of a limit
-_OF_TESTS: Final = "MOCKSERVER_SERVER"  # by which tests in other languages get the address of a server
-# What Kubernetes sets for a service named `mockserver`, and Docker for a link of that name.
-_SERVICE_LINK: Final = re.compile(r"MOCKSERVER_(SERVICE_(HOST|PORT(_\w+)?)|PORT_\d+_(TCP|UDP)(_\w+)?|NAME|ENV_\w+)")
-_LINKED_PORT: Final = re.compile(r"(tcp|udp)://")
+_LINKED_PORT: Final = re.compile(r"(tcp|udp)://")  # what Kubernetes and Docker set for a service named `mockserver`
 _SIZE: Final = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kMGT]i?)?B?", re.ASCII)
 _FACTORS: Final = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _TOKEN_CHARS_MIN = 8
@@ -39,7 +31,8 @@ def _whole(text: str) -> int:
     digits = text.strip()
     number = whole_number(digits.removeprefix("-"))
     if number is None:
-        raise ValueError("expected a whole number" + " of at most 15 digits" * (len(digits) > 15))
+        bound = " of at most 15 digits" if len(digits) > 15 else ""
+        raise ValueError(f"expected a whole number{bound}")
     return -number if digits.startswith("-") else number
 
 
@@ -185,21 +178,6 @@ def resolve(options: argparse.Namespace, *settings: Setting, environ: Mapping[st
     for setting in settings:
         if getattr(options, setting.attribute) is None:
             setattr(options, setting.attribute, _from_environment(setting, environ))
-
-
-def unknown_variables(environ: Mapping[str, str] = os.environ) -> Iterator[str]:
-    """Yield a warning for each variable `MOCKSERVER_...` that no setting has, with the nearest one of the server."""
-    known = {setting.variable for setting in (*SERVER, *PROBE, *SUITE)}
-    names = [setting.variable.removeprefix(PREFIX) for setting in SERVER]
-    for variable in sorted(environ):
-        if not variable.startswith(PREFIX) or variable in known or variable == _OF_TESTS:
-            continue
-        if _SERVICE_LINK.fullmatch(variable):
-            continue
-        # Without the prefix, by which every variable is like every other.
-        near = closest_match(variable.removeprefix(PREFIX), names)
-        hint = did_you_mean(near and PREFIX + near)
-        yield f"got {variable}; expected a variable that an option of the server has{hint}"
 
 
 def _from_environment(setting: Setting, environ: Mapping[str, str]) -> Any:

@@ -51,14 +51,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     try:
-        options.check_ini_file(config)
+        options.check_flags(config)
         options.run_option(config, "url")
     except ValueError as refusal:
         raise pytest.UsageError(str(refusal)) from None
     for marker in MARKERS:
         config.addinivalue_line("markers", marker)
-    judge = config.stash[_JUDGE] = conduct.ConductPlugin(config)
+    judge = config.stash[_JUDGE] = conduct.ConductPlugin()
     config.pluginmanager.register(judge, conduct.NAME)
+    config.pluginmanager.register(_MarkCheck(), "mockserver-marks")
     explore.configure(config)
     if options.covers(config):
         from mockserver.pytest_plugin import coverage
@@ -67,7 +68,6 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         for layer in options.layers(config):  # an unknown option ends the run before any test, with the nearest name
             check_clock(layer)
-        options.trace_mode(config)
         options.poll_limit(config)
         options.conduct_mode(config)
     except ValueError as refusal:
@@ -76,12 +76,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Register what only tests with a mark need."""
-    if any(item.get_closest_marker("mockserver") is not None for item in items):
-        config.pluginmanager.register(_MarkCheck(), "mockserver-mark")
-    if any(map(_is_swept, items)):
-        from mockserver.pytest_plugin import sweep
-
-        config.pluginmanager.register(sweep.MarkCheck(), "mockserver-sweep")
     if any(item.get_closest_marker("mockserver_interleave") is not None for item in items):
         from mockserver.pytest_plugin.interleave import InterleavedTests
 
@@ -101,6 +95,10 @@ class _MarkCheck:
         for marker in item.iter_markers("mockserver"):
             for message in _mark_errors(marker):
                 pytest.fail(message, pytrace=False)
+        if _is_swept(item):
+            from mockserver.pytest_plugin import sweep
+
+            sweep.check_mark(item)
 
 
 def _mark_errors(marker: pytest.Mark) -> Iterator[str]:
@@ -215,7 +213,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         if _OWNERSHIP in item.config.stash:  # also if the function itself has asked for its first fixture
             owned = item.config.stash[_OWNERSHIP]
             owned.check_ended()
-            owned.check_rules(item, expects=_expects_firing(item))
+            owned.check_rules(expects=_expects_firing(item))
             owned.check_receivers()
         has_passed = True
     finally:
@@ -270,10 +268,6 @@ def pytest_timeout_set_timer(item: pytest.Item, settings: Any) -> bool | None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
     """Add to a failure what happened in the test's sandboxes, the option of a sweep, and findings on the client's conduct."""
-    if call.excinfo is not None and _OWNERSHIP in item.config.stash and item.config.stash[_OWNERSHIP].sandboxes_of_test:
-        from mockserver.pytest_plugin import tracebacks
-
-        tracebacks.shorten(call.excinfo.value)
     report = yield
     judge = None if report.when != "call" or explore.is_inner(item) else item.config.stash[_JUDGE]
     if judge is not None and report.failed:

@@ -8,11 +8,9 @@ Conduct in pytest: findings fail a test in the mode `error`, are part of a faili
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Iterable
 from contextlib import suppress
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -38,9 +36,7 @@ def mode(item: pytest.Item) -> str:
 class ConductPlugin:
     """Judge of each test's sandboxes, which the hooks of `mockserver.pytest_plugin` call. Lifetime: that of the session."""
 
-    def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        self._is_written = config.getoption("mockserver_conduct_json") is not None
+    def __init__(self) -> None:
         # Of all reports, in the process that collects them: the findings, and the rules that at least one test has shown.
         self.findings: list[dict[str, Any]] = []
         self._judged: set[str] = set()
@@ -53,7 +49,7 @@ class ConductPlugin:
         test_mode = mode(item)
         # The further runs of an exploration take the place of the sandboxes of the first one before the test's report.
         # Else only a failure is judged: a judgement is a tenth of a small test.
-        judges_each = test_mode in ("error", "report") or self._is_written or EXPLORATION in item.stash
+        judges_each = test_mode in ("error", "report") or EXPLORATION in item.stash
         if test_mode == "off" or not judges_each:
             return
         judged = item.stash[_JUDGED] = [sandbox.conduct for sandbox in sandboxes]
@@ -112,18 +108,6 @@ class ConductPlugin:
         terminalreporter.write_line(judged_text(self._judged, (finding["rule"] for finding in self.findings)))
         for line in summary(self.findings, self._advised):
             terminalreporter.write_line(line)
-
-    def pytest_sessionfinish(self) -> None:
-        if hasattr(self._config, "workerinput"):
-            return
-        file: Path | None = self._config.getoption("--mockserver-conduct-json")
-        if file is None:
-            return
-        from mockserver.version import REPORT_VERSION
-
-        document = {"version": REPORT_VERSION, "judged": sorted(self._judged), "findings": self.findings}
-        text = json.dumps(document, ensure_ascii=False, indent=2)
-        options.write_result(self._config, file, f"{text}\n")
 
 
 def summary(findings: Iterable[dict[str, Any]], advised: Container[str]) -> list[str]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mockserver._json import JSON
 from mockserver.contract.text import printable
-from mockserver.pytest_plugin import options
+from mockserver.pytest_plugin import options, trace
 from mockserver.pytest_plugin.ownership import SandboxOwnership
 from mockserver.pytest_plugin.reported_run import ReportedRun, reported_run
 from mockserver.scenario import documents
@@ -78,11 +76,9 @@ def _lines(
     except OSError as problem:
         yield f"no replay document was written: {type(problem).__name__}: {problem}"
     else:
-        yield from _lines_about(replay, run.document)
-    if options.trace_mode(item.config) != "off":
-        from mockserver.pytest_plugin import trace
-
-        yield trace.write(item, folder, run, replay)
+        yield f"to repeat its calls, without the client: mockserver replay-calls {replay}"
+        yield f"to run the client on the same initial state: @pytest.mark.mockserver(scenario={replay!r})"
+    yield trace.write(item, folder, run, replay)
 
 
 def _write(item: pytest.Item, folder: Path, run: ReportedRun) -> str:
@@ -92,16 +88,6 @@ def _write(item: pytest.Item, folder: Path, run: ReportedRun) -> str:
     write_file(folder / f"{run.file}.har", root, run.har())
     item.user_properties.append(("mockserver_replay", file))
     return file
-
-
-def _lines_about(file: str, document: JSON) -> Iterator[str]:
-    """Yield what a document that repeats the run is for."""
-    yield f"to repeat its calls, without the client: mockserver replay-calls {file}"
-    # What the document sets up without its calls: all but the seed data that the test itself has applied.
-    before = takewhile(lambda entry: "call" not in entry, document["calls"])
-    has_own_data = any(entry["do"] == "apply_scenario" and "given" in entry.get("with", {}) for entry in before)
-    set_up = "seed, choices and clock" if has_own_data else "initial state"
-    yield f"to run the client on the same {set_up}: @pytest.mark.mockserver(scenario={file!r})"
 
 
 def write_documents(config: pytest.Config, report: ReportOfFindings[Any]) -> None:

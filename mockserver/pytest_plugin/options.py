@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -89,7 +88,6 @@ _READERS: Final[Mapping[str, Callable[[str], Any]]] = MappingProxyType(
     }
 )
 _OF_INI_FILE: Final = {f"mockserver_{setting.attribute}": setting for setting in set_in("ini file")}
-_FLAGS: Final = tuple(name for name, setting in _OF_INI_FILE.items() if setting.form == "flag")
 _OF_SANDBOX: Final = set_in("command line", "fixture", "mark")
 COVERAGE_PLUGIN = "mockserver-coverage"
 
@@ -131,30 +129,17 @@ def layers(config: pytest.Config) -> Iterator[Layer]:
     yield Layer("command line", _values(lambda name: config.getoption(f"mockserver_{name}"), "--mockserver-{}"))
 
 
-def check_ini_file(config: pytest.Config) -> None:
-    """Raise ValueError for a setting of the ini file that does not exist, and for a flag that is neither true nor false."""
+def check_flags(config: pytest.Config) -> None:
+    """Raise ValueError for a flag of the ini file that is neither true nor false."""
     import pytest
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pytest 9.2 deprecates it, without another way to find a misspelt name
-        names = list(getattr(config, "inicfg", ()))
-    for name in names:
-        if name not in _FLAGS and name.startswith("mockserver_"):
+    for name, setting in _OF_INI_FILE.items():
+        if setting.form == "flag":
             try:
                 config.getini(name)
-            except ValueError as failure:
-                if "unknown configuration value" not in str(failure):
-                    continue  # a setting of another plugin
-                from mockserver.contract.text import closest_match_hint
-
-                hint = closest_match_hint(name, _OF_INI_FILE) or f": {', '.join(_OF_INI_FILE)}"
-                raise ValueError(f"ini file: got {name}; expected a setting of mockserver{hint}") from None
-    for name in _FLAGS:
-        try:
-            config.getini(name)
-        except (pytest.UsageError, TypeError, ValueError) as failure:
-            got = str(failure).rpartition("truth value ")[2]
-            raise ValueError(f"{name} (ini file): got {got}; expected true or false") from None
+            except (pytest.UsageError, TypeError, ValueError) as failure:
+                got = str(failure).rpartition("truth value ")[2]
+                raise ValueError(f"{name} (ini file): got {got}; expected true or false") from None
 
 
 def covers(config: pytest.Config) -> bool:
@@ -209,11 +194,6 @@ def poll_limit(config: pytest.Config) -> int | None:
 def conduct_mode(config: pytest.Config) -> str:
     """Return the effect of findings on conduct where no mark sets it; ValueError for any text that is no option."""
     return str(_read("mockserver_conduct", _OF_INI_FILE["mockserver_conduct"], config.getini("mockserver_conduct")))
-
-
-def trace_mode(config: pytest.Config) -> str:
-    """Return when a trace of a test is written; ValueError for any text that is no option."""
-    return str(run_option(config, "trace") or "off")
 
 
 def _values(text_of: Callable[[str], Any], form: str) -> dict[str, Any]:

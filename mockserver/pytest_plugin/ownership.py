@@ -17,7 +17,6 @@ import pytest
 from mockserver.contract.effects.descriptions import describe_rule
 from mockserver.pytest_plugin import options
 from mockserver.testing.backend import LocalBackend
-from mockserver.testing.rules.builder import python_line
 from mockserver.testing.sandbox import Sandbox
 from mockserver.testing.server import MockServer
 from mockserver.testing.setting_checks import setting_error
@@ -26,9 +25,7 @@ from mockserver.testing.settings import Layer
 if TYPE_CHECKING:
     from mockserver.judge.coverage.coverage import Coverage
 
-_NEVER_FIRED = (
-    "a rule of the test function never fired (mockserver_must_fire = false in the ini file lets all of them pass):"
-)
+_NEVER_FIRED = "a rule of the test function never fired (.may_fire() lets one pass, and mockserver_must_fire = false in the ini file all):"
 
 
 @dataclass
@@ -135,14 +132,13 @@ class SandboxOwnership:
     def start_function(self) -> None:
         """Begin with the test function: the rules so far are those of fixtures, which need not fire."""
         for sandbox in self._within_reach():
-            sandbox._own_rules.clear_expected()
+            sandbox._own_rules.expected.clear()
 
-    def check_rules(self, item: pytest.Item, *, expects: bool) -> None:
+    def check_rules(self, *, expects: bool) -> None:
         """
         Fail the current test if a rule that must fire has not fired or has had no effect, or is not in force without an effect.
 
         Args:
-            item: The test.
             expects: True if each rule with a bounded count that the test function has made must fire too.
         """
         found: dict[str, list[str]] = {}
@@ -151,7 +147,7 @@ class SandboxOwnership:
                 if lines:
                     found.setdefault(sentence, [f"{sentence}:"]).extend(lines)
         for sandbox in self._within_reach() if expects else ():
-            lines = _unfired_of_test(sandbox, self.name(item, sandbox))
+            lines = _unfired_of_test(sandbox)
             if lines:
                 found.setdefault("expected", [_NEVER_FIRED]).extend(lines)
         if found:
@@ -182,18 +178,15 @@ def _must_fire(sandbox: Sandbox) -> Iterator[tuple[str, list[str]]]:
         yield check.SENTENCES[failure.kind], failure.message.split("\n")
 
 
-def _unfired_of_test(sandbox: Sandbox, name: str) -> list[str]:
+def _unfired_of_test(sandbox: Sandbox) -> list[str]:
     """Return the lines about rules with a bounded count that the test function has made and that never fired."""
     own = sandbox._own_rules
-    if sandbox.is_repeated or not (own.expected or own.undone):
+    unfired = [] if sandbox.is_repeated or not own.expected else own.unfired(sandbox.rules)
+    if not unfired:
         return []
-    lines: list[str] = []
-    for rule, entry in (*own.undone, *own.unfired(sandbox.rules)):
-        from mockserver.report.run.rules import render_unfired_rules
+    from mockserver.report.run.rules import render_unfired_rules
 
-        cure = f"    if it need not fire: {python_line(entry, name, may_fire=True)}"
-        lines += [*render_unfired_rules([rule], sandbox.log.exchanges), cure]
-    return lines
+    return render_unfired_rules(unfired, sandbox.log.exchanges)
 
 
 def _failed_assertions(sandbox: Sandbox) -> list[str]:

@@ -10,7 +10,6 @@ Sweeps in pytest: over named choices by parametrization, over the choices that a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +19,7 @@ import pytest
 from mockserver._commands import command_line
 from mockserver.pytest_plugin.clones import clone_item, is_unittest
 from mockserver.testing.report.failures import place_of
-from mockserver.testing.sweep import ALL, Case, RunFailure, cases, others
+from mockserver.testing.sweep import ALL, Case, cases, others
 
 MARK = "mockserver_sweep"
 CASE: pytest.StashKey[Case] = pytest.StashKey()
@@ -32,7 +31,6 @@ _REPORTED_AS: pytest.StashKey[str] = pytest.StashKey()
 _IS_RUN: pytest.StashKey[bool] = pytest.StashKey()
 _FIXTURE = "mockserver_sweep_choices"
 _NEIGHBOURS: pytest.StashKey[dict[str, _Neighbour]] = pytest.StashKey()  # by id
-_VARYING = re.compile(r"\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d(\.\d+)?|\b0x[0-9a-fA-F]+\b")  # instants, and addresses of memory
 _USAGE = 'takes names of choices, of families, or \'all\', such as ("dual-status", "sessions")'
 
 
@@ -40,7 +38,7 @@ _USAGE = 'takes names of choices, of families, or \'all\', such as ("dual-status
 class _Neighbour:
     """A run under defaults: how it and its subtests failed, and the choices in force if a mark may have set others."""
 
-    failures: tuple[RunFailure, ...]
+    failures: tuple[str, ...]
     choices: Mapping[str, object]
 
 
@@ -67,21 +65,16 @@ def problem(node: pytest.Item, fixtures: Collection[str]) -> str | None:
     return None
 
 
-class MarkCheck:
-    """Refuses wrong marks, each as an error of its own test. Lifetime: that of the session."""
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        if item.get_closest_marker(MARK) is None:
-            return
-        message = problem(item, getattr(item, "fixturenames", ()))
-        parameters = getattr(getattr(item, "callspec", None), "params", ())
-        is_late = ALL not in _names(item) and _FIXTURE not in parameters
-        if message is None and is_late:
-            expected = "expected it at the test, its class or its module"
-            message = f"got @pytest.mark.{MARK} after the collection of the test; {expected}"
-        if message is not None:
-            pytest.fail(message, pytrace=False)
+def check_mark(item: pytest.Item) -> None:
+    """Fail a test with a wrong mark."""
+    message = problem(item, getattr(item, "fixturenames", ()))
+    parameters = getattr(getattr(item, "callspec", None), "params", ())
+    is_late = ALL not in _names(item) and _FIXTURE not in parameters
+    if message is None and is_late:
+        expected = "expected it at the test, its class or its module"
+        message = f"got @pytest.mark.{MARK} after the collection of the test; {expected}"
+    if message is not None:
+        pytest.fail(message, pytrace=False)
 
 
 def _names(node: pytest.Item) -> list[Any]:
@@ -168,18 +161,19 @@ def add_option_section(item: pytest.Item, report: pytest.TestReport, raised: Bas
         report.sections.append(("mockserver", text))
 
 
-def _failure(report: pytest.TestReport, raised: BaseException | None) -> RunFailure | None:
-    """Return how a phase of a test failed; None for one that passed or was skipped."""
+def _failure(report: pytest.TestReport, raised: BaseException | None) -> str | None:
+    """Return how a phase of a test failed, in the same words for runs that fail alike; None for one that passed or was skipped."""
     if isinstance(raised, pytest.skip.Exception):
         return None
     if raised is None:  # a failure only for xfail(strict=True), if the test passes
-        return RunFailure("failed", text=str(report.longrepr)) if report.failed else None
+        return str(report.longrepr) if report.failed else None
     kind, place = type(raised).__name__, place_of(raised)
-    return RunFailure(kind, place, "" if place else _VARYING.sub("...", str(raised)))
+    first_line, _, _ = str(raised).partition("\n")
+    return f"{kind} at {place}" if place else f"{kind}: {first_line}"
 
 
 def _keep_as_neighbour(
-    item: pytest.Item, report: pytest.TestReport, raised: BaseException | None, failure: RunFailure | None
+    item: pytest.Item, report: pytest.TestReport, raised: BaseException | None, failure: str | None
 ) -> None:
     """Keep how a run under the default ended, with its subtests, for the runs under other options."""
     neighbours = item.config.stash.setdefault(_NEIGHBOURS, {})
@@ -193,7 +187,7 @@ def _keep_as_neighbour(
     neighbours[item.nodeid] = replace(former, failures=(*former.failures, *own))
 
 
-def _failures_of_default(item: pytest.Item, case: Case) -> Sequence[RunFailure] | None:
+def _failures_of_default(item: pytest.Item, case: Case) -> Sequence[str] | None:
     """Return how the test failed under the default of the choice; None if this process has not run it."""
     nodeid = item.stash.get(_FIRST_RUN, None) or _id_of_default(item, case)
     neighbour = item.config.stash.get(_NEIGHBOURS, {}).get(nodeid)

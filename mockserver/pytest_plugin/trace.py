@@ -1,8 +1,4 @@
-"""
-The traces of tests: HTML files beside the documents that repeat their runs.
-
-The plugin imports this module only if `--mockserver-trace` asks for traces.
-"""
+"""The traces of tests: HTML files beside the documents that repeat their runs."""
 
 from __future__ import annotations
 

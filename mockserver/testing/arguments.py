@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from http.client import HTTPException
 from math import inf, ulp
 from types import MappingProxyType
 from typing import Any, Final, TypedDict
@@ -150,6 +151,10 @@ def document_or_parts(document: Mapping[str, Any] | str | None, parts: Mapping[s
     return given if document is None else document
 
 
-def is_refusal(excinfo: Any) -> bool:
-    """Return True for the refusal of an argument: as a module's `__tracebackhide__` it leaves the test's own line to pytest."""
-    return isinstance(excinfo.value, ValueError)
+def is_for_caller(excinfo: Any) -> bool:
+    """
+    Return True for what an argument or an answer of the API causes.
+
+    As a module's `__tracebackhide__` it leaves the line of the test or its client to pytest.
+    """
+    return isinstance(excinfo.value, ValueError | OSError | HTTPException)

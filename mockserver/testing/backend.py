@@ -24,7 +24,7 @@ from mockserver.server.control.commands import CommandId
 from mockserver.server.errors import ControlError
 from mockserver.server.exchange import NO_TIMEOUT, VirtualWait
 from mockserver.server.hosting.host import IN_PROCESS_ORIGIN, HostedSandbox
-from mockserver.testing.arguments import is_refusal
+from mockserver.testing.arguments import is_for_caller
 from mockserver.testing.end_user import EndUser
 from mockserver.testing.receivers import Receiver
 from mockserver.testing.transports import in_process
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mockserver.core.state.records import Webhook
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
 
-__tracebackhide__ = is_refusal
+__tracebackhide__ = is_for_caller
 
 
 class NotInThisProcess(ValueError):

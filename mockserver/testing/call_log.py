@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from mockserver.contract.durations import parse_duration
 from mockserver.contract.endpoints import OperationName, operations_named
-from mockserver.core.instants import from_datetime, to_datetime
-from mockserver.report.run.exchanges import format_line
-from mockserver.testing.arguments import instant
+from mockserver.core.instants import from_datetime
+from mockserver.report.run.exchanges import Conditions, Exchange, format_line
 from mockserver.testing.backend import Backend, pass_until
 from mockserver.testing.calls import (
     CallMismatch,
     Calls,
-    Conditions,
-    Exchange,
     condition_paths,
     format_journal,
     too_few,
@@ -50,13 +46,7 @@ class CallLog:
             >>> sandbox.calls("listCampaigns").where(status=200).one().method
             'GET'
         """
-        return self._calls(operation, self._log.exchanges)
-
-    def _calls(self, operation: str, journal: list[Exchange], after: int = 0) -> Calls:
-        """Return the calls of an operation with a number above `after`; a mismatch still shows the whole journal."""
-        operations = operations_named(operation)
-        calls = [exchange for exchange in journal if exchange.n > after and exchange.operation in operations]
-        return Calls(operation, calls, journal)
+        return _calls_of(operation, self._log.exchanges)
 
     def assert_order(self, *operations: OperationName, exact: bool = False) -> None:
         """
@@ -91,38 +81,6 @@ class CallLog:
         __tracebackhide__ = True
         raise CallMismatch(f"expected the order {', '.join(operations)}: {mismatch}", format_journal(journal), n)
 
-    @contextmanager
-    def expecting(
-        self,
-        operation: OperationName,
-        conditions: Conditions | None = None,
-        /,
-        *,
-        times: int = 1,
-        timeout: float | None = None,
-        within: str | float | None = None,
-        **named: Any,
-    ) -> Iterator[None]:
-        """
-        Check that the block causes calls of an operation.
-
-        Args:
-            operation: The id of an operation.
-            conditions: Expected values by path: `body.name`, `path.id`, `query.limit`, `header.x`, `status`.
-            times: The exact number of calls.
-            timeout: Real seconds to wait after the block for calls of other threads.
-            within: A length of time by which the sandbox's clock may advance after the block.
-            **named: Expected members of the body.
-
-        Raises:
-            CallMismatch: There were more or fewer.
-        """
-        before = max((exchange.n for exchange in self._log.exchanges), default=0)
-        yield
-        __tracebackhide__ = True
-        calls = self._until(operation, condition_paths(conditions, named), times, before, timeout or 0, within)
-        calls.times(times)
-
     def wait_for(
         self,
         operation: OperationName,
@@ -154,41 +112,38 @@ class CallLog:
         """
         __tracebackhide__ = True
         paths = condition_paths(conditions, named)
-        calls = self._until(operation, paths, times, 0, timeout, within)
-        if len(calls) < times:
-            limit = f"within {within}" if within is not None else f"within {timeout:g} s"
-            expected = f"at least {times} call{'s' if times > 1 else ''} of {operation} {limit}"
-            journal = self._log.exchanges
-            raise too_few(expected, len(calls), paths, self._calls(operation, journal).where(), journal)
-        return calls
-
-    def _until(
-        self, operation: str, paths: Conditions, times: int, after: int, timeout_s: float, within: str | float | None
-    ) -> Calls:
-        def calls() -> Calls:
-            return self._calls(operation, self._log.exchanges, after).where(paths)
 
         def is_enough() -> bool:
-            return len(calls()) >= times
+            return len(self(operation).where(paths)) >= times
 
-        if within is not None:
+        if within is None:
+            self._backend.wait_until(is_enough, timeout)
+        else:
             self._advance_until(is_enough, within)
-        elif timeout_s:
-            self._backend.wait_until(is_enough, timeout_s)
-        return calls()
+        journal = self._log.exchanges
+        candidates = _calls_of(operation, journal)
+        calls = candidates.where(paths)
+        if len(calls) < times:
+            limit = f"within {timeout:g} s" if within is None else f"within {within}"
+            expected = f"at least {times} call{'s' if times > 1 else ''} of {operation} {limit}"
+            raise too_few(expected, len(calls), paths, candidates, journal)
+        return calls
 
-    def _advance_until(self, condition: Callable[[], bool], within: str | float) -> bool:
+    def _advance_until(self, condition: Callable[[], bool], within: str | float) -> None:
         """Advance the sandbox's clock from one due timer to the next until the condition holds, at most `within`."""
         length = parse_duration(within)
         if length is None:
             raise ValueError(f"within: got {within!r}; expected 20m, 1h30m, 3500ms, PT20M or seconds")
-        now = instant(self._backend.run("readClock")["now"])
-        limit = to_datetime(from_datetime(now) + length)
-        while not condition():
-            now = instant(self._backend.run("readClock")["now"])
-            if now >= limit:
-                return False
+        now = from_datetime(self._backend.now)
+        limit = now + length
+        while now < limit and not condition():
             due = self._clock.next_due
-            until = limit if due is None else max(now, min(due, limit))
-            pass_until(self._backend, from_datetime(until))
-        return True
+            until = limit if due is None else min(from_datetime(due), limit)
+            pass_until(self._backend, max(now, until))
+            now = from_datetime(self._backend.now)
+
+
+def _calls_of(operation: str, journal: list[Exchange]) -> Calls:
+    """Return the calls of an operation; a mismatch shows the whole journal."""
+    operations = operations_named(operation)
+    return Calls(operation, [exchange for exchange in journal if exchange.operation in operations], journal)

@@ -21,17 +21,6 @@ from mockserver.report.run.exchanges import (
     json_differences,
 )
 
-__all__ = [
-    "CallMismatch",
-    "Calls",
-    "Conditions",
-    "Exchange",
-    "condition_paths",
-    "format_journal",
-    "too_few",
-    "too_many",
-]
-
 
 def condition_paths(conditions: Conditions | None, named: Conditions) -> dict[str, Any]:
     """Return conditions by path: `body={...}` is one for every value in it, any other bare name one for a member of the body."""

@@ -81,15 +81,6 @@ class ConductReport(Sequence[Finding]):
             raise ValueError(f"got {rule!r}; expected the id of a rule of conduct{closest_match_hint(rule, RULES)}")
         return [finding for finding in self.findings if finding.rule == rule]
 
-    def worse_than(self, severity: int | None) -> list[Finding]:
-        """
-        Return the findings that are worse than a severity.
-
-        Args:
-            severity: From 1 (the worst) to 3 (noise); None returns all findings.
-        """
-        return [finding for finding in self.findings if severity is None or finding.severity < severity]
-
     def __str__(self) -> str:
         from mockserver.report.findings import (  # late: the rules, which most tests do not need
             judged_rules,

@@ -211,10 +211,12 @@ class EndUser:
         for _ in range(10):
             if page.step is None:
                 return page
-            page = {
-                "account": lambda: self.choose_account(name),
-                "number": lambda: self.choose_number(phone),
-            }.get(page.step, self.proceed)()
+            if page.step == "account":
+                page = self.choose_account(name)
+            elif page.step == "number":
+                page = self.choose_number(phone)
+            else:
+                page = self.proceed()
             if page.status == 422:
                 raise ValueError(f"the page refuses the number or the name: {page.text[:300]}")
         raise ValueError(f"the flow does not end; the present page is {page!r}")

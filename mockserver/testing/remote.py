@@ -33,7 +33,7 @@ from mockserver.server.control.routes import COMMANDS
 from mockserver.server.hosting import runtime
 from mockserver.server.hosting.config import seed_of
 from mockserver.server.webhooks import event_loops
-from mockserver.testing.arguments import instant, instant_text, is_refusal
+from mockserver.testing.arguments import instant, instant_text, is_for_caller
 from mockserver.testing.backend import (
     NotInThisProcess,
     pass_until,
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
     from mockserver.server.webhooks.local_receivers import ReceiverTarget
 
-__tracebackhide__ = is_refusal
+__tracebackhide__ = is_for_caller
 TIMEOUT_S = 30.0
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 # One of several servers that drains or starts refuses a creation, and the next one may reach another server.

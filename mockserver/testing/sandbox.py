@@ -26,7 +26,7 @@ from mockserver.testing.arguments import (
     LengthByUnit,
     document_or_parts,
     instant_text,
-    is_refusal,
+    is_for_caller,
     length_of_advance,
     length_of_sleep,
 )
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
     from mockserver.server.hosting.host import HostedSandbox
 
-__tracebackhide__ = is_refusal
+__tracebackhide__ = is_for_caller
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -83,7 +83,7 @@ class Sandbox:
 
     def __init__(self, backend: Backend, settings: Settings) -> None:
         self._backend = backend
-        self._own_rules = OwnRules({}, {}, [])
+        self._own_rules = OwnRules({}, set())
         self.settings = settings
         self.clock = SandboxClock(backend)
         self.webhooks = Webhooks(backend)
@@ -293,7 +293,7 @@ class Sandbox:
             raise ValueError(
                 f"max_severity: got {max_severity!r}; expected 1, 2 or 3, or None so that no finding passes"
             )
-        findings = self.conduct.worse_than(max_severity)
+        findings = [finding for finding in self.conduct if max_severity is None or finding.severity < max_severity]
         if findings:
             raise AssertionError(format_findings(findings))
 
@@ -579,13 +579,9 @@ class Sandbox:
         self._undo(self._backend.reset)
 
     def _undo(self, restore: Callable[[], None]) -> None:
-        """Restore an earlier state; which rules of the test have fired so far, and which have not, stays known."""
-        own = self._own_rules
-        unfired = own.unfired(self.rules) if own.expected else []
+        """Restore an earlier state; of the rules so far none needs to fire, since the ids of later ones may be the same."""
         restore()
-        if unfired:
-            in_force = {rule["id"] for rule, _ in own.unfired(self.rules)}
-            own.undone.extend(row for row in unfired if row[0]["id"] not in in_force)
+        self._own_rules.expected.clear()
 
     def close(self) -> None:
         """End the sandbox; a second time does nothing."""

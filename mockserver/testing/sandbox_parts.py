@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 from mockserver._json import JSON
 from mockserver.contract.text import camel_case, closest_match_hint
 from mockserver.report.run import exchanges
-from mockserver.testing.arguments import instant, is_refusal
+from mockserver.report.run.exchanges import Exchange
+from mockserver.testing.arguments import instant, is_for_caller
 from mockserver.testing.backend import Backend
-from mockserver.testing.calls import Exchange
 
 if TYPE_CHECKING:
     import flask
 
-__tracebackhide__ = is_refusal
+__tracebackhide__ = is_for_caller
 
 
 class SandboxClock:

@@ -28,7 +28,7 @@ from mockserver.testing.arguments import (
     check_function,
     check_number,
     instant_text,
-    is_refusal,
+    is_for_caller,
 )
 from mockserver.testing.backend import LocalBackend
 from mockserver.testing.key_labels import KeyLabels
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from mockserver.testing.runs.faults import ExploreReport
     from mockserver.testing.runs.orders import InterleaveReport
 
-__tracebackhide__ = is_refusal
+__tracebackhide__ = is_for_caller
 _LATEST_MAX = 20
 _CLOSED_PORTS_MAX = 8  # a late call gets 410 there, and does not reach another sandbox at the same port
 

@@ -20,6 +20,7 @@ from mockserver.testing.settings import FILES, NAMES, Layer, Settings, check_clo
 
 # The format of instants in scenario documents, narrower than the ISO 8601 that the API takes.
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_EXCLUDED_BY = MappingProxyType({"now": "clock", "clock": "now"})
 
 
 def merge_layers(layers: Iterable[Layer]) -> Settings:
@@ -38,7 +39,8 @@ def merge_layers(layers: Iterable[Layer]) -> Settings:
     for layer in rows:
         check_clock(layer)
         for name, value in layer.values.items():
-            values.pop({"now": "clock", "clock": "now"}.get(name, ""), None)
+            if name in _EXCLUDED_BY:
+                values.pop(_EXCLUDED_BY[name], None)
             values[name], sources[name] = value, layer.source
     chosen = _choices(rows, sources)
     if chosen:
@@ -81,7 +83,10 @@ def setting_error(name: str, value: Any, known: Collection[str] = NAMES) -> str 
     if setting.type in _PROBLEMS:
         return _PROBLEMS[setting.type](value)
     try:
-        _ = setting.option(value) if setting.options else reads_limit(value)
+        if setting.options:
+            setting.option(value)
+        else:
+            reads_limit(value)
     except ValueError as refusal:
         return f"{name}: {refusal}"
     return None

@@ -7,35 +7,12 @@ A sweep names choices, families of choices, or `all`: those that a first run of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from mockserver.contract.choices import CHOICES, Choice
 from mockserver.contract.text import closest_match_hint
 
 ALL = "all"
-
-
-@dataclass(frozen=True, slots=True)
-class RunFailure:
-    """
-    How one run of a test failed; equal for runs that fail in the same way.
-
-    Attributes:
-        kind: The name of the exception's type.
-        place: Where it was raised; empty if that is in no file of the suite or its client.
-        text: What it says, if there is no place.
-    """
-
-    kind: str
-    place: str = ""
-    text: str = ""
-
-    def __str__(self) -> str:
-        if self.place:
-            return f"{self.kind} at {self.place}"
-        first_line, _, _ = self.text.partition("\n")
-        return f"{self.kind}: {first_line}"
 
 
 class Case(NamedTuple):
@@ -54,12 +31,12 @@ class Case(NamedTuple):
         """True for the option that is in force without a sweep."""
         return self.option == CHOICES[self.choice].default
 
-    def explained(self, own: RunFailure, by_default: Sequence[RunFailure] | None, run_default: str) -> str:
+    def explained(self, own: str, by_default: Sequence[str] | None, run_default: str) -> str:
         """
         Return the text of a failure report about the option under which the test failed.
 
         Args:
-            own: How the run failed.
+            own: How the run failed: the type of its exception, and its place or its first line.
             by_default: How the test and its subtests failed under the default of the choice; None if it was not run.
             run_default: The line that runs the test under that default.
         """

@@ -23,7 +23,6 @@ from mockserver.contract import clauses
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.effects import EFFECTS
-from mockserver.judge.check import Finding
 from mockserver.judge.client.rules import RULES
 from mockserver.judge.service.verdicts import Breach
 from mockserver.probe.run import ProbeRun
@@ -185,8 +184,6 @@ def _files() -> Iterator[str]:
     yield from value_facts("explore report", report.as_json(), frozenset(("matrix", "verdicts", "rules")))
     for step in (ExploreStep("choice", choice="", option=""), ExploreStep("delivery", event="", delivery=1, name="")):
         yield from value_facts("explore report.tests[].findings[].placements[][]", step.as_json())
-    yield from value_facts("conduct report", {"version": REPORT_VERSION, "judged": [], "findings": []})
-    yield from (f"conduct report.findings[].{name}" for name in ("test", *Finding._fields))
     proof = answer_json(Breach(clause="", cited=recorded.recording.exchanges))
     for place, fields in (("", recorded.service.as_json()[0]), (".proofs[]", proof)):
         yield from (f"recording report.service.clauses[]{place}.{name}" for name in fields)

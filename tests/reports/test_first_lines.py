@@ -105,7 +105,7 @@ PLACES = (terminal, trace, first_page)
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run of the ten cases, with a trace of each."""
     folder = tmp_path_factory.mktemp("cases")
-    run_cases(folder, "--mockserver-trace=on-failure", "-k", " or ".join(f"test_{name}" for name in BUGS))
+    run_cases(folder, "-k", " or ".join(f"test_{name}" for name in BUGS))
     return folder
 
 

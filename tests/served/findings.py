@@ -180,7 +180,7 @@ def fail(folder: Folder) -> None:
         suite = Path(name)
         (suite / "test_failing.py").write_text(FAILING.read_text(encoding="utf-8"), encoding="utf-8")
         (suite / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
-        options = ("--mockserver-now", NOON, "--mockserver-trace", "on-failure", "--mockserver-failures-dir", "left")
+        options = ("--mockserver-now", NOON, "--mockserver-failures-dir", "left")
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "--tb=short", "-p", "mockserver.pytest_plugin", *options],
             check=False,

@@ -174,24 +174,6 @@ def test_the_order_is_a_subsequence_or_exact(sandbox: Sandbox) -> None:
     )
 
 
-def test_expecting_counts_the_calls_of_its_block(sandbox: Sandbox) -> None:
-    create(sandbox, name="before")
-
-    with sandbox.calls.expecting("createCampaign", name="inside"):
-        create(sandbox, name="inside")
-    with sandbox.calls.expecting("createCampaign", timeout=10):
-        worker = threading.Thread(target=create, args=(sandbox,))
-        worker.start()
-    worker.join()
-    with sandbox.calls.expecting("createCampaign", times=0):
-        pass
-    with (
-        pytest.raises(CallMismatch, match="expected exactly 1 call of createCampaign, got 0"),
-        sandbox.calls.expecting("createCampaign"),
-    ):
-        pass
-
-
 @pytest.mark.parametrize("frozen", [False, True])
 def test_wait_for_notices_the_call_of_another_thread_under_a_frozen_clock(sandbox: Sandbox, frozen: bool) -> None:
     waiting = threading.Event()

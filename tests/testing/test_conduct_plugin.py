@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from mockserver.core.run import Run
@@ -184,31 +182,8 @@ def test_a_test_is_judged_only_by_its_own_sandboxes(suite: Suite) -> None:
     result.assert_outcomes(passed=3)
 
 
-def test_findings_are_written_as_json(suite: Suite) -> None:
-    file = suite.file("reports/conduct.json")  # in a folder that is not there yet
-    suite.run(
-        TWICE
-        + """
-        def test_mine(mockserver):
-            fraction(mockserver)
-        """,
-        f"--mockserver-conduct-json={file}",
-    )
-
-    document = json.loads(file.read_text(encoding="utf-8"))
-    (found,) = document["findings"]
-    assert ("test_mine.py::test_mine", "cadence-units", 3, [1]) == (
-        found["test"],
-        found["rule"],
-        found["severity"],
-        found["exchanges"],
-    )
-    assert "cadence-units" in document["judged"] and "no-verify" not in document["judged"]
-
-
 @pytest.mark.deep
 def test_findings_of_workers_are_merged(suite: Suite) -> None:
-    file = suite.file("conduct.json")
     result = suite.run_apart(
         TWICE
         + """
@@ -216,10 +191,8 @@ def test_findings_of_workers_are_merged(suite: Suite) -> None:
         def test_mine(mockserver, n):
             fraction(mockserver)
         """,
-        *("-p", "xdist", "-n", "2", *PLUGIN),
-        f"--mockserver-conduct-json={file}",
+        *("-p", "xdist", "-n", "2", *PLUGIN, "-o", "mockserver_conduct=report"),
     )
 
     result.assert_outcomes(passed=4)
     result.stdout.fnmatch_lines(["severity 3  cadence-units: 4 in 4 tests, *"])
-    assert 4 == len(json.loads(file.read_text(encoding="utf-8"))["findings"])

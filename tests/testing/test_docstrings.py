@@ -12,8 +12,9 @@ from mockserver.contract.effects.deliveries import DeliveryMethods
 from mockserver.contract.effects.model import EffectMethods
 from mockserver.contract.effects.state import StateMethods
 from mockserver.contract.effects.wire import WireMethods
+from mockserver.report.run.exchanges import Exchange
 from mockserver.testing.call_log import CallLog
-from mockserver.testing.calls import CallMismatch, Calls, Exchange
+from mockserver.testing.calls import CallMismatch, Calls
 from mockserver.testing.conduct import ConductReport, Ledger
 from mockserver.testing.end_user import EndUser, Page
 from mockserver.testing.receivers import Receiver

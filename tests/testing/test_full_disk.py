@@ -39,7 +39,7 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Path, "write_bytes", write_half)
 
 
-WRITTEN = (("conduct", "json"), ("explore", "json"), ("explore", "html"))
+WRITTEN = (("explore", "json"), ("explore", "html"))
 
 
 def files_below(folder: Path) -> list[str]:
@@ -53,7 +53,6 @@ def files_below(folder: Path) -> list[str]:
 def test_each_test_has_its_own_result_and_each_missing_file_one_line(suite: Suite) -> None:
     result = suite.run(
         TESTS,
-        "--mockserver-trace=on-failure",
         "--mockserver-cov",
         *(f"--mockserver-{part}-{form}=out/{part}.{form}" for part, form in WRITTEN),
         "-p",

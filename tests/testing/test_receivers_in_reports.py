@@ -62,8 +62,7 @@ def test_a_failed_assertion_in_a_receiver_alone_fails_its_test(
     assert outcome == {name: count for name, count in result.parseoutcomes().items() if name in ("failed", "passed")}
 
 
-@pytest.mark.parametrize("trace", ["off", "on-failure"])
-def test_a_receiver_that_ends_the_test_fails_it_with_a_report_that_has_its_request(suite: Suite, trace: str) -> None:
+def test_a_receiver_that_ends_the_test_fails_it_with_a_report_that_has_its_request(suite: Suite) -> None:
     test = """
 @pytest.mark.parametrize("end", [lambda: pytest.fail('no such event'), lambda: sys.exit(3)])
 def test_{kind}(mockserver, end):
@@ -74,7 +73,7 @@ def test_{kind}(mockserver, end):
     connect(mockserver)
 """
     tests = test.format(kind="plain", declared="def"), test.format(kind="coroutine", declared="async def")
-    result = suite.run("\n".join(["import pytest, sys", CONNECT, *tests]), f"--mockserver-trace={trace}")
+    result = suite.run("\n".join(["import pytest, sys", CONNECT, *tests]))
 
     result.assert_outcomes(failed=4)
     result.stdout.fnmatch_lines(["the receiver raised *(test_mine.py:*", "*  test: complete session *"] * 4)

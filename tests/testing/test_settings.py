@@ -117,10 +117,6 @@ def test_one_layer_with_two_words_for_the_clock_is_refused() -> None:
             ("-o", "mockserver_conduct=errors"),
             "*got 'errors'; expected error, report, on-failure or off; did you mean 'error'?*",
         ),
-        (
-            ("--mockserver-trace=on-failures",),
-            "*--mockserver-trace: got 'on-failures'; expected off or on-failure; did you mean 'on-failure'?*",
-        ),
         (("-o", "mockserver_cov=maybe"), "*mockserver_cov (ini file): got 'maybe'; expected true or false*"),
         (
             ("--mockserver-url", "127.0.0.1:5055"),
@@ -133,15 +129,6 @@ def test_an_unknown_option_ends_the_run_before_any_test(suite: Suite, arguments:
     result = suite.run("def test_it(): pass\n", *arguments)
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
-    pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([problem])
-
-
-def test_a_misspelt_setting_of_the_ini_file_ends_the_run_too(suite: Suite) -> None:
-    suite.pytester.makefile(".ini", wrong="[pytest]\nmockserver_scenaro = demo\n")
-    result = suite.run("def test_it(): pass\n", "-c", "wrong.ini")
-
-    assert pytest.ExitCode.USAGE_ERROR == result.ret
-    problem = "*ini file: got mockserver_scenaro; *; did you mean 'mockserver_scenario'?*"
     pytest.LineMatcher(result.outlines + result.errlines).fnmatch_lines([problem])
 
 

@@ -34,15 +34,11 @@ def traces(suite: Suite) -> list[str]:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        ((), []),
-        (("--mockserver-trace=off",), []),
-        (("--mockserver-trace=on-failure",), [FAILS]),
-        (("-o", "mockserver_trace=on-failure"), [FAILS]),
-        (("-o", "mockserver_trace=on-failure", "--mockserver-trace=off"), []),
-        (("--mockserver-trace=on-failure", "--mockserver-failures-dir=off"), []),
+        ((), [FAILS]),
+        (("--mockserver-failures-dir=off",), []),
     ],
 )
-def test_a_trace_is_written_of_the_tests_that_the_option_names(
+def test_a_trace_of_a_failing_test_is_written_with_its_other_files(
     suite: Suite, arguments: tuple[str, ...], expected: list[str]
 ) -> None:
     suite.run(SOURCE, *arguments).assert_outcomes(passed=1, failed=3)
@@ -51,7 +47,7 @@ def test_a_trace_is_written_of_the_tests_that_the_option_names(
 
 
 def test_the_report_names_the_trace_and_the_command_that_serves_it(suite: Suite) -> None:
-    result = suite.run(SOURCE, "--mockserver-trace=on-failure")
+    result = suite.run(SOURCE)
 
     file = f".mockserver/failures/{FAILS}"
     result.stdout.fnmatch_lines([f"to see it step by step: {file}"])
@@ -68,7 +64,6 @@ def test_a_trace_has_the_exception_with_its_frames_and_the_command_that_repeats_
         def test_fails(mockserver):
             read(mockserver)
         """,
-        "--mockserver-trace=on-failure",
     )
 
     page = suite.read(f".mockserver/failures/{FAILS}")
@@ -79,7 +74,7 @@ def test_a_trace_has_the_exception_with_its_frames_and_the_command_that_repeats_
 def test_a_trace_that_cannot_be_written_is_a_line_of_the_report(suite: Suite) -> None:
     suite.file(f".mockserver/failures/{FAILS}").mkdir(parents=True)
 
-    result = suite.run(SOURCE, "--mockserver-trace=on-failure")
+    result = suite.run(SOURCE)
 
     result.assert_outcomes(passed=1, failed=3)
     result.stdout.fnmatch_lines(["no trace was written: IsADirectoryError: *"])
@@ -87,16 +82,16 @@ def test_a_trace_that_cannot_be_written_is_a_line_of_the_report(suite: Suite) ->
 
 @pytest.mark.deep
 def test_the_workers_of_xdist_write_traces(suite: Suite) -> None:
-    suite.run_in_workers(SOURCE, "--mockserver-trace=on-failure")
+    suite.run_in_workers(SOURCE)
 
     assert [FAILS] == traces(suite)
 
 
 def test_a_run_against_a_remote_server_writes_equal_traces(suite: Suite) -> None:
-    suite.run(SOURCE, "--mockserver-trace=on-failure")
+    suite.run(SOURCE)
     written = suite.file(f".mockserver/failures/{FAILS}")
     here = written.read_bytes()
     with MockServer() as server:
-        suite.run(SOURCE, "--mockserver-trace=on-failure", "--mockserver-url", server.url)
+        suite.run(SOURCE, "--mockserver-url", server.url)
 
     assert here == written.read_bytes()

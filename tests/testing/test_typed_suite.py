@@ -53,8 +53,7 @@ def test_mine(mockserver: Sandbox, mockserver_server: MockServer) -> None:
     name: str = call.body["name"]
     status: int | None = mockserver.calls("previewAudience").last.status
     mockserver.calls.assert_order("createCampaign", "startCampaign", exact=True)
-    with mockserver.calls.expecting("startCampaign", times=2, within="5m"):
-        pass
+    assert mockserver.calls.wait_for("startCampaign", times=2, within="5m")
     assert mockserver.calls.wait_for("startCampaign", timeout=2).last.status == 202
     worst: str = mockserver.conduct[0].advice
     Waiting(mockserver.sleep, mockserver.aio.sleep)
@@ -76,8 +75,6 @@ from mockserver import Sandbox
 def test_mine(mockserver: Sandbox) -> None:
     mockserver.calls("createCampaign").one().boddy
     mockserver.calls.assert_order("createCampain")
-    with mockserver.calls.expecting("startCampain"):
-        pass
     mockserver.conduct[0].advise
     mockserver.on("startCampagn")
     mockserver.on("GET /v1/campaign")
@@ -92,7 +89,7 @@ async def test_async(mockserver: Sandbox) -> None:
     await mockserver.aio.advance(minuets=3)
     await mockserver.aio.call("GET", "/", timout=1)
 """
-WRONG_LINES = (*range(6, 9), *range(10, 18), 21, 22)
+WRONG_LINES = (*range(6, 16), 19, 20)
 
 
 @pytest.mark.deep

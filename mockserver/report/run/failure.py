@@ -4,29 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import NamedTuple
 
 _PLACE = re.compile(r"(?<![:/\w.\\-])[\w./\\-]+\.[A-Za-z]\w*:[1-9]\d*\b")
 _STOPPED = re.compile(r"time(d )?[ -]?out", re.IGNORECASE)
-
-
-ANSWER: Final = object()  # in place of a value: the client has parsed an answer in the expression that failed
-Step = str | int
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """
-    What the expression of a client that failed has read.
-
-    Attributes:
-        value: What it began with; `ANSWER` if it has fetched an answer itself.
-        steps: The members that it read in it, of which one is not there.
-    """
-
-    value: Any
-    steps: tuple[Step, ...]
 
 
 class Failure(NamedTuple):
@@ -43,7 +24,6 @@ class Failure(NamedTuple):
         raised: The exception, for one that is not a failed assertion; else None.
         asserted: The first line of a failed assertion's message; else None.
         is_unresolved: True if a client looked up the name of calls in process, which has no address.
-        reading: What the expression that raised has read; None if that is not certain.
         place: File, line and source of the failure, and of the line of the test that led there; empty if it is not known.
     """
 
@@ -56,7 +36,6 @@ class Failure(NamedTuple):
     raised: str | None = None
     asserted: str | None = None
     is_unresolved: bool = False
-    reading: Reading | None = None
     place: str = ""
 
     @property

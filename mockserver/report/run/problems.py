@@ -23,7 +23,6 @@ Cause = Callable[[SandboxSnapshot, Failure | None], Iterator[Problem]]
 _CAUSES: Final[tuple[Cause, ...]] = (
     expected.expected_calls,
     clocks.waits,
-    answers.misread,
     absent.unresolved,
     receivers.raised,
     conduct.findings,

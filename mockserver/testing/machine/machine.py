@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
 from typing import Any, ClassVar
 
-from hypothesis import Phase, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -64,12 +64,6 @@ def _operator_acts(given: Mapping[str, Any]) -> st.SearchStrategy[JSON]:
     return st.one_of(acts)
 
 
-def _without_explain(chosen: settings) -> settings:
-    if set(chosen.phases) != set(Phase):
-        return chosen
-    return settings(chosen, phases=[phase for phase in Phase if phase is not Phase.explain])
-
-
 class ConductError(SelfExplainingError):
     """The client of an example broke rules of conduct, or waits without end."""
 
@@ -89,7 +83,6 @@ class GatewayMachine(RuleBasedStateMachine):
         operator: Whether the operator changes the tenant, its templates and its chats.
         faults: Names of `FAULTS` that the machine may inject.
         fault_operations: Operations at which it may inject them; None for all that a fault names.
-        longest_span: Longest advance of the clock, in seconds.
         waits_at_most: Waits of the client per step; one more counts as a wait without end.
         conduct: Ids of the rules of conduct that the client must keep; by default none.
         client: The client under test, from `make_client`.
@@ -106,20 +99,17 @@ class GatewayMachine(RuleBasedStateMachine):
     operator: ClassVar[bool] = True
     faults: ClassVar[Sequence[str]] = ON_CALLS
     fault_operations: ClassVar[Sequence[str] | None] = None
-    longest_span: ClassVar[float] = 3600
     waits_at_most: ClassVar[int] = 50
     conduct: ClassVar[Sequence[str]] = ()
 
     _faults: ClassVar[st.SearchStrategy[JSON] | None] = drawn(ON_CALLS)
     _cases: ClassVar[Sequence[sweep.Case]] = ()
-    _spans: ClassVar[st.SearchStrategy[Any]] = durations(at_most=3600)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         _check_rules(cls.conduct)
         cls._faults = drawn(cls.faults, cls.fault_operations)
         cls._cases = [case for case in sweep.cases(cls.varied) if case.option != CHOICES[case.choice].default]
-        cls._spans = durations(at_most=cls.longest_span)
 
     def __init__(self, sandbox: Sandbox | None = None) -> None:
         super().__init__()
@@ -156,8 +146,7 @@ class GatewayMachine(RuleBasedStateMachine):
 
         Args:
             server: The server that creates the sandbox; by default the machine starts and stops one.
-            settings: Settings of Hypothesis. If they have all phases, the run leaves out `explain`: tracing each line
-                of the client would take most of a failing run and add nothing to the steps and the message.
+            settings: Settings of Hypothesis.
 
         Raises:
             ConductError: The client breaks a rule of `conduct`.
@@ -167,7 +156,7 @@ class GatewayMachine(RuleBasedStateMachine):
                 server = stack.enter_context(closing(MockServer()))
             sandbox = stack.enter_context(cls._prepared(server))
             create: Any = lambda: cls(sandbox)  # Hypothesis documents a factory, its types name a class
-            run_state_machine_as_test(create, settings=_without_explain(settings or cls.TestCase.settings))
+            run_state_machine_as_test(create, settings=settings or cls.TestCase.settings)
 
     @classmethod
     def _prepared(cls, server: MockServer) -> Sandbox:
@@ -228,7 +217,7 @@ class GatewayMachine(RuleBasedStateMachine):
         return cases.map(lambda chosen: {case.choice: case.option for case in chosen})
 
     @precondition(lambda self: self.time)
-    @rule(seconds=st.runner().flatmap(lambda self: self._spans))
+    @rule(seconds=durations(at_most=3600))
     def time_passes(self, seconds: float) -> None:
         """Advance the clock while the client makes no call."""
         self.sandbox.advance(seconds)

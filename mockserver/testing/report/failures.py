@@ -14,7 +14,6 @@ from mockserver.report.run.exchanges import shorten
 from mockserver.report.run.failure import Failure
 from mockserver.server.hosting.host import IN_PROCESS_HOST
 from mockserver.testing.calls import CallMismatch
-from mockserver.testing.report.reading import reading_of
 
 _TIMEOUTS: Final = ("Timeout >", "Timeout (>")  # the messages of pytest-timeout before version 2.4 and since
 
@@ -24,15 +23,6 @@ _LIBRARIES: Final = (
 )  # the mock's, and Python's
 _MESSAGE_CHARS: Final = 4_000
 _CALLERS_SHOWN: Final = 2  # of the frames that led to an exception, besides the test's own
-
-_DIFFERENCE: Final = (
-    "At index",
-    "Differing",
-    "Left contains",
-    "Right contains",
-    "Extra items",
-    "First differing",
-)  # pytest's
 
 
 class SelfExplainingError(AssertionError):
@@ -60,10 +50,7 @@ def describe(failure: BaseException | None) -> Failure:
         return Failure(is_stop=is_stop, asserted=_asserted(str(failure)) or "an assertion does not hold", place=place)
     if not isinstance(failure, Exception) or isinstance(failure, Stopped):
         return Failure(is_stop=is_stop)
-    is_unresolved = _is_unresolved(failure)
-    return Failure(
-        is_stop=is_stop, raised=_raised(failure), is_unresolved=is_unresolved, reading=reading_of(failure), place=place
-    )
+    return Failure(is_stop=is_stop, raised=_raised(failure), is_unresolved=_is_unresolved(failure), place=place)
 
 
 def _is_unresolved(failure: BaseException) -> bool:
@@ -104,17 +91,11 @@ def _raised(failure: BaseException) -> str:
 
 
 def _asserted(message: str) -> str:
-    """Return an assertion's message in one line: the test's own words, the comparison, and the difference of long values."""
+    """Return an assertion's message in one line: the test's own words, and the comparison."""
     first, *others = message.splitlines() or [""]
-    own, compared = ("", first) if first.startswith("assert ") or not others else (f"{first}: ", others[0])
-    if own and not compared.startswith("assert "):
-        own, compared = "", first
-    details = [line.strip() for line in others if line.strip() != compared]
-    at = next((place for place, line in enumerate(details) if line.startswith(_DIFFERENCE)), None)
-    if at is None or "..." not in compared:
-        return f"{own}{shorten(compared)}"
-    following = f" {details[at + 1]}" if details[at].endswith(":") and at + 1 < len(details) else ""
-    return f"{own}{shorten(compared)}; {shorten(details[at] + following)}"
+    if first.startswith("assert ") or not others or not others[0].startswith("assert "):
+        return shorten(first)
+    return f"{first}: {shorten(others[0])}"
 
 
 def _is_stop(failure: BaseException) -> bool:

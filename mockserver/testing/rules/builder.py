@@ -25,52 +25,33 @@ class OwnRules(NamedTuple):
 
     Attributes:
         unfinished: Those without an effect, which are not in force, by any key.
-        expected: Those with a bounded count, which must fire in a test that passes, by their ids.
-        undone: Those that a reset or the end of a checkpoint has removed before they fired, each as `sandbox.rules` had it
-            and as it was made.
+        expected: The ids of those with a bounded count, which must fire in a test that passes.
     """
 
     unfinished: dict[object, JSON]
-    expected: dict[str, JSON]
-    undone: list[tuple[JSON, JSON]]
+    expected: set[str]
 
     def expect(self, rule_id: str, entry: JSON) -> None:
         """Add a rule if its count is bounded, and no example of Hypothesis makes it."""
-        self.expected.pop(rule_id, None)  # of a rule before a reset
         hypothesis = sys.modules.get("hypothesis")
         is_of_example = hypothesis is not None and hypothesis.currently_in_test_context()
         if not BOUNDED.isdisjoint(entry) and not is_of_example:
-            self.expected[rule_id] = entry
+            self.expected.add(rule_id)
 
-    def clear_expected(self) -> None:
-        """Expect no rule that was made so far to fire."""
-        self.expected.clear()
-        self.undone.clear()
-
-    def unfired(self, rules: Iterable[JSON]) -> list[tuple[JSON, JSON]]:
-        """Return the expected rules in force that have not fired, as `undone` has them; a fired one is expected no longer."""
-        found = []
-        for rule in rules:
-            entry = self.expected.get(rule["id"])
-            if entry is None or any(rule.get(key) != value for key, value in entry.items()):
-                continue  # also a rule that has the id of one before a reset
-            if rule["fired"]:
-                del self.expected[rule["id"]]
-            else:
-                found.append((rule, entry))
-        return found
+    def unfired(self, rules: Iterable[JSON]) -> list[JSON]:
+        """Return the expected rules in force that have not fired."""
+        return [rule for rule in rules if rule["id"] in self.expected and not rule["fired"]]
 
 
-def python_line(rule: Mapping[str, Any], sandbox: str = "mockserver", *, may_fire: bool = False) -> str:
+def python_line(rule: Mapping[str, Any], *, may_fire: bool = False) -> str:
     """
     Return the line of Python that puts a rule of a document in force.
 
     Args:
         rule: As in documents.
-        sandbox: The expression by which a test has the sandbox.
         may_fire: True for a rule that need not fire.
     """
-    line = sandbox
+    line = "mockserver"
     for name, value in rule.items():
         method = _METHODS.get(name, name)
         line += ".may_fire()" if may_fire and name == "do" else ""
@@ -320,7 +301,7 @@ class RuleBuilder(WireMethods[ActiveRule], StateMethods[ActiveRule], DeliveryMet
         entry = {**self._entry, "do": dict(effects)}
         rule = self._put(entry)
         if self._may_fire:
-            self._own.expected.pop(rule.id, None)
+            self._own.expected.discard(rule.id)
         else:
             self._own.expect(rule.id, entry)
         return rule

@@ -56,19 +56,18 @@ _FILES = (("image/png", _PNG), ("application/pdf", b"%PDF-1.7\n%%EOF\n"), ("text
 File = tuple[str, tuple[str, bytes, str]]
 
 
-def bodies(operation: Operation, *, given: SeedData = GIVEN, template_id: str | None = None) -> st.SearchStrategy[Any]:
+def bodies(operation: Operation, *, given: SeedData = GIVEN) -> st.SearchStrategy[Any]:
     """
     Return a strategy of valid bodies: JSON values, None for an operation without a body, and for `uploadMedia` the
     `files=` of requests and httpx.
 
     Args:
         operation: The operation's id.
-        given: The seed data to which the bodies refer.
-        template_id: The template whose variables the bodies of `startCampaign` have; by default the first with a
-            variable to fill.
+        given: The seed data to which the bodies refer; those of `startCampaign` have the variables of its first template
+            with a variable to fill.
 
     Raises:
-        ValueError: The operation or the template is unknown, or the seed data has no template.
+        ValueError: The operation is unknown, or the seed data has no template.
     """
     if operation not in ENDPOINTS:
         raise ValueError(
@@ -78,7 +77,8 @@ def bodies(operation: Operation, *, given: SeedData = GIVEN, template_id: str | 
         return _campaigns(given)
     if operation == "startCampaign":
         texts = values.texts(0, 100, plain=("DEZ",))
-        variables = _manual_variables(_template(given, template_id))
+        with_variables = filter(None, map(_manual_variables, _templates(given)))
+        variables = next(with_variables, [])
         required = {variable["key"]: texts for variable in variables if variable.get("required")}
         optional = {variable["key"]: texts for variable in variables if not variable.get("required")}
         whole = st.fixed_dictionaries({"commonVariables": st.fixed_dictionaries(required, optional=optional)})
@@ -119,17 +119,6 @@ def _campaigns(given: SeedData) -> st.SearchStrategy[JSON]:
         return {**body, "platform": "chatapp"} if is_wrong else body
 
     return values.from_schema(schemas.load("createCampaign.request"), own).map(on_channel)
-
-
-def _template(given: SeedData, template_id: str | None) -> Mapping[str, Any]:
-    templates = _templates(given)
-    if template_id is None:
-        return next((template for template in templates if _manual_variables(template)), templates[0])
-    match = next((template for template in templates if template["id"] == template_id), None)
-    if match is None:
-        known = ", ".join(template["id"] for template in templates)
-        raise ValueError(f"got template {template_id!r}; expected one of given['templates']: {known}")
-    return match
 
 
 def _manual_variables(template: Mapping[str, Any]) -> list[Mapping[str, Any]]:

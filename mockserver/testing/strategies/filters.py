@@ -9,16 +9,26 @@ from hypothesis import strategies as st
 
 from mockserver._json import JSON
 from mockserver.contract.filters import COMBINATORS, FIELDS, OPERATORS, FilterField
-from mockserver.testing.strategies import entities, values
+from mockserver.testing.strategies import values
 
+_TAGS = ("tag_new", "tag_vip", "tag_old", "tag_nowhere")
+# Few values, so that filters often match chats, and parts of them.
 _TEXTS: Mapping[str, Sequence[str]] = {
-    "chat.status": (*entities.STATUSES, "o", "ã", ""),
+    "chat.status": ("open", "closed", "Open", "aberto ã", "o", "ã", ""),
     "chat.entrypointId": ("entrypoint_a", "entrypoint_nowhere"),
     "chat.funnelStepId": ("funnel_step_a", "funnel_step_nowhere"),
     "chat.trackingLinkId": ("tracking_link_a", "tracking_link_b", "tracking"),
-    "chat.attentionReason": (*entities.REASONS, "pessoa"),
+    "chat.attentionReason": ("Pediu para falar com uma pessoa", "pediu", "pessoa", ""),
     "chat.assignedUserId": ("user_bia", "user_caio", "user_"),
-    "chat.virtual.dm-participant.contact": (*entities.CONTACTS, "+55", "example.com", "0000"),
+    "chat.virtual.dm-participant.contact": (
+        "+5511999990000",
+        "+5511888880000",
+        "ana@example.com",
+        "+55",
+        "example.com",
+        "0000",
+        "",
+    ),
 }
 
 
@@ -55,7 +65,7 @@ def _operands(field: FilterField) -> st.SearchStrategy[Any]:
     if field.allowed:
         return st.sampled_from(field.allowed)
     if field.type == "array":
-        return st.sampled_from([*entities.TAGS, "tag_nowhere"])
+        return st.sampled_from(_TAGS)
     if field.type == "string":
         return st.sampled_from(_TEXTS[field.name])
     return {"number": values.numbers(), "boolean": st.booleans(), "date": values.instants()}[field.type]

@@ -1,5 +1,5 @@
 """
-Strategies of texts, numbers and dates, biased to their boundaries, and of values that are valid by a JSON Schema.
+Strategies of texts, numbers and instants, biased to their boundaries, and of values that are valid by a JSON Schema.
 
 They support the keywords of JSON Schema that the request schemas use.
 """
@@ -74,12 +74,6 @@ def instants(draw: st.DrawFn, near: datetime = datetime(2026, 3, 1, 12, tzinfo=U
     detail = draw(st.sampled_from(["milliseconds", "seconds", "microseconds"]))
     text = moment.astimezone(zone).isoformat(timespec=detail)
     return text.replace("+00:00", "Z") if zone is UTC else text
-
-
-def dates() -> st.SearchStrategy[str]:
-    """Return a strategy of dates, with many leap days and ends of years."""
-    odd = st.sampled_from(["1990-02-28", "2000-02-29", "1999-12-31", "1970-01-01", "1969-12-31"])
-    return st.one_of(odd, st.dates(_EARLIEST.date(), _LATEST.date()).map(str))
 
 
 Schema = Mapping[str, Any]

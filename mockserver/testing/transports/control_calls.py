@@ -15,6 +15,8 @@ from typing import Any, Literal, cast
 from mockserver.testing.transports.in_process import Response
 from mockserver.wire.response import HttpResponse, NoResponse, Transmission
 
+__tracebackhide__ = True  # pytest shows the frames of the client, whose library raises as over a socket
+
 _BODY_MAX_BYTES = 512 * 1024  # of a call in the body of a command, which has a bound of a megabyte
 _OTHER_PARTS = ("/_mock/", "/media/", "/connect/")
 

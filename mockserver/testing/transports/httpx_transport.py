@@ -15,6 +15,8 @@ from mockserver.server.webhooks import event_loops
 from mockserver.testing.transports.in_process import ClientRoute, Send
 from mockserver.wire.response import HttpResponse, NoResponse, iter_chunks
 
+__tracebackhide__ = True  # pytest shows the frames of the client, whose library raises as over a socket
+
 
 def no_response_error(request: httpx.Request, answer: NoResponse) -> httpx.TransportError:
     """Return the exception that httpx raises if no response arrives."""

@@ -19,6 +19,8 @@ from mockserver.server.webhooks import event_loops
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse, NoResponse, iter_chunks
 
+__tracebackhide__ = True  # pytest shows the frames of the client, whose library raises as over a socket
+
 
 class Response(NamedTuple):
     """The response to `Sandbox.call`; header names are lower-case."""

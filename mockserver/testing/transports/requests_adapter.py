@@ -23,6 +23,8 @@ from mockserver.testing.transports.in_process import ClientRoute, Send
 from mockserver.wire.response import HttpResponse as ServerResponse
 from mockserver.wire.response import NoResponse, iter_chunks
 
+__tracebackhide__ = True  # pytest shows the frames of the client, whose library raises as over a socket
+
 
 def read_timeout_s(timeout: Any) -> float | None:
     """Return how many seconds the client waits for the next byte: `timeout` as requests takes it."""

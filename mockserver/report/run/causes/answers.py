@@ -1,9 +1,9 @@
-"""What the client made of its answers, where each call succeeded: what it read, sent in vain, or did not look at."""
+"""What the client made of its answers, where each call succeeded: what it sent in vain, or did not look at."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from mockserver._json import View
@@ -15,107 +15,12 @@ from mockserver.core.instants import from_datetime, parse
 from mockserver.report.problem import Problem
 from mockserver.report.run import words
 from mockserver.report.run.exchanges import shorten
-from mockserver.report.run.failure import ANSWER, Failure, Reading, Step
+from mockserver.report.run.failure import Failure
 from mockserver.report.run.snapshot import SandboxSnapshot
 from mockserver.report.run.words import Call
 
 _ENDED_EARLY: Final = ("canceled", "failed")
 _NAME_CHARS: Final = 40
-
-
-def misread(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield an answer that has another shape than the client reads in it: only one of which it is certain that it was read."""
-    reading = failure.reading if failure is not None else None
-    if reading is None:
-        return
-    for call in reversed(snapshot.exchanges):
-        body = call.body_received
-        if call.status is None or call.status >= 400:
-            continue
-        if reading.value is not ANSWER and not _contains(body, reading.value):
-            continue
-        value = body if reading.value is ANSWER else reading.value
-        lacks = _kind(body) if _is_gone_through(body, value) else _first_lack(value, reading)
-        if lacks:
-            yield Problem(
-                headline=f"the answer of #{call.n} {lacks}",
-                rank="cause",
-                calls=[words.call_line(call)],
-                got=[f"answered {shorten(body)}"],
-            )
-        return
-
-
-def _is_gone_through(body: Any, value: Any) -> bool:
-    """Return True if what the client reads in is the name of a member, as of an object that it takes for a list."""
-    return isinstance(body, Mapping) and isinstance(value, str) and value in body
-
-
-def _kind(body: Any) -> str:
-    return f"is an object with {words.listed(body)}, and no list"
-
-
-def _contains(body: Any, value: Any) -> bool:
-    """Return True if an answer is an object or a list that is not empty, or has it somewhere."""
-    if not value or not isinstance(value, Mapping | list):
-        return _is_gone_through(body, value)
-    if body == value:
-        return True
-    members: Iterable[Any] = body if isinstance(body, list) else ()
-    if isinstance(body, Mapping):
-        members = body.values()
-    return any(_contains(member, value) for member in members)
-
-
-def _first_lack(value: Any, reading: Reading) -> str:
-    """Return what the value lacks of what the client reads in it; empty if it has all."""
-    read: list[Step] = []
-    for step in reading.steps:
-        if value is None:
-            return f"has null for {_path(read)}"
-        if not _has(value, step):
-            return _lack(value, step, read)
-        value = value[step]
-        read.append(step)
-    return f"has null for {_path(read)}" if value is None and read else ""
-
-
-def _has(value: Any, step: Step) -> bool:
-    if isinstance(value, list):
-        return isinstance(step, int) and -len(value) <= step < len(value)
-    return isinstance(value, Mapping) and step in value
-
-
-def _lack(value: Any, step: Step, read: Sequence[Step]) -> str:
-    where = f" in {_path(read)}" if read else ""
-    if isinstance(value, Mapping):
-        names = [str(name) for name in value]
-        elsewhere = _place_of(step, value)
-        if elsewhere:
-            return f"has {step!r} only as {_path((*read, *elsewhere))}"
-        hint = closest_match_hint(str(step), names) or f"; it has {words.listed(names) or 'no member'}"
-        return f"has no {step!r}{where}{hint}"
-    if isinstance(value, list):
-        count = f"a list of {len(value)}" if value else "an empty list"
-        return f"has {count}{where or ' as its body'}, in which the client reads {step!r}"
-    return f"has {shorten(value)}{where}, in which the client reads {step!r}"
-
-
-def _place_of(name: Step, value: Any) -> tuple[Step, ...]:
-    """Return the steps to the first member of this name, however deep; none if there is none."""
-    members: Iterable[tuple[Step, Any]] = enumerate(value) if isinstance(value, list) else ()
-    for step, member in value.items() if isinstance(value, Mapping) else members:
-        if step == name:
-            return (step,)
-        inside = _place_of(name, member)
-        if inside:
-            return (step, *inside)
-    return ()
-
-
-def _path(steps: Sequence[Step]) -> str:
-    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
-    return f"`{text.lstrip('.')}`" if steps else "its body"
 
 
 def ignored_name(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
