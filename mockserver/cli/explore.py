@@ -77,7 +77,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         _run_all(exploration, runs, options)
     if report.ended is not None:
         report.investigation.ended = f"by a signal after {counted(report.runs, 'run')}"
-    if report.ended is None and report.clean.calls == 0 and report.clean.failure is None:
+    if report.ended is None and not report.clean.calls and report.clean.failure is None:
         raise ValueError(
             "explore: the command made no call; expected calls to MOCKSERVER_URL with the key MOCKSERVER_KEY, "
             "or to a sandbox that it makes at MOCKSERVER_SERVER"

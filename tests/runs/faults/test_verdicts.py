@@ -535,7 +535,7 @@ def test_a_draft_that_another_has_canceled_needs_no_start(
 
     act = ExploreStep("act", "readCampaign", 2, 1, "campaign-canceled")
     exploration = Exploration(ExploreOptions(faults=(), choices=()), test="a draft")
-    monkeypatch.setattr(exploration, "_singles", lambda clean: [Placement.of(act)])
+    monkeypatch.setattr(exploration, "_singles", lambda: [Placement.of(act)])
 
     @contextmanager
     def subject(placement: Placement) -> Iterator[Outcome]:

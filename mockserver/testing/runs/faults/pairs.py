@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mockserver.testing.runs.faults.clean import Clean
+from mockserver.testing.runs.faults.clean import CleanRun
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.singles import at_calls
@@ -38,7 +38,7 @@ class Pairs(NamedTuple):
     merged: int
 
 
-def pairs(firsts: Sequence[First], clean: Clean, options: ExploreOptions) -> Pairs:
+def pairs(firsts: Sequence[First], clean: CleanRun, options: ExploreOptions) -> Pairs:
     """
     Return the pairs of faults.
 

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from mockserver._json import JSON
 from mockserver.contract.text import counted, printable
 from mockserver.testing.runs.faults import waits
+from mockserver.testing.runs.faults.clean import CleanRun
 from mockserver.testing.runs.faults.effects import DIFFERS
 from mockserver.testing.runs.faults.options import ANY, ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
@@ -137,35 +138,6 @@ def _seed_data(replayed: Mapping[str, Any]) -> JSON:
 
 
 @dataclass
-class CleanRun:
-    """
-    The clean run.
-
-    Attributes:
-        calls: The number of its calls.
-        choices_read: The ids of the choices that it read.
-        deliveries: The number of its attempts to deliver an event.
-        difference: The first difference of the second clean run; None if they are equal.
-        failure: The exception with which it ended; None if it passed.
-        is_repeatable: True if the calls of the second one caused the same.
-        unexplored: Why nothing was explored although both clean runs passed; None if it was.
-    """
-
-    calls: int = 0
-    choices_read: set[str] = field(default_factory=set)
-    deliveries: int = 0
-    difference: str | None = None
-    failure: str | None = None
-    is_repeatable: bool = True
-    unexplored: str | None = None
-
-    @property
-    def is_explored(self) -> bool:
-        """True if the clean runs allow others to be compared with them."""
-        return self.failure is None and self.unexplored is None
-
-
-@dataclass
 class Part:
     """How many placements of a kind there are, how many are equal to others, how many were tried, and which changed nothing."""
 
@@ -279,9 +251,9 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
     def entry(self) -> JSON:
         """Return the report as one entry of the member `tests` of a report file."""
         clean = {
-            "calls": self.clean.calls,
+            "calls": len(self.clean.calls),
             "choicesRead": sorted(self.clean.choices_read),
-            "deliveries": self.clean.deliveries,
+            "deliveries": len(self.clean.delivered),
         }
         matrix: JSON = {}
         for (operation, fault), counts in self.matrix.items():
@@ -316,7 +288,7 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
     def _lines(self, *, as_documents: bool) -> Iterator[str]:
         clean = self.clean
         yield from self._incomplete()
-        yield f"explored {self.test}: {counted(clean.calls, 'call')}, {counted(clean.deliveries, 'delivery')}; depends on {counted(len(clean.choices_read), 'choice')}"
+        yield f"explored {self.test}: {counted(len(clean.calls), 'call')}, {counted(len(clean.delivered), 'delivery')}; depends on {counted(len(clean.choices_read), 'choice')}"
         yield from (f"  {line}" for line in self._notes())
         if clean.is_explored:
             yield f"  {self.coverage.singles.describe('single placement')}"
@@ -352,7 +324,7 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
         clean = self.clean
         if clean.failure is not None:
             yield f"the clean run failed, so nothing was explored: {clean.failure}"
-        elif clean.calls == 0:
+        elif not clean.calls:
             yield "the clean run made no call, so nothing was explored"
         if clean.unexplored is not None:
             yield f"not explored: {clean.unexplored}"
@@ -387,7 +359,7 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
             yield f"{counted(len(unaltered), 'placement')} that changed nothing, such as {unaltered[0].describe()}"
         if coverage.over_socket:
             yield f"{_SLOW} at calls over a socket, where they would take real time: whether the client has a timeout is not known"
-        if self.clean.deliveries == 0:
+        if not self.clean.delivered:
             yield "faults of deliveries: the clean run delivered no event"
 
 

@@ -89,6 +89,7 @@ class JudgedRun:
 
     Attributes:
         findings: On conduct, at the instant at which the test ended.
+        trace: That of its sandbox.
         caused: What the client's calls caused.
         duplicates: The numbers of the rows of the ledger's lists that should be empty.
         ended: Why the run was ended at a bound; None if it was not.
@@ -102,6 +103,7 @@ class JudgedRun:
     """
 
     findings: Sequence[Finding]
+    trace: Trace
     caused: Caused
     duplicates: Mapping[str, int]
     ended: str | None
@@ -145,6 +147,7 @@ def read_run(outcome: Outcome, placement: Placement, clean: JudgedRun | None) ->
     stalled = (each for each in in_process if each.left is not None and delay_of(each.fault) >= STALLED)
     return JudgedRun(
         findings=list(filter(counts, [*others, *early.findings])),
+        trace=trace,
         caused=caused(run, trace),
         duplicates=_duplicates(run),
         ended=control.watch.ended,
