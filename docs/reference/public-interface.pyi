@@ -288,14 +288,14 @@ class InterleaveOptions:
 
 class InterleaveReport(ReportOfFindings[InterleaveFinding]):
     blocked: dict[str, int]
-    bounds: list[Bound]
+    bounds: dict[int, Part]
     by_cause: dict[Key, Found]
     clients: Sequence[str]
     difference: str | None
     ended: str | None
     failed: bool
     failed_serial: str | None
-    fault_runs: FaultRuns | None
+    fault_runs: Part | None
     findings: list[Found]
     investigation: Investigation
     left: int

@@ -18,10 +18,10 @@ from mockserver.testing.runs.faults import singles
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.pairs import First, pairs
 from mockserver.testing.runs.faults.placements import Placement
-from mockserver.testing.runs.faults.report import EffectsAlone, ExploreReport, Part, add_placement
+from mockserver.testing.runs.faults.report import EffectsAlone, ExploreReport, add_placement
 from mockserver.testing.runs.faults.tables import DEVIATES
 from mockserver.testing.runs.faults.verdicts import JudgedRun, Outcome, causes, of_finding, read_run, verdict_of
-from mockserver.testing.runs.findings import CURE, Cause, first_of_each_rule, in_python
+from mockserver.testing.runs.findings import CURE, Cause, Part, first_of_each_rule, in_python
 from mockserver.testing.runs.investigation import ControlledRun, Investigation, Plans
 from mockserver.testing.runs.traced_calls import traced_calls
 from mockserver.testing.sandbox import Sandbox

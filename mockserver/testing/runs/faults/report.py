@@ -18,7 +18,7 @@ from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.singles import Candidate
 from mockserver.testing.runs.faults.tables import FAULTS, ORDER, VERDICTS, variant_of
 from mockserver.testing.runs.faults.verdicts import MEANINGS, NO_TIMEOUT
-from mockserver.testing.runs.findings import CURE, Cause, ReportOfFindings, RunFinding, add_case, document_name
+from mockserver.testing.runs.findings import CURE, Cause, Part, ReportOfFindings, RunFinding, add_case, document_name
 from mockserver.testing.sandbox import Sandbox
 from mockserver.version import REPORT_VERSION
 
@@ -135,29 +135,6 @@ def _seed_data(replayed: Mapping[str, Any]) -> JSON:
             [*given[kind], *entries] if isinstance(given.get(kind), list) and isinstance(entries, list) else entries
         )
     return given
-
-
-@dataclass
-class Part:
-    """How many placements of a kind there are, how many are equal to others, how many were tried, and which changed nothing."""
-
-    placements: int = 0
-    merged: int = 0
-    tried: int = 0
-    not_tried: list[Placement] = field(default_factory=list)
-
-    def as_json(self) -> JSON:
-        counts = {"placements": self.placements, "merged": self.merged, "tried": self.tried}
-        return {**counts, "notTried": len(self.not_tried)}
-
-    @property
-    def left(self) -> int:
-        return self.placements - self.merged - self.tried - len(self.not_tried)
-
-    def describe(self, what: str) -> str:
-        which = f"{self.tried} of {self.placements - self.merged}" if self.left else f"all {self.tried}"
-        merged = f" ({self.merged} more are equal to one of them)" if self.merged else ""
-        return f"{which} {what}s{merged}"
 
 
 @dataclass
