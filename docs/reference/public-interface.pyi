@@ -183,7 +183,8 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
     sleep: str | None
     test: str
     def text(self, *, as_documents: bool = False, then: Iterable[str] = ()) -> str: ...
-    tolerated: Tolerated
+    tolerated: dict[tuple[str, str, str, str], int]
+    def tolerates(self, placement: Placement, verdict: str) -> bool: ...
     def try_to_write_documents(self, folder: str | Path) -> None: ...
     unjudged: list[Placement]
     unwritten: list[str]
@@ -305,7 +306,7 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
     order: ClassVar
     runs: int
     seconds: float
-    serial: list[SerialRun]
+    serial: list[str]
     shares_memory: bool
     sleep: str | None
     test: str

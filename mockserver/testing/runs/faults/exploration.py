@@ -150,15 +150,14 @@ class Exploration:
         coverage = self.report.coverage
         coverage.singles = Part(placements=len(candidates), merged=len(candidates) - len(planned))
         coverage.over_budget = len(planned) - len(chosen)
-        coverage.over_socket = any(call.by_socket for call in clean.calls)
         yield from chosen
 
     # Pairs
 
     def _pairs(self) -> Iterator[Placement]:
-        planned = pairs(self._firsts, self.report.clean, self._options_of_calls())
-        self.report.coverage.pairs = Part(placements=len(planned.placements) + planned.merged, merged=planned.merged)
-        yield from planned.placements[: self._options.pairs]
+        planned, count = pairs(self._firsts, self.report.clean, self._options_of_calls())
+        self.report.coverage.pairs = Part(placements=count, merged=count - len(planned))
+        yield from planned[: self._options.pairs]
 
     def _options_of_calls(self) -> ExploreOptions:
         """Return the options; calls of a client that is not deterministic are equal to no other."""
@@ -176,7 +175,7 @@ class Exploration:
         self._note_sleep(placement, outcome)
         if run.has_unseen_waits:
             self.report.unjudged.append(placement)
-        reasons = causes(clean, run, placement, self._options)
+        reasons = causes(clean, run, self._options)
         if not run.altered and not reasons:
             coverage.not_tried.append(placement)
             return
@@ -191,7 +190,7 @@ class Exploration:
             self._alone.keep(placement[0], reasons)
         else:
             reasons = self._alone.without(placement, reasons)
-        if verdict in DEVIATES and self.report.tolerated.allows(placement, verdict):
+        if verdict in DEVIATES and self.report.tolerates(placement, verdict):
             verdict, reasons = "reported", []
         self.report.count(placement, verdict)
         for cause in reasons:

@@ -143,31 +143,11 @@ class TriedPlacements:
 
     singles: Part = field(default_factory=Part)
     pairs: Part = field(default_factory=Part)
-    over_socket: bool = False
     over_budget: int = 0  # single placements beyond the budget of runs
 
     def part_of(self, placement: Placement) -> Part:
         """Return the part that counts a placement."""
         return self.pairs if len(placement) > 1 else self.singles
-
-
-class Tolerated:
-    """The rows of known cases, and how many cases each has met."""
-
-    def __init__(self, rows: Sequence[tuple[str, str, str, str]]) -> None:
-        self.counts: dict[tuple[str, str, str, str], int] = dict.fromkeys(rows, 0)
-
-    def allows(self, placement: Placement, verdict: str) -> bool:
-        """Return True if a row names the operation, the fault and the verdict of a single placement; count it."""
-        for row in self.counts:
-            operation, fault, named, _ = row
-            if named == verdict and all(
-                operation in (ANY, step.operation) and fault in (ANY, step.name, variant_of(step.name or ""))
-                for step in placement
-            ):
-                self.counts[row] += 1
-                return True
-        return False
 
 
 @dataclass(kw_only=True)
@@ -183,7 +163,7 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
         coverage: What was tried, and what was not.
         verdicts: The number of placements by verdict.
         matrix: The number of single placements by operation (or event) and fault, by verdict.
-        tolerated: The known cases that were met.
+        tolerated: The number of cases that each row of known cases has met.
         unjudged: The placements after whose 429 no clock moved, so that the waits there are not judged.
     """
 
@@ -194,11 +174,11 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
     coverage: TriedPlacements = field(default_factory=TriedPlacements)
     verdicts: Counter[str] = field(default_factory=Counter)
     matrix: Matrix = field(default_factory=dict)
-    tolerated: Tolerated = field(init=False)
+    tolerated: dict[tuple[str, str, str, str], int] = field(init=False)
     unjudged: list[Placement] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.tolerated = Tolerated(self.options.tolerated_rows)
+        self.tolerated = dict.fromkeys(self.options.tolerated_rows, 0)
 
     def count(self, placement: Placement, verdict: str) -> None:
         """Count a run with its verdict."""
@@ -207,6 +187,18 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
         row = step.operation or step.event
         if len(placement) == 1 and row is not None:
             self.matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
+
+    def tolerates(self, placement: Placement, verdict: str) -> bool:
+        """Return True if a row of known cases names the operation, the fault and the verdict of a placement; count it."""
+        for row in self.tolerated:
+            operation, fault, named, _ = row
+            if named == verdict and all(
+                operation in (ANY, step.operation) and fault in (ANY, step.name, variant_of(step.name or ""))
+                for step in placement
+            ):
+                self.tolerated[row] += 1
+                return True
+        return False
 
     @property
     def failed(self) -> bool:
@@ -318,7 +310,7 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
         if self.unjudged:
             places = f"{counted(len(self.unjudged), 'placement')}, such as {self.unjudged[0].describe()}"
             yield f"{waits.RULE} is not judged at {places}: no clock moved after the 429; let it sleep on the sandbox's clock: {self.cure}"
-        for (operation, fault, verdict, reason), count in self.tolerated.counts.items():
+        for (operation, fault, verdict, reason), count in self.tolerated.items():
             met = counted(count, "case") if count else "no case: remove the row"
             yield f"tolerated {verdict} of {fault} at {operation}: {met} ({reason})"
         yield from self.unwritten
@@ -334,7 +326,7 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
         unaltered = [*coverage.singles.not_tried, *coverage.pairs.not_tried]
         if unaltered:
             yield f"{counted(len(unaltered), 'placement')} that changed nothing, such as {unaltered[0].describe()}"
-        if coverage.over_socket:
+        if any(call.by_socket for call in self.clean.calls):
             yield f"{_SLOW} at calls over a socket, where they would take real time: whether the client has a timeout is not known"
         if not self.clean.delivered:
             yield "faults of deliveries: the clean run delivered no event"

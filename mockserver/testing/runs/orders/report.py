@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from mockserver.contract.text import counted, printable
 from mockserver.report.run.snapshot import read_snapshot
@@ -23,6 +23,9 @@ from mockserver.testing.runs.orders.verdicts import ORDER, OrderOutcome
 _PLAIN = (" 200", " 201")  # answers that go without saying
 _SHOWN = 6  # steps of one actor in a row
 LINE = "mockserver_server.interleave(..., "  # goes on with the schedule
+_MERGED = (
+    "merged: equal to an order that is run; if the clients meet in a database or a file, `prune=False` runs those too"
+)
 _PREEMPTION = "another client or an event goes first while a client has a call waiting"
 
 
@@ -97,30 +100,17 @@ def _places(played: Played) -> Iterator[str]:
             yield "at the beginning" if before is None else f"after {_label(before)} of {before.actor}"
 
 
-class SerialRun(NamedTuple):
-    """
-    A run of whole clients, one after the other.
-
-    Attributes:
-        order: The names of the clients.
-        calls: The number of calls of each client.
-        errors: The exceptions with which clients ended, by client.
-    """
-
-    order: Sequence[str]
-    calls: Mapping[str, int]
-    errors: Mapping[str, str]
-
-    @classmethod
-    def of(cls, outcome: OrderOutcome, clients: Collection[str]) -> SerialRun:
-        """Return the row of a run."""
-        steps = outcome.played.steps
-        order = [name for name, _ in groupby(step.actor for step in steps if step.actor in clients)]
-        calls = dict.fromkeys(order, 0)
-        for step in steps:
-            if step.waits == "call" and step.actor in calls:
-                calls[step.actor] += 1
-        return cls(order, calls, outcome.errors)
+def serial_text(outcome: OrderOutcome, clients: Collection[str]) -> str:
+    """Return a run of whole clients as text, such as `worker cron (3 and 1 calls)`."""
+    steps = [step for step in outcome.played.steps if step.actor in clients]
+    calls = {step.actor: 0 for step in steps}
+    for step in steps:
+        calls[step.actor] += step.waits == "call"
+    numbers = list(calls.values())
+    counts = f"{' and '.join(map(str, numbers))} {'call' if numbers == [1] else 'calls'}"
+    errors = "".join(f"; {name} ended with {text}" for name, text in outcome.errors.items())
+    order = " ".join(name for name, _ in groupby(step.actor for step in steps))
+    return f"{order} ({counts}{errors})"
 
 
 @dataclass(kw_only=True)
@@ -133,7 +123,7 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
         clients: The names of the clients.
         options: What was to be tried.
         line: The beginning of the line that repeats a finding, in Python.
-        serial: The runs of whole clients.
+        serial: The runs of whole clients, as texts.
         bounds: The orders by the number of their preemptions, the serial ones among those with none; `placements` are those that were found.
         difference: What two equal serial runs do differently; None if they are equal.
         blocked: Where clients waited outside of calls, with the number of runs.
@@ -149,7 +139,7 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
     clients: Sequence[str]
     options: InterleaveOptions
     line: str = LINE
-    serial: list[SerialRun] = field(default_factory=list)
+    serial: list[str] = field(default_factory=list)
     bounds: dict[int, Part] = field(default_factory=dict)
     difference: str | None = None
     blocked: dict[str, int] = field(default_factory=dict)
@@ -172,7 +162,7 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
     def _lines(self) -> Iterator[str]:
         yield f"interleaved {', '.join(self.clients)}: {counted(len(self.clients), 'client')}"
         yield from self._not_compared()
-        yield f"  serial: {', '.join(map(_serial_text, self.serial))}"
+        yield f"  serial: {', '.join(self.serial)}"
         if self.options.schedule is not None:
             yield f"  schedule: {self.options.schedule}"
         else:
@@ -217,8 +207,8 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
         yield from self.not_interleaved
         if self.shares_memory and self.options.prune and self.options.schedule is None:
             yield "the clients change memory that they share, so every order is run"
-        elif any(row.merged for row in self.bounds.values()) and _calls_depend_on_order(self.serial):
-            yield "how many calls a client makes depends on the order; if the clients meet in a database or a file, `prune=False` runs the merged orders too"
+        elif any(row.merged for row in self.bounds.values()):
+            yield _MERGED
         if self.difference is not None:
             yield f"equal runs differ: {self.difference}; so `unserial` is not judged"
         for text, runs in self.blocked.items():
@@ -272,22 +262,6 @@ def _traced(test: str, row: InterleaveFinding, outcome: OrderOutcome) -> TracedR
         base_url=hosted.base_url,
         actors=outcome.played.owners,
     )
-
-
-def _calls_depend_on_order(serial: Sequence[SerialRun]) -> bool:
-    """Return True if a client makes more calls in one serial run than in another."""
-    counts: dict[str, set[int]] = {}
-    for row in serial:
-        for name, calls in row.calls.items():
-            counts.setdefault(name, set()).add(calls)
-    return any(len(different) > 1 for different in counts.values())
-
-
-def _serial_text(row: SerialRun) -> str:
-    numbers = list(row.calls.values())
-    calls = f"{' and '.join(map(str, numbers))} {'call' if numbers == [1] else 'calls'}"
-    errors = "".join(f"; {name} ended with {text}" for name, text in row.errors.items())
-    return f"{' '.join(row.order)} ({calls}{errors})"
 
 
 def _finding_lines(finding: InterleaveFinding, line: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.planned import OrderPlan, PlannedOrders
 from mockserver.testing.runs.orders.played import Order
-from mockserver.testing.runs.orders.report import LINE, InterleaveReport, SerialRun, add_run
+from mockserver.testing.runs.orders.report import LINE, InterleaveReport, add_run, serial_text
 from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, ClientFunction
 from mockserver.testing.runs.orders.subject import Interleaving, OrderSubject
 from mockserver.testing.runs.orders.verdicts import OrderOutcome, SerialEnds
@@ -105,7 +105,7 @@ class Search:
             prefix = left.pop(0)
             outcome = yield OrderPlan(prefix)
             self._serial.append(outcome)
-            self.report.serial.append(SerialRun.of(outcome, self._clients))
+            self.report.serial.append(serial_text(outcome, self._clients))
             self._orders.add(outcome.played)
             left += self._plan_beyond_serial(outcome.played.order, prefix)
         again = yield OrderPlan()
