@@ -93,7 +93,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 
 def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Namespace) -> None:
     """Run the command for each placement."""
-    from mockserver.testing.runs.faults import Outcome
+    from mockserver.testing.runs.faults import EndedRun
     from mockserver.testing.server import MockServer
     from mockserver.testing.setting_checks import setting_error
 
@@ -103,7 +103,7 @@ def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Name
         raise ValueError(wrong.replace("now", "--freeze", 1))
 
     @contextmanager
-    def subject(placement: Placement) -> Iterator[Outcome]:
+    def subject(placement: Placement) -> Iterator[EndedRun]:
         nonlocal now
         with server.sandbox(options.scenario, now=now) as sandbox:
             now = sandbox.now if sandbox.state()["clock"]["frozen"] else None
@@ -114,7 +114,7 @@ def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Name
 
             control, failed = runs.run(own, placement, create)
             with control.sandbox:
-                yield Outcome.of(control, failed)
+                yield EndedRun.of(control, failed)
 
     with progress() as show, MockServer() as server:
         exploration.run(subject, show)

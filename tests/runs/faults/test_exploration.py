@@ -27,11 +27,11 @@ from freezegun import freeze_time
 
 from mockserver import MockServer, Sandbox
 from mockserver.testing.runs.faults import (
+    EndedRun,
     Exploration,
     ExploreFinding,
     ExploreOptions,
     ExploreReport,
-    Outcome,
     Placement,
 )
 from mockserver.testing.runs.faults.placements import ExploreStep
@@ -136,7 +136,7 @@ def test_an_act_concerns_each_running_campaign_by_itself(mockserver_server: Mock
     ended: list[tuple[int | None, int]] = []
 
     @contextlib.contextmanager
-    def subject(placement: Placement) -> Iterator[Outcome]:
+    def subject(placement: Placement) -> Iterator[EndedRun]:
         with run(placement) as outcome:
             campaigns = [row for _, row in outcome.control.sandbox._hosted.sandbox.records("campaign")]
             failed = [place for place, campaign in enumerate(campaigns) if campaign.status == "failed"]
@@ -164,16 +164,16 @@ def test_of_several_campaigns_that_no_call_names_an_act_concerns_one(explore: Ex
 
 def subject_of(
     server: MockServer, exploration: Exploration, test: Any, **settings: Any
-) -> Callable[[Placement], AbstractContextManager[Outcome]]:
+) -> Callable[[Placement], AbstractContextManager[EndedRun]]:
     """Return how an exploration runs a test, in a sandbox with these settings."""
 
     @contextlib.contextmanager
-    def subject(placement: Placement) -> Iterator[Outcome]:
+    def subject(placement: Placement) -> Iterator[EndedRun]:
         with server.sandbox(**settings) as sandbox:
             control = exploration.prepare(sandbox, placement)
             raised = _run(test, sandbox)
             control.stop()
-            yield Outcome(control, raised)
+            yield EndedRun(control, raised)
 
     return subject
 
@@ -824,14 +824,14 @@ def _shown_again(
     exploration._singles = lambda: iter([Unarmed(finding.placements[0])])  # type: ignore[method-assign]
 
     @contextlib.contextmanager
-    def subject(placement: Placement) -> Iterator[Outcome]:
+    def subject(placement: Placement) -> Iterator[EndedRun]:
         with server.sandbox(scenario) if placement else server.sandbox(now="2026-03-01T12:00:00Z") as sandbox:
             if placement:
                 prepare(sandbox)
             control = exploration.prepare(sandbox, placement)
             raised = _run(test, sandbox)
             control.stop()
-            yield Outcome(control, raised)
+            yield EndedRun(control, raised)
 
     exploration.run(subject)
     return {(row.verdict, row.cause) for row in exploration.report.findings}

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from mockserver.core.run import Run
 from mockserver.testing.runs.bounds import CLEAN, Bounds
-from mockserver.testing.runs.faults.verdicts import JudgedRun
+from mockserver.testing.runs.faults.verdicts import FaultOutcome
 from mockserver.testing.runs.findings import describe
 from mockserver.testing.runs.investigation import ControlledRun
 from mockserver.testing.runs.traced_calls import TracedCall, first_difference, lacks_calls, traced_calls
@@ -28,7 +28,7 @@ class CleanRun:
     The clean run, and what the second one does otherwise.
 
     Attributes:
-        run: As it is judged; None before it has ended.
+        outcome: What it ends with, as it is judged; None before that.
         calls: Its calls of operations.
         delivered: Its attempts to deliver an event.
         templates: The ids of the templates of the client's campaigns.
@@ -41,7 +41,7 @@ class CleanRun:
         unexplored: Why nothing was explored although both clean runs passed; None if it was.
     """
 
-    run: JudgedRun | None = None
+    outcome: FaultOutcome | None = None
     calls: Sequence[TracedCall] = ()
     delivered: Sequence[Delivered] = ()
     templates: Sequence[str] = ()
@@ -61,30 +61,30 @@ class CleanRun:
     @property
     def is_repeatable(self) -> bool:
         """True if the calls of the second one caused the same."""
-        return self.run is None or self.run.is_repeatable
+        return self.outcome is None or self.outcome.is_repeatable
 
-    def read(self, run: JudgedRun, control: ControlledRun) -> None:
+    def read(self, outcome: FaultOutcome, control: ControlledRun) -> None:
         """Keep the first clean run, or what the second one does otherwise. Lock: the caller holds the sandbox's."""
-        calls = traced_calls(run.trace, control.watch.by_socket)
-        if self.run is not None:
-            self._compare(self.run, run, calls)
+        calls = traced_calls(outcome.trace, control.watch.by_socket)
+        if self.outcome is not None:
+            self._compare(self.outcome, outcome, calls)
         else:
             view = Run.of(control.hosted.sandbox)
             connected = {session.entrypoint_id: session.id for _, session in view.records("session")}
-            self.run, self.calls, self.delivered = run, calls, _delivered(view)
+            self.outcome, self.calls, self.delivered = outcome, calls, _delivered(view)
             self.templates = sorted({campaign.template_id for _, campaign in view.records("campaign")})
             self.entrypoints = {row.id: connected.get(row.id) for _, row in view.records("entrypoint")}
             self.used, self.in_force = control.watch.used(), dict(view.choices)
-        if run.raised is not None:
-            self.failure = describe(run.raised, run.base_url)
+        if outcome.raised is not None:
+            self.failure = describe(outcome.raised, outcome.base_url)
 
-    def _compare(self, first: JudgedRun, second: JudgedRun, calls: Sequence[TracedCall]) -> None:
+    def _compare(self, first: FaultOutcome, second: FaultOutcome, calls: Sequence[TracedCall]) -> None:
         self.difference = first_difference(self.calls, calls)
         if second.raised is not None:
             self.difference = self.difference or f"the second run ended with {type(second.raised).__name__}"
         elif lacks_calls(self.calls, calls):
             self.unexplored = f"run 2 did not make the calls of run 1: {self.difference}"
-        self.run = replace(first, is_repeatable=first.caused.is_like(second.caused))
+        self.outcome = replace(first, is_repeatable=first.caused.is_like(second.caused))
 
 
 def _delivered(run: Run) -> list[Delivered]:

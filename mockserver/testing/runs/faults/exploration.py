@@ -20,7 +20,7 @@ from mockserver.testing.runs.faults.pairs import First, pairs
 from mockserver.testing.runs.faults.placements import Placement
 from mockserver.testing.runs.faults.report import EffectsAlone, ExploreReport, add_placement
 from mockserver.testing.runs.faults.tables import DEVIATES
-from mockserver.testing.runs.faults.verdicts import JudgedRun, Outcome, causes, of_finding, read_run, verdict_of
+from mockserver.testing.runs.faults.verdicts import EndedRun, FaultOutcome, causes, of_finding, read_outcome, verdict_of
 from mockserver.testing.runs.findings import CURE, Cause, Part, first_of_each_rule, in_python
 from mockserver.testing.runs.investigation import ControlledRun, Investigation, Plans
 from mockserver.testing.runs.traced_calls import traced_calls
@@ -57,7 +57,9 @@ class Exploration:
         self._alone = EffectsAlone()
         self._firsts: list[First] = []
 
-    def run(self, subject: Callable[[Placement], AbstractContextManager[Outcome]], show: Show = lambda _: None) -> None:
+    def run(
+        self, subject: Callable[[Placement], AbstractContextManager[EndedRun]], show: Show = lambda _: None
+    ) -> None:
         """
         Run the test at each placement.
 
@@ -89,20 +91,20 @@ class Exploration:
         control.hosted.counts_faults = not placement
         return control
 
-    def plans(self) -> Plans[Placement, Outcome]:
+    def plans(self) -> Plans[Placement, EndedRun]:
         """Yield the placement of each run: the empty one twice, since equal runs should be equal, then the singles, then pairs."""
         clean = self.report.clean
         self._read_clean((yield Placement()))
         if clean.failure is None:
             self._read_clean((yield Placement()))
-        if clean.run is None or not clean.is_explored:
+        if clean.outcome is None or not clean.is_explored:
             return
         self.report.investigation.has_baseline = True
         for placement in self._singles():
-            self._judge(clean.run, placement, (yield placement))
+            self._judge(clean.outcome, placement, (yield placement))
         if self._options.pairs:
             for placement in self._pairs():
-                self._judge(clean.run, placement, (yield placement))
+                self._judge(clean.outcome, placement, (yield placement))
 
     @property
     def progress(self) -> str:
@@ -114,24 +116,19 @@ class Exploration:
 
     # The clean runs
 
-    def _read_clean(self, outcome: Outcome) -> None:
+    def _read_clean(self, ended: EndedRun) -> None:
         """Read a clean run, and report what it shows by itself."""
-        clean, control = self.report.clean, outcome.control
-        is_first = clean.run is None
+        clean, control = self.report.clean, ended.control
+        is_first = clean.outcome is None
         with control.hosted.sandbox.lock:
-            run = read_run(outcome, Placement(), None)
+            run = read_outcome(ended, Placement(), None)
             clean.read(run, control)
-        self._note_sleep(Placement(), outcome)
+        self.report.investigation.note_sleep(control.longest_sleep)
         reasons = {finding.rule: of_finding(finding) for finding in first_of_each_rule(run.findings)}
         if run.raised is not None:
             reasons["raised"] = Cause("crashed", type(run.raised).__name__, f"the clean run failed: {clean.failure}")
         for cause in reasons.values() if is_first or run.raised is not None else ():
             add_placement(self.report, cause, Placement(), control.sandbox)
-
-    def _note_sleep(self, placement: Placement, outcome: Outcome) -> None:
-        in_process = outcome.control.in_process
-        if in_process is not None:
-            self.report.investigation.note_sleep(in_process.longest(), placement.describe() if placement else "")
 
     # Single placements
 
@@ -165,14 +162,14 @@ class Exploration:
 
     # Judging
 
-    def _judge(self, clean: JudgedRun, placement: Placement, outcome: Outcome) -> None:
+    def _judge(self, clean: FaultOutcome, placement: Placement, ended: EndedRun) -> None:
         """Judge a run, count it, and keep what pairs begin with."""
-        control, coverage = outcome.control, self.report.coverage.part_of(placement)
+        control, coverage = ended.control, self.report.coverage.part_of(placement)
         with control.hosted.sandbox.lock:
-            run = read_run(outcome, placement, clean)
+            run = read_outcome(ended, placement, clean)
             if self._options.pairs and len(placement) == 1 and placement[0].is_in_pairs:
                 self._firsts.append(First(placement[0], traced_calls(run.trace, control.watch.by_socket)))
-        self._note_sleep(placement, outcome)
+        self.report.investigation.note_sleep(control.longest_sleep, placement.describe())
         if run.has_unseen_waits:
             self.report.unjudged.append(placement)
         reasons = causes(clean, run, self._options)
@@ -217,14 +214,14 @@ def explore(
     exploration = Exploration(options, test=test)
 
     @contextmanager
-    def subject(placement: Placement) -> Iterator[Outcome]:
+    def subject(placement: Placement) -> Iterator[EndedRun]:
         with make_sandbox() as sandbox:
             control = exploration.prepare(sandbox, placement)
             try:
-                outcome = Outcome.of(control, _raised_by(function, sandbox))
+                ended = EndedRun.of(control, _raised_by(function, sandbox))
             finally:
                 control.stop()
-            yield outcome
+            yield ended
 
     with in_python(exploration.report):
         exploration.run(subject)

@@ -58,7 +58,7 @@ _COPIES = frozenset(("clone-after-conflict", "rename-after-lost-create"))
 _EVENTS = "events"  # the family of choices on deliveries: a correct receiver can implement one option only
 
 
-class Outcome(NamedTuple):
+class EndedRun(NamedTuple):
     """
     A run that has ended.
 
@@ -73,7 +73,7 @@ class Outcome(NamedTuple):
     is_drained: bool = False
 
     @classmethod
-    def of(cls, control: ControlledRun, raised: BaseException | None) -> Outcome:
+    def of(cls, control: ControlledRun, raised: BaseException | None) -> EndedRun:
         """End a run whose test has ended: in process its receivers get what is still due, if it has passed."""
         if isinstance(raised, SystemExit) and not raised.code:
             raised = None  # the program has ended in order
@@ -83,9 +83,9 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedRun:
+class FaultOutcome:
     """
-    One run as it is judged.
+    A run at a placement, and what it ends with, as it is judged.
 
     Attributes:
         placement: Where it had its faults.
@@ -118,16 +118,16 @@ class JudgedRun:
     is_repeatable: bool = True
 
 
-def read_run(outcome: Outcome, placement: Placement, clean: JudgedRun | None) -> JudgedRun:
+def read_outcome(ended: EndedRun, placement: Placement, clean: FaultOutcome | None) -> FaultOutcome:
     """
-    Return a run as it is judged.
+    Return what a run ends with.
 
     Args:
-        outcome: The run. Lock: the caller holds its sandbox's.
+        ended: The run. Lock: the caller holds its sandbox's.
         placement: Where it had its faults.
         clean: The clean run; None for that run itself.
     """
-    control, raised, is_drained = outcome
+    control, raised, is_drained = ended
     run = Run.of(control.hosted.sandbox)
     trace = trace_of(run)
     of_clean = () if clean is None else clean.caused.calls
@@ -147,7 +147,7 @@ def read_run(outcome: Outcome, placement: Placement, clean: JudgedRun | None) ->
     # Over a socket the mock does not know how long a client would have waited.
     in_process = (exchange for exchange in run.exchanges if exchange.n not in control.watch.by_socket)
     stalled = (each for each in in_process if each.left is not None and delay_of(each.fault) >= STALLED)
-    return JudgedRun(
+    return FaultOutcome(
         placement=placement,
         findings=list(filter(counts, [*others, *early])),
         trace=trace,
@@ -194,7 +194,7 @@ def _duplicates(run: Run) -> Mapping[str, int]:
     }
 
 
-def causes(clean: JudgedRun, run: JudgedRun, options: ExploreOptions) -> list[Cause]:
+def causes(clean: FaultOutcome, run: FaultOutcome, options: ExploreOptions) -> list[Cause]:
     """
     Return why a run is not like the clean one, the worst first; empty if it is.
 
@@ -240,7 +240,7 @@ def _without_timeout(stalled: JournalEntry, *, is_strict: bool) -> Cause:
     return Cause.of_finding("breach" if is_strict else ADVICE, finding_of(NO_TIMEOUT, message))
 
 
-def _is_wrong_quietly(clean: JudgedRun, run: JudgedRun) -> bool:
+def _is_wrong_quietly(clean: FaultOutcome, run: FaultOutcome) -> bool:
     """
     Return True if an assertion of the test itself failed: its client went on, and returned something else than in the clean run.
 
@@ -269,7 +269,7 @@ def _of_option(raised: BaseException, base_url: str, placement: Placement) -> It
             yield Cause.of_finding(ADVICE, finding_of(rule, f"the test ended with {describe(raised, base_url)}"))
 
 
-def _damage(clean: JudgedRun, run: JudgedRun) -> Iterator[Cause]:
+def _damage(clean: FaultOutcome, run: FaultOutcome) -> Iterator[Cause]:
     known = {finding.rule for finding in clean.findings}
     news = [row for row in run.findings if row.rule not in known and not _is_excused(row, clean, run)]
     yield from map(of_finding, first_of_each_rule(news))
@@ -281,7 +281,7 @@ def _damage(clean: JudgedRun, run: JudgedRun) -> Iterator[Cause]:
         yield Cause("reported" if is_excused else "breach", ENDLESS, run.ended)
 
 
-def _more_duplicates(clean: JudgedRun, run: JudgedRun) -> Iterator[Cause]:
+def _more_duplicates(clean: FaultOutcome, run: FaultOutcome) -> Iterator[Cause]:
     """Yield the ledger's lists that are longer than in the clean run, if the client's calls also caused more."""
     more = run.caused.numbers - clean.caused.numbers
     for name, count in run.duplicates.items():
@@ -297,7 +297,7 @@ def of_finding(finding: Finding) -> Cause:
     return Cause.of_finding(ADVICE if finding.severity > _SEVERE else "breach", finding)
 
 
-def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun) -> bool:
+def _is_excused(finding: Finding, clean: FaultOutcome, run: FaultOutcome) -> bool:
     """Return True for a finding that a correct client, or a test that does the same without a fault, could get."""
     rule = RULES[finding.rule]
     calls = [call for call in run.caused.calls if call.number in finding.exchanges]

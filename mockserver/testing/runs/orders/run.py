@@ -104,7 +104,7 @@ class InterleavedRun:
         finally:
             self._gate.end(stuck or "the run is over")
             self._controlled.stop()
-        in_process, raised = self._controlled.in_process, self._settling.raised
+        raised = self._settling.raised
         return Played(
             steps=self._recorder.steps,
             decisions=self._course.decisions,
@@ -112,7 +112,7 @@ class InterleavedRun:
             stuck=stuck,
             blocked=self._settling.blocked,
             used=self._controlled.watch.used(),
-            sleep=None if in_process is None else in_process.longest(),
+            sleep=self._controlled.longest_sleep,
             is_plain=self._is_plain and stuck is None and not self._settling.blocked,
             began=self._began_at,
             timers=self._recorder.timers,
