@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
@@ -13,6 +13,10 @@ _VAIN_READS: Final = (
     3  # equal reads with equal answers and a sleep between them, after which a client waits for another
 )
 _VAIN_READS_WITHOUT_SLEEP: Final = 10
+
+
+# Gets the options, of which the first is the serial one, and returns the name of one of them.
+Choose = Callable[[Sequence[Release]], str]
 
 
 class Decision(NamedTuple):
@@ -73,7 +77,7 @@ class VainReads:
         return name == self.reader and self.reads >= (_VAIN_READS if self.has_slept else _VAIN_READS_WITHOUT_SLEEP)
 
 
-@dataclass(kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Course:
     """
     The releases of one order, in a run or as they would be.
@@ -97,16 +101,17 @@ class Course:
         """Return one that goes on by itself."""
         return replace(self, decisions=list(self.decisions))
 
-    def options(self, ready: Sequence[Ready]) -> Sequence[Release]:
-        """Return what can be released of the steps that are ready, the serial choice first."""
-        return schedules.options(self._situation(ready))
-
-    def release(self, ready: Sequence[Ready], name: str) -> None:
-        """Decide for one of the steps that are ready."""
-        ranked = self.options(ready)
-        chosen = next(option for option in ranked if option.name == name)
+    def release(self, ready: Sequence[Ready], choose: Choose) -> str | None:
+        """Decide for one of the steps that are ready, and return whose it is; None if the chosen actor has none of them."""
+        situation = Situation(tuple(ready), self.last, self.held, self.vain_reads.are_of(self.last))
+        ranked = schedules.options(situation)
+        name = choose(ranked)
+        chosen = next((option for option in ranked if option.name == name), None)
+        if chosen is None:
+            return None
         self.decisions.append(Decision(ranked, chosen, self.last is None))
-        self.held = (self.held | schedules.passed_over(self._situation(ready), name)) - {name}
+        self.held = schedules.held_after(situation, name)
+        return name
 
     def note(self, name: str, waits: Waits, reads: Iterable[object], *, goes_on: bool) -> None:
         """
@@ -124,6 +129,3 @@ class Course:
         if name in self.clients:
             self._last_client = name if goes_on else None
         self.last = name if goes_on else self._last_client
-
-    def _situation(self, ready: Sequence[Ready]) -> Situation:
-        return Situation(tuple(ready), self.last, self.held, self.vain_reads.are_of(self.last))

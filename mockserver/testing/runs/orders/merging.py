@@ -188,12 +188,9 @@ class _Replay:
 
     def _go_on(self, name: str | None = None) -> bool:
         """Release an actor, by default the serial one; return False if that breaks a dependence."""
-        ready = self._ready_steps()
-        names = [option.name for option in self.course.options(ready)]
-        chosen = names[0] if name is None else name
-        if chosen not in names:
+        chosen = self.course.release(self._ready_steps(), lambda options: name or options[0].name)
+        if chosen is None:
             return False
-        self.course.release(ready, chosen)
         return self._fire_timers() if chosen == TIMERS else self._release(chosen)
 
     def _state(self) -> object:

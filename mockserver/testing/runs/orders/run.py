@@ -21,14 +21,14 @@ from mockserver.testing.run_end import RunEnded
 from mockserver.testing.runs.bounds import Bounds
 from mockserver.testing.runs.investigation import ControlledRun
 from mockserver.testing.runs.orders.actors import Actor, KnownThreads, ReadySteps
-from mockserver.testing.runs.orders.course import Course
+from mockserver.testing.runs.orders.course import Choose, Course
 from mockserver.testing.runs.orders.gate import Gate
 from mockserver.testing.runs.orders.handles import handle
 from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Played
 from mockserver.testing.runs.orders.recording import StepRecorder
-from mockserver.testing.runs.orders.schedules import Ready, Release, Waits
+from mockserver.testing.runs.orders.schedules import Ready, Waits
 from mockserver.testing.runs.orders.settling import RUN_S, Settling
 from mockserver.testing.runs.orders.threads import ActorThreads
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
 
 ClientFunction = Callable[["Sandbox"], Any]
-Choose = Callable[[Sequence[Release]], str]
 
 SERIAL_BOUNDS: Final = Bounds(calls=5_000, real=round(RUN_S * SECOND), row=500, after_final=500)
 
@@ -83,12 +82,7 @@ class InterleavedRun:
         self._began_at = self._hosted.sandbox.now
 
     def play(self, choose: Choose) -> Played:
-        """
-        Run the clients to their ends, or to a bound.
-
-        Args:
-            choose: Gets the options, of which the first is the serial one, and returns the name of one of them.
-        """
+        """Run the clients to their ends, or to a bound."""
         stuck: str | None = None
         try:
             while stuck is None:
@@ -127,8 +121,8 @@ class InterleavedRun:
 
     def _release(self, ready: Sequence[Ready], choose: Choose) -> str | None:
         """Release one step, and return why the run cannot go on after it."""
-        name = choose(self._course.options(ready))
-        self._course.release(ready, name)
+        name = self._course.release(ready, choose)
+        assert name is not None, "a step is chosen that is ready"
         self._is_plain &= all(row.waits != "delivery" for row in ready)
         waits = next(row.waits for row in ready if row.name == name)
         self._recorder.begin()

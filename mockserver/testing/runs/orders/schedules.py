@@ -71,10 +71,10 @@ def options(situation: Situation) -> Sequence[Release]:
     return tuple(Release(ready.name, _cost(situation, ready, last, passed)) for ready in ranked)
 
 
-def passed_over(situation: Situation, name: str) -> frozenset[str]:
-    """Return the endpoints whose delivery is held back from here on if this actor is released."""
-    chosen = next(ready for ready in situation.ready if ready.name == name)
-    return frozenset() if chosen.waits == "delivery" else _prompt(situation)
+def held_after(situation: Situation, name: str) -> frozenset[str]:
+    """Return the endpoints whose delivery is held back once this actor is released."""
+    due = frozenset(ready.name for ready in situation.ready if ready.waits == "delivery")
+    return situation.held - {name} if name in due else situation.held | due
 
 
 def next_in_time(rows: Sequence[Ready], sleeps: Mapping[str, Instant], due: Instant | None) -> list[Ready]:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from mockserver.testing.runs.bounds import NEED
 from mockserver.testing.runs.orders.actors import KnownThreads
+from mockserver.testing.runs.orders.course import Choose
 from mockserver.testing.runs.orders.memory import SharedMemory
 from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.planned import OrderPlan
 from mockserver.testing.runs.orders.played import Played
 from mockserver.testing.runs.orders.report import InterleaveReport
-from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, Choose, ClientFunction, InterleavedRun
+from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, ClientFunction, InterleavedRun
 from mockserver.testing.runs.orders.schedules import Release
 from mockserver.testing.runs.orders.verdicts import OrderOutcome, read_outcome
 
