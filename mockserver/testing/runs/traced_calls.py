@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mockserver.contract.endpoints import ENDPOINTS
+from mockserver.core.run import Run
 from mockserver.core.state.journal import Transition
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.trace import Trace
@@ -36,6 +37,7 @@ class TracedCall:
         exchange: The call.
         number: Among the calls of the run, from 1; calls of no operation do not count.
         nth: Among the calls of its operation, from 1.
+        operation: The id of the operation; of HEAD that of GET, since rules count both.
         request: The call as it is compared.
         answer: The class of the answer: its status and code, and for each member of its object whether it has a value.
         statuses: The kind and the status of each record that had changed in this run before the call, by its id.
@@ -45,15 +47,11 @@ class TracedCall:
     exchange: Exchange
     number: int
     nth: int
+    operation: str
     request: Comparable
     answer: str
     statuses: Mapping[str, tuple[str, str]]
     by_socket: bool
-
-    @property
-    def operation(self) -> str:
-        """The id of the operation."""
-        return self.exchange.operation or ""
 
     @property
     def is_refused(self) -> bool:
@@ -87,18 +85,22 @@ class TracedCall:
         return tuple(id for id, named in self.statuses.items() if named == (kind, status))
 
 
-def traced_calls(trace: Trace, by_socket: Collection[int]) -> list[TracedCall]:
+def traced_calls(run: Run, trace: Trace, by_socket: Collection[int]) -> list[TracedCall]:
     """
     Return the calls of operations in a run, oldest first.
 
     Args:
-        trace: That of the sandbox after the run. Lock: the caller holds the sandbox's.
+        run: The sandbox after the run. Lock: the caller holds it.
+        trace: That of the run.
         by_socket: The numbers of the exchanges that a socket carried.
     """
-    calls, counts = list[TracedCall](), Counter[str | None]()
+    calls, counts = list[TracedCall](), Counter[str]()
     left, statuses = deque(trace.sandbox.transitions), dict[str, tuple[str, str]]()
-    for exchange in trace.calls:
-        counts[exchange.operation] += 1
+    for entry, exchange in zip(run.exchanges, trace.exchanges, strict=True):
+        operation = entry.operation
+        if operation is None:
+            continue
+        counts[operation] += 1
         passed: list[Transition] = []
         while left and _is_before(left[0], exchange):
             passed.append(left.popleft())
@@ -108,8 +110,9 @@ def traced_calls(trace: Trace, by_socket: Collection[int]) -> list[TracedCall]:
             TracedCall(
                 exchange=exchange,
                 number=len(calls) + 1,
-                nth=counts[exchange.operation],
-                request=_comparable(exchange),
+                nth=counts[operation],
+                operation=operation,
+                request=_comparable(exchange, operation),
                 answer=_answer_class(exchange),
                 statuses=statuses,
                 by_socket=exchange.number in by_socket,
@@ -124,7 +127,7 @@ def _is_before(transition: Transition, exchange: Exchange) -> bool:
     return by < exchange.number if isinstance(by, int) else transition.at <= exchange.at
 
 
-def _comparable(exchange: Exchange) -> Comparable:
+def _comparable(exchange: Exchange, operation: str) -> Comparable:
     """Return method and route with the query's names, and a hash of the body without ids and instants."""
     names = sorted({name for name, _ in exchange.query})
     query = f"?{'&'.join(names)}" if names else ""
@@ -132,7 +135,7 @@ def _comparable(exchange: Exchange) -> Comparable:
     text = json.dumps(body, sort_keys=True, default=str) if body is not None else ""
     bare = INSTANT.sub("TIME", ID.sub("ID", text))
     digest = hashlib.sha256(bare.encode()).hexdigest()[:_HASH_CHARS] if bare else ""
-    return f"{exchange.method} {ENDPOINTS[exchange.operation or ''].path}{query}", digest
+    return f"{exchange.method} {ENDPOINTS[operation].path}{query}", digest
 
 
 def _answer_class(exchange: Exchange) -> str:

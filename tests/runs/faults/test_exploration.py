@@ -94,6 +94,19 @@ def test_a_write_has_every_fault_and_a_read_each_that_differs(explore: Explore) 
 
 
 @pytest.mark.deep
+def test_a_call_has_the_number_by_which_rules_count_it(explore: Explore) -> None:
+    """A HEAD is a call of the operation too."""
+
+    def test(sandbox: Sandbox) -> None:
+        sandbox.call("HEAD", "/v1/campaigns")
+        list_once(sandbox)
+
+    (finding,) = explore(test, faults=("drop-before",)).findings
+
+    numbers = [(step.call, step.nth) for placement in finding.placements for step in placement]
+    assert [(1, 1), (2, 2)] == numbers
+
+
 def test_every_act_and_every_fault_of_a_delivery_is_tried_where_it_has_an_object(explore: Explore) -> None:
     tried = {
         name

@@ -65,11 +65,11 @@ class CleanRun:
 
     def read(self, outcome: FaultOutcome, control: ControlledRun) -> None:
         """Keep the first clean run, or what the second one does otherwise. Lock: the caller holds the sandbox's."""
-        calls = traced_calls(outcome.trace, control.watch.by_socket)
+        view = Run.of(control.hosted.sandbox)
+        calls = traced_calls(view, outcome.trace, control.watch.by_socket)
         if self.outcome is not None:
             self._compare(self.outcome, outcome, calls)
         else:
-            view = Run.of(control.hosted.sandbox)
             connected = {session.entrypoint_id: session.id for _, session in view.records("session")}
             self.outcome, self.calls, self.delivered = outcome, calls, _delivered(view)
             self.templates = sorted({campaign.template_id for _, campaign in view.records("campaign")})

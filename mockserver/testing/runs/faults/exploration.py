@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
+from mockserver.core.run import Run
 from mockserver.testing.runs.bounds import CLEAN, bounds_beyond
 from mockserver.testing.runs.faults import singles
 from mockserver.testing.runs.faults.options import ExploreOptions
@@ -168,7 +169,8 @@ class Exploration:
         with control.hosted.sandbox.lock:
             run = read_outcome(ended, placement, clean)
             if self._options.pairs and len(placement) == 1 and placement[0].is_in_pairs:
-                self._firsts.append(First(placement[0], traced_calls(run.trace, control.watch.by_socket)))
+                calls = traced_calls(Run.of(control.hosted.sandbox), run.trace, control.watch.by_socket)
+                self._firsts.append(First(placement[0], calls))
         self.report.investigation.note_sleep(control.longest_sleep, placement.describe())
         if run.has_unseen_waits:
             self.report.unjudged.append(placement)
