@@ -161,7 +161,8 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
 
     def _lines(self) -> Iterator[str]:
         yield f"interleaved {', '.join(self.clients)}: {counted(len(self.clients), 'client')}"
-        yield from self._not_compared()
+        if self.failed_serial is not None:
+            yield f"nothing is compared: {self.failed_serial}"
         yield f"  serial: {', '.join(self.serial)}"
         if self.options.schedule is not None:
             yield f"  schedule: {self.options.schedule}"
@@ -172,10 +173,6 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
         yield from (f"  {line}" for line in self._notes())
         for finding in self.findings:
             yield from _finding_lines(finding, self.line)
-
-    def _not_compared(self) -> Iterator[str]:
-        if self.failed_serial is not None:
-            yield f"nothing is compared: {self.failed_serial}"
 
     def _bound_lines(self) -> Iterator[str]:
         orders = merged = 0

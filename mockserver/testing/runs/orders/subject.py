@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mockserver.testing.runs.bounds import NEED
 from mockserver.testing.runs.orders.actors import KnownThreads
 from mockserver.testing.runs.orders.course import Choose
-from mockserver.testing.runs.orders.memory import SharedMemory
+from mockserver.testing.runs.orders.memory import shared_memory
 from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.planned import OrderPlan
 from mockserver.testing.runs.orders.played import Played
@@ -62,7 +62,7 @@ class OrderSubject:
         self.bounds = SERIAL_BOUNDS
         self.is_watching = True
         self._what, self._report = what, report
-        self._known, self._memory = KnownThreads(), SharedMemory(what.clients.values())
+        self._known = KnownThreads()
 
     @contextmanager
     def run(self, plan: OrderPlan) -> Iterator[OrderOutcome]:
@@ -103,15 +103,18 @@ class OrderSubject:
     def _choices(self, names: Sequence[str]) -> Choose:
         """Return what chooses the first steps by their names, and the others serially."""
         left = list(reversed(names))
-        memory = self._memory.read() if self.is_watching else None
+        memory = self._shared_memory() if self.is_watching else None
 
         def choose(options: Sequence[Release]) -> str:
             if self.is_watching and not self._report.shares_memory:
-                self._report.shares_memory = memory != self._memory.read()
+                self._report.shares_memory = memory != self._shared_memory()
             wanted = left.pop() if left else ""
             return wanted if any(option.name == wanted for option in options) else options[0].name
 
         return choose
+
+    def _shared_memory(self) -> Any:
+        return shared_memory(self._what.clients.values())
 
     def _check(self, sandbox: Sandbox, played: Played) -> Exception | None:
         """Return how the user's check fails; None if it passes, or cannot be called since the clients have not ended."""
