@@ -181,7 +181,8 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
     sleep: str | None
     test: str
     def text(self, *, as_documents: bool = False, then: Iterable[str] = ()) -> str: ...
-    tolerated: Tolerated
+    tolerated: dict[tuple[str, str, str, str], int]
+    def tolerates(self, placement: Placement, verdict: str) -> bool: ...
     def try_to_write_documents(self, folder: str | Path) -> None: ...
     unjudged: list[Placement]
     unwritten: list[str]
@@ -285,14 +286,14 @@ class InterleaveOptions:
 
 class InterleaveReport(ReportOfFindings[InterleaveFinding]):
     blocked: dict[str, int]
-    bounds: list[Bound]
+    bounds: dict[int, Part]
     by_cause: dict[Key, Found]
     clients: Sequence[str]
     difference: str | None
     ended: str | None
     failed: bool
     failed_serial: str | None
-    fault_runs: FaultRuns | None
+    fault_runs: Part | None
     findings: list[Found]
     investigation: Investigation
     left: int
@@ -302,7 +303,7 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
     order: ClassVar
     runs: int
     seconds: float
-    serial: list[SerialRun]
+    serial: list[str]
     shares_memory: bool
     sleep: str | None
     test: str

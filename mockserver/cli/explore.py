@@ -77,7 +77,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
         _run_all(exploration, runs, options)
     if report.ended is not None:
         report.investigation.ended = f"by a signal after {counted(report.runs, 'run')}"
-    if report.ended is None and report.clean.calls == 0 and report.clean.failure is None:
+    if report.ended is None and not report.clean.calls and report.clean.failure is None:
         raise ValueError(
             "explore: the command made no call; expected calls to MOCKSERVER_URL with the key MOCKSERVER_KEY, "
             "or to a sandbox that it makes at MOCKSERVER_SERVER"
@@ -93,7 +93,7 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 
 def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Namespace) -> None:
     """Run the command for each placement."""
-    from mockserver.testing.runs.faults import Outcome
+    from mockserver.testing.runs.faults import EndedRun
     from mockserver.testing.server import MockServer
     from mockserver.testing.setting_checks import setting_error
 
@@ -103,7 +103,7 @@ def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Name
         raise ValueError(wrong.replace("now", "--freeze", 1))
 
     @contextmanager
-    def subject(placement: Placement) -> Iterator[Outcome]:
+    def subject(placement: Placement) -> Iterator[EndedRun]:
         nonlocal now
         with server.sandbox(options.scenario, now=now) as sandbox:
             now = sandbox.now if sandbox.state()["clock"]["frozen"] else None
@@ -114,7 +114,7 @@ def _run_all(exploration: Exploration, runs: CommandRuns, options: argparse.Name
 
             control, failed = runs.run(own, placement, create)
             with control.sandbox:
-                yield Outcome.of(control, failed)
+                yield EndedRun.of(control, failed)
 
     with progress() as show, MockServer() as server:
         exploration.run(subject, show)

@@ -27,7 +27,7 @@ from mockserver.pytest_plugin.explore import EXPLORATION, INNER_RUN, MARK, RESUL
 from mockserver.pytest_plugin.explore_results import TITLE, ExploreResults, verdicts
 from mockserver.pytest_plugin.progress import progress
 from mockserver.server.errors import causes
-from mockserver.testing.runs.faults import Exploration, ExploreOptions, Outcome, Placement
+from mockserver.testing.runs.faults import EndedRun, Exploration, ExploreOptions, Placement
 
 if TYPE_CHECKING:
     from _pytest.capture import CaptureManager
@@ -83,7 +83,7 @@ class ItemExploration:
         return self._control is not None
 
     @contextmanager
-    def run(self, item: pytest.Function, placement: Placement) -> Iterator[Outcome]:
+    def run(self, item: pytest.Function, placement: Placement) -> Iterator[EndedRun]:
         """Run a clone of the item; the item's own run, which has passed, is the first."""
         raised: BaseException | None = None
         if self._control is None:
@@ -95,7 +95,7 @@ class ItemExploration:
         if control is None:
             raise raised or ValueError(_OTHER_FIXTURE)
         with control.sandbox:
-            yield Outcome.of(control, raised)
+            yield EndedRun.of(control, raised)
 
     def close(self) -> None:
         """End a run that was not judged, and close its sandbox."""

@@ -51,7 +51,7 @@ def main() -> None:
             alone.append((process_time() - begun) / 10)
         ratio = median(one / other for one, other in zip(explored, alone, strict=True))
         print(
-            f"{test.__name__}: {report.clean.calls} calls, {1000 * median(alone):.1f} ms alone,"
+            f"{test.__name__}: {len(report.clean.calls)} calls, {1000 * median(alone):.1f} ms alone,"
             f" {1000 * median(explored):.1f} ms explored, ratio {ratio:.2f}"
         )
 

@@ -71,7 +71,7 @@ def main(calls: int = CALLS) -> None:
                 bound=BOUND,
             )
             spent = process_time() - begun
-            merged = sum(row.merged for row in report.bounds)
+            merged = sum(row.merged for row in report.bounds.values())
             print(
                 f"{client.__name__}: {report.runs + merged} orders, {merged} merged, {report.left} left,"
                 f" {len(report.findings)} findings, {spent:.1f} s of processor time"

@@ -131,6 +131,29 @@ class RunFinding:
         self.path = path.as_posix()
 
 
+@dataclass
+class Part:
+    """How many placements of a kind there are, how many are equal to others, how many were tried, and which changed nothing."""
+
+    placements: int = 0
+    merged: int = 0
+    tried: int = 0
+    not_tried: list[Any] = field(default_factory=list)
+
+    def as_json(self) -> JSON:
+        counts = {"placements": self.placements, "merged": self.merged, "tried": self.tried}
+        return {**counts, "notTried": len(self.not_tried)}
+
+    @property
+    def left(self) -> int:
+        return self.placements - self.merged - self.tried - len(self.not_tried)
+
+    def describe(self, what: str) -> str:
+        which = f"{self.tried} of {self.placements - self.merged}" if self.left else f"all {self.tried}"
+        merged = f" ({self.merged} more are equal to one of them)" if self.merged else ""
+        return f"{which} {what}s{merged}"
+
+
 Found = TypeVar("Found", bound=RunFinding)
 
 

@@ -202,6 +202,11 @@ class ControlledRun:
         """The sandbox on its host."""
         return self.sandbox.local(NEED)
 
+    @property
+    def longest_sleep(self) -> Sleep | None:
+        """Its longest sleep in real time; None if there was none worth a word, or if nothing records them."""
+        return None if self.in_process is None else self.in_process.longest()
+
     def stop(self) -> None:
         """Count and record no more, and restore what the process shares; a second call does nothing."""
         self.watch.stop()

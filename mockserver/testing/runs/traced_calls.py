@@ -9,65 +9,48 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from collections import Counter, deque
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from mockserver.contract.endpoints import ENDPOINTS
-from mockserver.contract.text import json_value
 from mockserver.core.run import Run
-from mockserver.core.state.journal import JournalEntry, Transition
+from mockserver.core.state.journal import Transition
+from mockserver.trace.exchange import Exchange
+from mockserver.trace.trace import Trace
 
 ID = re.compile(r"\b[a-z][a-z_]*_[a-z0-9]{8,}\b")
 INSTANT = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?")
 _HASH_CHARS = 12
-_CAMPAIGN_PATH = "/v1/campaigns/{id}"
+_CAMPAIGN_PATH = "/v1/campaigns/"
 
 Comparable = tuple[str, str]  # method and route with the query's names, and the body's hash
 
 
-def comparable(exchange: JournalEntry) -> Comparable:
-    """Return method and route with the query's names, and a hash of the body without ids and instants."""
-    call = exchange.call
-    route = call.endpoint.path if call.endpoint else ID.sub("{id}", call.path)
-    names = sorted({name for name, _ in call.query})
-    query = f"?{'&'.join(names)}" if names else ""
-    text = json.dumps(exchange.body, sort_keys=True, default=str) if exchange.body is not None else ""
-    bare = INSTANT.sub("TIME", ID.sub("ID", text))
-    return f"{call.method} {route}{query}", hashlib.sha256(bare.encode()).hexdigest()[:_HASH_CHARS] if bare else ""
-
-
-class TracedCall(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TracedCall:
     """
-    One call of a run.
+    One call of a run, with its place in it.
 
     Attributes:
+        exchange: The call.
         number: Among the calls of the run, from 1; calls of no operation do not count.
         nth: Among the calls of its operation, from 1.
-        operation: The id of the operation.
+        operation: The id of the operation; of HEAD that of GET, since rules count both.
         request: The call as it is compared.
         answer: The class of the answer: its status and code, and for each member of its object whether it has a value.
-        state: The status of each record that its path names, before the call.
-        addressed: The id of the campaign or session that its path names; None if it names neither.
-        running: The ids of the campaigns that are processing before the call.
-        pending: The ids of the sessions that are pending before the call.
-        completed: The ids of the sessions that are completed before the call.
-        changed: True if a record had changed in this run before the call.
-        answer_bytes: The length of the answer's body; 0 if there was none.
+        statuses: The kind and the status of each record that had changed in this run before the call, by its id.
         by_socket: True if a socket carried it.
     """
 
+    exchange: Exchange
     number: int
     nth: int
     operation: str
     request: Comparable
     answer: str
-    state: str
-    addressed: str | None
-    running: tuple[str, ...]
-    pending: tuple[str, ...]
-    completed: tuple[str, ...]
-    changed: bool
-    answer_bytes: int
+    statuses: Mapping[str, tuple[str, str]]
     by_socket: bool
 
     @property
@@ -76,78 +59,89 @@ class TracedCall(NamedTuple):
         return self.answer.startswith("4")
 
     @property
+    def answer_bytes(self) -> int:
+        """The length of the answer's body; 0 if there was none."""
+        return len(self.exchange.response_body or b"")
+
+    @property
+    def addressed(self) -> str | None:
+        """The id of the campaign or session that its path names; None if it names neither."""
+        of_campaign = self.exchange.path.startswith(_CAMPAIGN_PATH)
+        return self.exchange.params.get("id" if of_campaign else "sessionId")
+
+    @property
+    def state(self) -> str:
+        """The status of each record that its path names, before the call."""
+        named = ((name, self.statuses.get(value, ("", "-"))) for name, value in self.exchange.params.items())
+        return " ".join(f"{name}={status}" for name, (_, status) in named)
+
+    @property
     def key(self) -> tuple[str, Comparable, str, str]:
         """The parts that are equal for calls that Explore takes for one."""
         return self.operation, self.request, self.answer, self.state
 
+    def ids(self, kind: str, status: str) -> tuple[str, ...]:
+        """Return the ids of the records of a kind that had a status before the call."""
+        return tuple(id for id, named in self.statuses.items() if named == (kind, status))
 
-def trace(run: Run, by_socket: Collection[int]) -> list[TracedCall]:
+
+def traced_calls(run: Run, trace: Trace, by_socket: Collection[int]) -> list[TracedCall]:
     """
     Return the calls of operations in a run, oldest first.
 
     Args:
         run: The sandbox after the run. Lock: the caller holds it.
+        trace: That of the run.
         by_socket: The numbers of the exchanges that a socket carried.
     """
-    calls, counts, statuses = list[TracedCall](), dict[str, int](), _Statuses(run.transitions)
-    for exchange in run.exchanges:
-        operation = exchange.operation
+    calls, counts = list[TracedCall](), Counter[str]()
+    left, statuses = deque(trace.sandbox.transitions), dict[str, tuple[str, str]]()
+    for entry, exchange in zip(run.exchanges, trace.exchanges, strict=True):
+        operation = entry.operation
         if operation is None:
             continue
-        counts[operation] = counts.get(operation, 0) + 1
-        statuses.advance_to(exchange)
-        path, params = exchange.call.endpoint.path if exchange.call.endpoint else "", exchange.call.params
-        names = (f"{name}={statuses.of(value)}" for name, value in params.items())
+        counts[operation] += 1
+        passed: list[Transition] = []
+        while left and _is_before(left[0], exchange):
+            passed.append(left.popleft())
+        if passed:  # equal for all calls between two changes
+            statuses = {**statuses, **{each.id: (each.kind, each.target) for each in passed}}
         calls.append(
             TracedCall(
+                exchange=exchange,
                 number=len(calls) + 1,
                 nth=counts[operation],
                 operation=operation,
-                request=comparable(exchange),
+                request=_comparable(exchange, operation),
                 answer=_answer_class(exchange),
-                state=" ".join(names),
-                addressed=params.get("id" if path.startswith(_CAMPAIGN_PATH) else "sessionId"),
-                running=statuses.ids("campaign", "processing"),
-                pending=statuses.ids("session", "pending"),
-                completed=statuses.ids("session", "completed"),
-                changed=statuses.has_changed,
-                answer_bytes=len(exchange.answer),
-                by_socket=exchange.n in by_socket,
+                statuses=statuses,
+                by_socket=exchange.number in by_socket,
             )
         )
     return calls
 
 
-class _Statuses:
-    """The status of each record while the calls of a journal are read in order."""
-
-    def __init__(self, transitions: Sequence[Transition]) -> None:
-        self._left = list(reversed(transitions))
-        self._status: dict[str, tuple[str, str]] = {}  # kind and status, by id
-        self.has_changed = False
-
-    def advance_to(self, exchange: JournalEntry) -> None:
-        """Apply what happened before the operation of this call ran."""
-        while self._left:
-            transition = self._left[-1]
-            by = transition.cause.get("exchange")
-            if not (by < exchange.n if isinstance(by, int) else transition.at <= exchange.at):
-                return
-            self._left.pop()
-            self.has_changed = True
-            self._status[transition.id] = transition.kind, transition.target
-
-    def of(self, record_id: str) -> str:
-        return self._status.get(record_id, ("", "-"))[1]
-
-    def ids(self, kind: str, status: str) -> tuple[str, ...]:
-        return tuple(id for id, named in self._status.items() if named == (kind, status))
+def _is_before(transition: Transition, exchange: Exchange) -> bool:
+    """Return True for what happened before the operation of a call ran."""
+    by = transition.cause.get("exchange")
+    return by < exchange.number if isinstance(by, int) else transition.at <= exchange.at
 
 
-def _answer_class(exchange: JournalEntry) -> str:
+def _comparable(exchange: Exchange, operation: str) -> Comparable:
+    """Return method and route with the query's names, and a hash of the body without ids and instants."""
+    names = sorted({name for name, _ in exchange.query})
+    query = f"?{'&'.join(names)}" if names else ""
+    body = exchange.read_body
+    text = json.dumps(body, sort_keys=True, default=str) if body is not None else ""
+    bare = INSTANT.sub("TIME", ID.sub("ID", text))
+    digest = hashlib.sha256(bare.encode()).hexdigest()[:_HASH_CHARS] if bare else ""
+    return f"{exchange.method} {ENDPOINTS[operation].path}{query}", digest
+
+
+def _answer_class(exchange: Exchange) -> str:
     if exchange.status is None:
         return "none"
-    body = json_value(exchange.answer) if exchange.answer else None
+    body = exchange.response_json
     if not isinstance(body, dict):
         return f"{exchange.status} {_presence(body)}"
     members = (f"{name}={_presence(value)}" for name, value in sorted(body.items()))

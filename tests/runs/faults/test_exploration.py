@@ -27,11 +27,11 @@ from freezegun import freeze_time
 
 from mockserver import MockServer, Sandbox
 from mockserver.testing.runs.faults import (
+    EndedRun,
     Exploration,
     ExploreFinding,
     ExploreOptions,
     ExploreReport,
-    Outcome,
     Placement,
 )
 from mockserver.testing.runs.faults.placements import ExploreStep
@@ -94,6 +94,19 @@ def test_a_write_has_every_fault_and_a_read_each_that_differs(explore: Explore) 
 
 
 @pytest.mark.deep
+def test_a_call_has_the_number_by_which_rules_count_it(explore: Explore) -> None:
+    """A HEAD is a call of the operation too."""
+
+    def test(sandbox: Sandbox) -> None:
+        sandbox.call("HEAD", "/v1/campaigns")
+        list_once(sandbox)
+
+    (finding,) = explore(test, faults=("drop-before",)).findings
+
+    numbers = [(step.call, step.nth) for placement in finding.placements for step in placement]
+    assert [(1, 1), (2, 2)] == numbers
+
+
 def test_every_act_and_every_fault_of_a_delivery_is_tried_where_it_has_an_object(explore: Explore) -> None:
     tried = {
         name
@@ -136,7 +149,7 @@ def test_an_act_concerns_each_running_campaign_by_itself(mockserver_server: Mock
     ended: list[tuple[int | None, int]] = []
 
     @contextlib.contextmanager
-    def subject(placement: Placement) -> Iterator[Outcome]:
+    def subject(placement: Placement) -> Iterator[EndedRun]:
         with run(placement) as outcome:
             campaigns = [row for _, row in outcome.control.sandbox._hosted.sandbox.records("campaign")]
             failed = [place for place, campaign in enumerate(campaigns) if campaign.status == "failed"]
@@ -164,16 +177,16 @@ def test_of_several_campaigns_that_no_call_names_an_act_concerns_one(explore: Ex
 
 def subject_of(
     server: MockServer, exploration: Exploration, test: Any, **settings: Any
-) -> Callable[[Placement], AbstractContextManager[Outcome]]:
+) -> Callable[[Placement], AbstractContextManager[EndedRun]]:
     """Return how an exploration runs a test, in a sandbox with these settings."""
 
     @contextlib.contextmanager
-    def subject(placement: Placement) -> Iterator[Outcome]:
+    def subject(placement: Placement) -> Iterator[EndedRun]:
         with server.sandbox(**settings) as sandbox:
             control = exploration.prepare(sandbox, placement)
             raised = _run(test, sandbox)
             control.stop()
-            yield Outcome(control, raised)
+            yield EndedRun(control, raised)
 
     return subject
 
@@ -378,7 +391,7 @@ def test_a_sleep_that_is_canceled_or_on_the_clock_of_the_sandbox_is_none(explore
 
     report = explore(test, faults=("drop-before",), tolerates=(OSError,))
 
-    assert report.clean.calls == 1
+    assert len(report.clean.calls) == 1
     assert "real time" not in report.text()
 
 
@@ -821,17 +834,17 @@ def _shown_again(
     """Return verdict and cause of what a run shows whose sandbox is made from a scenario and prepared by the test."""
     test = ordinary_test(bug)
     exploration = Exploration(ExploreOptions(faults=(), choices=()), test=bug)
-    exploration._singles = lambda clean: iter([Unarmed(finding.placements[0])])  # type: ignore[method-assign]
+    exploration._singles = lambda: iter([Unarmed(finding.placements[0])])  # type: ignore[method-assign]
 
     @contextlib.contextmanager
-    def subject(placement: Placement) -> Iterator[Outcome]:
+    def subject(placement: Placement) -> Iterator[EndedRun]:
         with server.sandbox(scenario) if placement else server.sandbox(now="2026-03-01T12:00:00Z") as sandbox:
             if placement:
                 prepare(sandbox)
             control = exploration.prepare(sandbox, placement)
             raised = _run(test, sandbox)
             control.stop()
-            yield Outcome(control, raised)
+            yield EndedRun(control, raised)
 
     exploration.run(subject)
     return {(row.verdict, row.cause) for row in exploration.report.findings}

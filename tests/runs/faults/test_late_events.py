@@ -94,7 +94,7 @@ def test_what_a_receiver_does_in_each_run_once_the_test_has_ended_is_no_differen
     report = explore(test)
 
     assert [] == report.findings, report.text()
-    assert (2, 2) == (report.clean.deliveries, report.verdicts["survived"])
+    assert (2, 2) == (len(report.clean.delivered), report.verdicts["survived"])
 
 
 @contextmanager

@@ -18,7 +18,7 @@ import pytest
 import requests
 
 from mockserver import MockServer, Sandbox
-from mockserver.testing.runs.faults import Exploration, ExploreOptions, ExploreReport, Outcome, Placement
+from mockserver.testing.runs.faults import EndedRun, Exploration, ExploreOptions, ExploreReport, Placement
 from mockserver.testing.runs.faults.placements import ExploreStep
 from mockserver.testing.runs.in_process import RunInProcess
 
@@ -535,14 +535,14 @@ def test_a_draft_that_another_has_canceled_needs_no_start(
 
     act = ExploreStep("act", "readCampaign", 2, 1, "campaign-canceled")
     exploration = Exploration(ExploreOptions(faults=(), choices=()), test="a draft")
-    monkeypatch.setattr(exploration, "_singles", lambda clean: [Placement.of(act)])
+    monkeypatch.setattr(exploration, "_singles", lambda: [Placement.of(act)])
 
     @contextmanager
-    def subject(placement: Placement) -> Iterator[Outcome]:
+    def subject(placement: Placement) -> Iterator[EndedRun]:
         with mockserver_server.sandbox(given=GIVEN) as sandbox:
             control = exploration.prepare(sandbox, placement)
             test(sandbox)
-            yield Outcome(control, None)
+            yield EndedRun(control, None)
 
     exploration.run(subject)
 

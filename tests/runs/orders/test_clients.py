@@ -131,7 +131,7 @@ def test_a_process_of_a_client_calls_for_the_client(server: MockServer) -> None:
 
     assert not report.failed, report.text()
     assert (None, {}) == (report.difference, report.blocked), report.text()
-    assert [[2, 2], [2, 2]] == [list(row.calls.values()) for row in report.serial]
+    assert ["worker cron (2 and 2 calls)", "cron worker (2 and 2 calls)"] == report.serial
 
 
 def test_a_race_of_clients_with_a_loop_over_sockets_is_found(server: MockServer) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,25 +26,7 @@ def test_clients_of_different_records_have_no_order_but_the_serial_ones(server: 
 
     assert 3 == report.runs  # both serial ones, and the first one again
     assert "all 6 orders, 4 merged" in report.text()
-
-
-def test_a_report_of_clients_that_claim_their_work_elsewhere_names_the_option_that_runs_merged_orders(
-    server: MockServer, tmp_path: Path
-) -> None:
-    claims = tmp_path / "claims"
-
-    def work(sandbox: Sandbox, campaign_id: str) -> None:
-        if not claims.exists():
-            claims.touch()
-            start(sandbox, campaign_id)
-
-    def clear(sandbox: Sandbox) -> None:
-        claims.unlink(missing_ok=True)
-
-    clients = {id: lambda sandbox, id=id: work(sandbox, id) for id in IDS}
-    report = server.interleave(clients=clients, setup=clear, settings={"given": TWO_DRAFTS})
-
-    assert "if the clients meet in a database or a file, `prune=False` runs the merged orders too" in report.text()
+    assert "if the clients meet in a database or a file, `prune=False` runs those too" in report.text()
 
 
 def test_clients_that_change_memory_which_they_share_are_run_in_every_order(server: MockServer) -> None:

@@ -12,7 +12,7 @@ from mockserver import MockServer
 from mockserver.testing.runs.orders import InterleaveReport, search, subject
 from mockserver.testing.runs.orders.merging import RunOrders
 from mockserver.testing.runs.orders.played import Played
-from mockserver.testing.runs.orders.verdicts import RunEnd, read_end
+from mockserver.testing.runs.orders.verdicts import OrderOutcome, read_outcome
 from mockserver.testing.sandbox import Sandbox
 from tests.runs.orders.pairs import BODY, GIVEN, SESSIONS, TWO_DRAFTS, call, campaigns, create, start
 
@@ -119,16 +119,16 @@ def ends(
     """Return all ends and all findings on conduct of a pair, and the number of runs."""
     seen: set[Any] = set()
 
-    def read(*arguments: Any) -> RunEnd:
-        end = read_end(*arguments)
-        seen.add((end.records, frozenset(end.errors.items()), end.stuck))
+    def read(*arguments: Any) -> OrderOutcome:
+        end = read_outcome(*arguments)
+        seen.add((end.records, frozenset(end.errors.items()), end.played.stuck))
         # Whether the judge proves a finding may depend on calls of others between those of a client: all of them are compared.
         seen.update((client, finding.rule) for client, finding in end.findings)
         return end
 
     clients = {name: client_of_chance(f"{seed} {name}") for name in ("one", "two")}
     with monkeypatch.context() as patched:
-        patched.setattr(subject, "read_end", read)
+        patched.setattr(subject, "read_outcome", read)
         settings = {"given": {**TWO_DRAFTS, "chats": {"count": 12}}}
         report = server.interleave(
             clients=clients,

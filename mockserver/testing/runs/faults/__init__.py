@@ -14,15 +14,15 @@ from mockserver.testing.runs.faults.exploration import Exploration, explore
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.report import ExploreFinding, ExploreReport
-from mockserver.testing.runs.faults.verdicts import Outcome
+from mockserver.testing.runs.faults.verdicts import EndedRun
 
 __all__ = [
+    "EndedRun",
     "Exploration",
     "ExploreFinding",
     "ExploreOptions",
     "ExploreReport",
     "ExploreStep",
-    "Outcome",
     "Placement",
     "RunEnded",
     "explore",

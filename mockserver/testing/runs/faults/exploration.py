@@ -16,22 +16,15 @@ from typing import Any
 from mockserver.core.run import Run
 from mockserver.testing.runs.bounds import CLEAN, bounds_beyond
 from mockserver.testing.runs.faults import singles
-from mockserver.testing.runs.faults.clean import Clean, read_clean
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.pairs import First, pairs
 from mockserver.testing.runs.faults.placements import Placement
-from mockserver.testing.runs.faults.report import EffectsAlone, ExploreReport, Part, add_placement
+from mockserver.testing.runs.faults.report import EffectsAlone, ExploreReport, add_placement
 from mockserver.testing.runs.faults.tables import DEVIATES
-from mockserver.testing.runs.faults.verdicts import (
-    Outcome,
-    causes,
-    of_finding,
-    read_run,
-    verdict_of,
-)
-from mockserver.testing.runs.findings import CURE, Cause, describe, first_of_each_rule, in_python
+from mockserver.testing.runs.faults.verdicts import EndedRun, FaultOutcome, causes, of_finding, read_outcome, verdict_of
+from mockserver.testing.runs.findings import CURE, Cause, Part, first_of_each_rule, in_python
 from mockserver.testing.runs.investigation import ControlledRun, Investigation, Plans
-from mockserver.testing.runs.traced_calls import first_difference, lacks_calls, trace
+from mockserver.testing.runs.traced_calls import traced_calls
 from mockserver.testing.sandbox import Sandbox
 
 Explored = Callable[[Sandbox], Any]
@@ -62,11 +55,12 @@ class Exploration:
             cure=cure,
         )
         self._options, self._is_in_process = options, in_process
-        self._clean: Clean | None = None
         self._alone = EffectsAlone()
         self._firsts: list[First] = []
 
-    def run(self, subject: Callable[[Placement], AbstractContextManager[Outcome]], show: Show = lambda _: None) -> None:
+    def run(
+        self, subject: Callable[[Placement], AbstractContextManager[EndedRun]], show: Show = lambda _: None
+    ) -> None:
         """
         Run the test at each placement.
 
@@ -93,26 +87,25 @@ class Exploration:
             sandbox.apply(script=placement.script)
         if not placement:
             sandbox.log.watch_choices(self.report.clean.choices_read)
-        bounds = CLEAN if self._clean is None or not placement else bounds_beyond(self._clean.used)
+        bounds = bounds_beyond(self.report.clean.used) if placement else CLEAN
         control = ControlledRun(sandbox, bounds, in_process=self._is_in_process, time_zone=placement.time_zone)
         control.hosted.counts_faults = not placement
         return control
 
-    def plans(self) -> Plans[Placement, Outcome]:
+    def plans(self) -> Plans[Placement, EndedRun]:
         """Yield the placement of each run: the empty one twice, since equal runs should be equal, then the singles, then pairs."""
-        clean = self._clean = self._read_clean((yield Placement()))
-        seen = self.report.clean
-        seen.calls, seen.deliveries = len(clean.calls), len(clean.delivered)
-        if clean.run.raised is None:
-            clean = self._clean = self._compared(clean, self._read_clean((yield Placement())))
-        if not seen.is_explored:
+        clean = self.report.clean
+        self._read_clean((yield Placement()))
+        if clean.failure is None:
+            self._read_clean((yield Placement()))
+        if clean.outcome is None or not clean.is_explored:
             return
         self.report.investigation.has_baseline = True
-        for placement in self._singles(clean):
-            self._judge(clean, placement, (yield placement))
+        for placement in self._singles():
+            self._judge(clean.outcome, placement, (yield placement))
         if self._options.pairs:
-            for placement in self._pairs(clean):
-                self._judge(clean, placement, (yield placement))
+            for placement in self._pairs():
+                self._judge(clean.outcome, placement, (yield placement))
 
     @property
     def progress(self) -> str:
@@ -124,47 +117,28 @@ class Exploration:
 
     # The clean runs
 
-    def _read_clean(self, outcome: Outcome) -> Clean:
-        """Return a clean run, and report what it shows by itself."""
-        is_first = self._clean is None
-        control = outcome.control
+    def _read_clean(self, ended: EndedRun) -> None:
+        """Read a clean run, and report what it shows by itself."""
+        clean, control = self.report.clean, ended.control
+        is_first = clean.outcome is None
         with control.hosted.sandbox.lock:
-            run = read_run(outcome, Placement(), None)
-            clean = read_clean(run, Run.of(control.hosted.sandbox), control.watch)
-        self._note_sleep(Placement(), outcome)
+            run = read_outcome(ended, Placement(), None)
+            clean.read(run, control)
+        self.report.investigation.note_sleep(control.longest_sleep)
         reasons = {finding.rule: of_finding(finding) for finding in first_of_each_rule(run.findings)}
         if run.raised is not None:
-            self.report.clean.failure = describe(run.raised, run.base_url)
-            message = f"the clean run failed: {self.report.clean.failure}"
-            reasons["raised"] = Cause("crashed", type(run.raised).__name__, message)
+            reasons["raised"] = Cause("crashed", type(run.raised).__name__, f"the clean run failed: {clean.failure}")
         for cause in reasons.values() if is_first or run.raised is not None else ():
             add_placement(self.report, cause, Placement(), control.sandbox)
-        return clean
-
-    def _compared(self, first: Clean, second: Clean) -> Clean:
-        """Note what the second clean run does otherwise, and return the first one with that."""
-        seen = self.report.clean
-        seen.difference = first_difference(first.calls, second.calls)
-        if second.run.raised is not None:
-            seen.difference = seen.difference or f"the second run ended with {type(second.run.raised).__name__}"
-        elif lacks_calls(first.calls, second.calls):
-            seen.unexplored = f"run 2 did not make the calls of run 1: {seen.difference}"
-        seen.is_repeatable = first.run.caused.is_like(second.run.caused)
-        return replace(first, run=replace(first.run, is_repeatable=seen.is_repeatable))
-
-    def _note_sleep(self, placement: Placement, outcome: Outcome) -> None:
-        in_process = outcome.control.in_process
-        if in_process is not None:
-            self.report.investigation.note_sleep(in_process.longest(), placement.describe() if placement else "")
 
     # Single placements
 
-    def _singles(self, clean: Clean) -> Iterator[Placement]:
-        options = self._options_of_calls()
+    def _singles(self) -> Iterator[Placement]:
+        clean, options = self.report.clean, self._options_of_calls()
         candidates = [
             *singles.at_calls(clean.calls, clean, options),
             *singles.at_deliveries(clean.delivered, options),
-            *singles.of_choices(self.report.clean.choices_read, clean.in_force, options),
+            *singles.of_choices(clean.choices_read, clean.in_force, options),
             *(singles.of_process(options) if self._is_in_process and clean.calls else ()),
         ]
         if options.prune:
@@ -174,15 +148,14 @@ class Exploration:
         coverage = self.report.coverage
         coverage.singles = Part(placements=len(candidates), merged=len(candidates) - len(planned))
         coverage.over_budget = len(planned) - len(chosen)
-        coverage.over_socket = any(call.by_socket for call in clean.calls)
         yield from chosen
 
     # Pairs
 
-    def _pairs(self, clean: Clean) -> Iterator[Placement]:
-        planned = pairs(self._firsts, clean, self._options_of_calls())
-        self.report.coverage.pairs = Part(placements=len(planned.placements) + planned.merged, merged=planned.merged)
-        yield from planned.placements[: self._options.pairs]
+    def _pairs(self) -> Iterator[Placement]:
+        planned, count = pairs(self._firsts, self.report.clean, self._options_of_calls())
+        self.report.coverage.pairs = Part(placements=count, merged=count - len(planned))
+        yield from planned[: self._options.pairs]
 
     def _options_of_calls(self) -> ExploreOptions:
         """Return the options; calls of a client that is not deterministic are equal to no other."""
@@ -190,18 +163,18 @@ class Exploration:
 
     # Judging
 
-    def _judge(self, clean: Clean, placement: Placement, outcome: Outcome) -> None:
+    def _judge(self, clean: FaultOutcome, placement: Placement, ended: EndedRun) -> None:
         """Judge a run, count it, and keep what pairs begin with."""
-        control, coverage = outcome.control, self.report.coverage.part_of(placement)
+        control, coverage = ended.control, self.report.coverage.part_of(placement)
         with control.hosted.sandbox.lock:
-            run = read_run(outcome, placement, clean.run)
+            run = read_outcome(ended, placement, clean)
             if self._options.pairs and len(placement) == 1 and placement[0].is_in_pairs:
-                calls = trace(Run.of(control.hosted.sandbox), control.watch.by_socket)
+                calls = traced_calls(Run.of(control.hosted.sandbox), run.trace, control.watch.by_socket)
                 self._firsts.append(First(placement[0], calls))
-        self._note_sleep(placement, outcome)
+        self.report.investigation.note_sleep(control.longest_sleep, placement.describe())
         if run.has_unseen_waits:
             self.report.unjudged.append(placement)
-        reasons = causes(clean.run, run, placement, self._options)
+        reasons = causes(clean, run, self._options)
         if not run.altered and not reasons:
             coverage.not_tried.append(placement)
             return
@@ -216,7 +189,7 @@ class Exploration:
             self._alone.keep(placement[0], reasons)
         else:
             reasons = self._alone.without(placement, reasons)
-        if verdict in DEVIATES and self.report.tolerated.allows(placement, verdict):
+        if verdict in DEVIATES and self.report.tolerates(placement, verdict):
             verdict, reasons = "reported", []
         self.report.count(placement, verdict)
         for cause in reasons:
@@ -243,14 +216,14 @@ def explore(
     exploration = Exploration(options, test=test)
 
     @contextmanager
-    def subject(placement: Placement) -> Iterator[Outcome]:
+    def subject(placement: Placement) -> Iterator[EndedRun]:
         with make_sandbox() as sandbox:
             control = exploration.prepare(sandbox, placement)
             try:
-                outcome = Outcome.of(control, _raised_by(function, sandbox))
+                ended = EndedRun.of(control, _raised_by(function, sandbox))
             finally:
                 control.stop()
-            yield outcome
+            yield ended
 
     with in_python(exploration.report):
         exploration.run(subject)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from mockserver.testing.runs.faults.clean import Clean
+from mockserver.testing.runs.faults.clean import CleanRun
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.singles import at_calls
@@ -31,16 +31,9 @@ class First(NamedTuple):
     calls: Sequence[TracedCall]
 
 
-class Pairs(NamedTuple):
-    """The pairs to try, the most promising first, and the number of those that are equal to one of them."""
-
-    placements: Sequence[Placement]
-    merged: int
-
-
-def pairs(firsts: Sequence[First], clean: Clean, options: ExploreOptions) -> Pairs:
+def pairs(firsts: Sequence[First], clean: CleanRun, options: ExploreOptions) -> tuple[Sequence[Placement], int]:
     """
-    Return the pairs of faults.
+    Return the pairs of faults to try, the most promising first, and how many they are with those that are equal to one of them.
 
     Args:
         firsts: The single faults and acts that were tried, each with its run.
@@ -64,7 +57,7 @@ def pairs(firsts: Sequence[First], clean: Clean, options: ExploreOptions) -> Pai
             rank = second.kind == "act", after >= recovered, first.step.operation in READS, after - place, kind
             ranked.setdefault(key, (rank, Placement.of(first.step, candidate.step)))
     rows = sorted(ranked.values(), key=lambda row: row[0])
-    return Pairs([placement for _, placement in rows], count - len(ranked))
+    return [placement for _, placement in rows], count
 
 
 def _state(first: First, place: int) -> Any:

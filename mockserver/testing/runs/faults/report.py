@@ -11,13 +11,14 @@ from typing import Any, ClassVar
 from mockserver._json import JSON
 from mockserver.contract.text import counted, printable
 from mockserver.testing.runs.faults import waits
+from mockserver.testing.runs.faults.clean import CleanRun
 from mockserver.testing.runs.faults.effects import DIFFERS
 from mockserver.testing.runs.faults.options import ANY, ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.singles import Candidate
 from mockserver.testing.runs.faults.tables import FAULTS, ORDER, VERDICTS, variant_of
 from mockserver.testing.runs.faults.verdicts import MEANINGS, NO_TIMEOUT
-from mockserver.testing.runs.findings import CURE, Cause, ReportOfFindings, RunFinding, add_case, document_name
+from mockserver.testing.runs.findings import CURE, Cause, Part, ReportOfFindings, RunFinding, add_case, document_name
 from mockserver.testing.sandbox import Sandbox
 from mockserver.version import REPORT_VERSION
 
@@ -137,88 +138,16 @@ def _seed_data(replayed: Mapping[str, Any]) -> JSON:
 
 
 @dataclass
-class CleanRun:
-    """
-    The clean run.
-
-    Attributes:
-        calls: The number of its calls.
-        choices_read: The ids of the choices that it read.
-        deliveries: The number of its attempts to deliver an event.
-        difference: The first difference of the second clean run; None if they are equal.
-        failure: The exception with which it ended; None if it passed.
-        is_repeatable: True if the calls of the second one caused the same.
-        unexplored: Why nothing was explored although both clean runs passed; None if it was.
-    """
-
-    calls: int = 0
-    choices_read: set[str] = field(default_factory=set)
-    deliveries: int = 0
-    difference: str | None = None
-    failure: str | None = None
-    is_repeatable: bool = True
-    unexplored: str | None = None
-
-    @property
-    def is_explored(self) -> bool:
-        """True if the clean runs allow others to be compared with them."""
-        return self.failure is None and self.unexplored is None
-
-
-@dataclass
-class Part:
-    """How many placements of a kind there are, how many are equal to others, how many were tried, and which changed nothing."""
-
-    placements: int = 0
-    merged: int = 0
-    tried: int = 0
-    not_tried: list[Placement] = field(default_factory=list)
-
-    def as_json(self) -> JSON:
-        counts = {"placements": self.placements, "merged": self.merged, "tried": self.tried}
-        return {**counts, "notTried": len(self.not_tried)}
-
-    @property
-    def left(self) -> int:
-        return self.placements - self.merged - self.tried - len(self.not_tried)
-
-    def describe(self, what: str) -> str:
-        which = f"{self.tried} of {self.placements - self.merged}" if self.left else f"all {self.tried}"
-        merged = f" ({self.merged} more are equal to one of them)" if self.merged else ""
-        return f"{which} {what}s{merged}"
-
-
-@dataclass
 class TriedPlacements:
     """What was tried, and what was not."""
 
     singles: Part = field(default_factory=Part)
     pairs: Part = field(default_factory=Part)
-    over_socket: bool = False
     over_budget: int = 0  # single placements beyond the budget of runs
 
     def part_of(self, placement: Placement) -> Part:
         """Return the part that counts a placement."""
         return self.pairs if len(placement) > 1 else self.singles
-
-
-class Tolerated:
-    """The rows of known cases, and how many cases each has met."""
-
-    def __init__(self, rows: Sequence[tuple[str, str, str, str]]) -> None:
-        self.counts: dict[tuple[str, str, str, str], int] = dict.fromkeys(rows, 0)
-
-    def allows(self, placement: Placement, verdict: str) -> bool:
-        """Return True if a row names the operation, the fault and the verdict of a single placement; count it."""
-        for row in self.counts:
-            operation, fault, named, _ = row
-            if named == verdict and all(
-                operation in (ANY, step.operation) and fault in (ANY, step.name, variant_of(step.name or ""))
-                for step in placement
-            ):
-                self.counts[row] += 1
-                return True
-        return False
 
 
 @dataclass(kw_only=True)
@@ -234,7 +163,7 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
         coverage: What was tried, and what was not.
         verdicts: The number of placements by verdict.
         matrix: The number of single placements by operation (or event) and fault, by verdict.
-        tolerated: The known cases that were met.
+        tolerated: The number of cases that each row of known cases has met.
         unjudged: The placements after whose 429 no clock moved, so that the waits there are not judged.
     """
 
@@ -245,11 +174,11 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
     coverage: TriedPlacements = field(default_factory=TriedPlacements)
     verdicts: Counter[str] = field(default_factory=Counter)
     matrix: Matrix = field(default_factory=dict)
-    tolerated: Tolerated = field(init=False)
+    tolerated: dict[tuple[str, str, str, str], int] = field(init=False)
     unjudged: list[Placement] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.tolerated = Tolerated(self.options.tolerated_rows)
+        self.tolerated = dict.fromkeys(self.options.tolerated_rows, 0)
 
     def count(self, placement: Placement, verdict: str) -> None:
         """Count a run with its verdict."""
@@ -258,6 +187,18 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
         row = step.operation or step.event
         if len(placement) == 1 and row is not None:
             self.matrix.setdefault((row, step.name or ""), Counter())[verdict] += 1
+
+    def tolerates(self, placement: Placement, verdict: str) -> bool:
+        """Return True if a row of known cases names the operation, the fault and the verdict of a placement; count it."""
+        for row in self.tolerated:
+            operation, fault, named, _ = row
+            if named == verdict and all(
+                operation in (ANY, step.operation) and fault in (ANY, step.name, variant_of(step.name or ""))
+                for step in placement
+            ):
+                self.tolerated[row] += 1
+                return True
+        return False
 
     @property
     def failed(self) -> bool:
@@ -279,9 +220,9 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
     def entry(self) -> JSON:
         """Return the report as one entry of the member `tests` of a report file."""
         clean = {
-            "calls": self.clean.calls,
+            "calls": len(self.clean.calls),
             "choicesRead": sorted(self.clean.choices_read),
-            "deliveries": self.clean.deliveries,
+            "deliveries": len(self.clean.delivered),
         }
         matrix: JSON = {}
         for (operation, fault), counts in self.matrix.items():
@@ -316,7 +257,7 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
     def _lines(self, *, as_documents: bool) -> Iterator[str]:
         clean = self.clean
         yield from self._incomplete()
-        yield f"explored {self.test}: {counted(clean.calls, 'call')}, {counted(clean.deliveries, 'delivery')}; depends on {counted(len(clean.choices_read), 'choice')}"
+        yield f"explored {self.test}: {counted(len(clean.calls), 'call')}, {counted(len(clean.delivered), 'delivery')}; depends on {counted(len(clean.choices_read), 'choice')}"
         yield from (f"  {line}" for line in self._notes())
         if clean.is_explored:
             yield f"  {self.coverage.singles.describe('single placement')}"
@@ -352,7 +293,7 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
         clean = self.clean
         if clean.failure is not None:
             yield f"the clean run failed, so nothing was explored: {clean.failure}"
-        elif clean.calls == 0:
+        elif not clean.calls:
             yield "the clean run made no call, so nothing was explored"
         if clean.unexplored is not None:
             yield f"not explored: {clean.unexplored}"
@@ -369,7 +310,7 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
         if self.unjudged:
             places = f"{counted(len(self.unjudged), 'placement')}, such as {self.unjudged[0].describe()}"
             yield f"{waits.RULE} is not judged at {places}: no clock moved after the 429; let it sleep on the sandbox's clock: {self.cure}"
-        for (operation, fault, verdict, reason), count in self.tolerated.counts.items():
+        for (operation, fault, verdict, reason), count in self.tolerated.items():
             met = counted(count, "case") if count else "no case: remove the row"
             yield f"tolerated {verdict} of {fault} at {operation}: {met} ({reason})"
         yield from self.unwritten
@@ -385,9 +326,9 @@ class ExploreReport(ReportOfFindings[ExploreFinding]):
         unaltered = [*coverage.singles.not_tried, *coverage.pairs.not_tried]
         if unaltered:
             yield f"{counted(len(unaltered), 'placement')} that changed nothing, such as {unaltered[0].describe()}"
-        if coverage.over_socket:
+        if any(call.by_socket for call in self.clean.calls):
             yield f"{_SLOW} at calls over a socket, where they would take real time: whether the client has a timeout is not known"
-        if self.clean.deliveries == 0:
+        if not self.clean.delivered:
             yield "faults of deliveries: the clean run delivered no event"
 
 

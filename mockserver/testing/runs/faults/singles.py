@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from mockserver.contract.choices import CHOICES
 from mockserver.contract.endpoints import LISTING, READING
-from mockserver.testing.runs.faults.clean import Clean, Delivered
+from mockserver.testing.runs.faults.clean import CleanRun, Delivered
 from mockserver.testing.runs.faults.options import ExploreOptions
 from mockserver.testing.runs.faults.placements import ExploreStep, Placement
 from mockserver.testing.runs.faults.tables import (
@@ -46,7 +46,7 @@ class Candidate(NamedTuple):
 
 def at_calls(
     calls: Sequence[TracedCall],
-    clean: Clean,
+    clean: CleanRun,
     options: ExploreOptions,
     first: int = 0,
     *,
@@ -121,15 +121,17 @@ def _first_that(
 ) -> tuple[Any, ...]:
     """Return the context of the first call from here on that depends on what the act changes; empty if none does."""
     matters = act.matters_to or frozenset()
-    at = (later for later in range(place, len(calls)) if calls[later].operation in matters or calls[later].running)
-    return next((contexts[later] for later in at), ())
+    for later in range(place, len(calls)):
+        if calls[later].operation in matters or calls[later].ids("campaign", "processing"):
+            return contexts[later]
+    return ()
 
 
 def _applies(row: WireRow, call: TracedCall) -> bool:
     if row.needs_time and call.by_socket:
         return False
     if row.requires == "change":
-        return call.operation in READS and call.changed
+        return call.operation in READS and bool(call.statuses)
     if row.requires == "body":
         return call.answer_bytes > 1
     return True
@@ -155,18 +157,20 @@ def _acts(
         yield Candidate(step, (act.name, target, *context))
 
 
-def _targets(act: ActRow, call: TracedCall, clean: Clean, named: frozenset[str | None]) -> Iterable[str | None]:
+def _targets(act: ActRow, call: TracedCall, clean: CleanRun, named: frozenset[str | None]) -> Iterable[str | None]:
     """Return the ids of the records that an act can concern before this call; None for an act that needs no id."""
+    running = call.ids("campaign", "processing")
     if act.name == _STALL:
-        return _each(call.running, named)  # by its id, so that the rule that ends the stall concerns the same campaign
+        return _each(running, named)  # by its id, so that the rule that ends the stall concerns the same campaign
     if act.concerns in ("campaign", "session"):
-        ids = call.running if act.concerns == "campaign" else call.pending
+        ids = running if act.concerns == "campaign" else call.ids("session", "pending")
         is_plain = len(ids) == 1 and call.addressed in (None, *ids)  # a rule acts on what the call is about
         return [None] if is_plain else _each(ids, named)
     if act.concerns == "template":
         return clean.templates
     if act.concerns == "entrypoint":
-        return [id for id, session in clean.entrypoints.items() if session is None or session in call.completed]
+        completed = call.ids("session", "completed")
+        return [id for id, session in clean.entrypoints.items() if session is None or session in completed]
     return [None]
 
 

@@ -58,7 +58,7 @@ _COPIES = frozenset(("clone-after-conflict", "rename-after-lost-create"))
 _EVENTS = "events"  # the family of choices on deliveries: a correct receiver can implement one option only
 
 
-class Outcome(NamedTuple):
+class EndedRun(NamedTuple):
     """
     A run that has ended.
 
@@ -73,7 +73,7 @@ class Outcome(NamedTuple):
     is_drained: bool = False
 
     @classmethod
-    def of(cls, control: ControlledRun, raised: BaseException | None) -> Outcome:
+    def of(cls, control: ControlledRun, raised: BaseException | None) -> EndedRun:
         """End a run whose test has ended: in process its receivers get what is still due, if it has passed."""
         if isinstance(raised, SystemExit) and not raised.code:
             raised = None  # the program has ended in order
@@ -83,12 +83,14 @@ class Outcome(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedRun:
+class FaultOutcome:
     """
-    One run as it is judged.
+    A run at a placement, and what it ends with, as it is judged.
 
     Attributes:
+        placement: Where it had its faults.
         findings: On conduct, at the instant at which the test ended.
+        trace: That of its sandbox.
         caused: What the client's calls caused.
         duplicates: The numbers of the rows of the ledger's lists that should be empty.
         ended: Why the run was ended at a bound; None if it was not.
@@ -101,7 +103,9 @@ class JudgedRun:
         is_repeatable: Of a clean run: the second one caused the same, so that numbers can be compared.
     """
 
+    placement: Placement
     findings: Sequence[Finding]
+    trace: Trace
     caused: Caused
     duplicates: Mapping[str, int]
     ended: str | None
@@ -114,22 +118,22 @@ class JudgedRun:
     is_repeatable: bool = True
 
 
-def read_run(outcome: Outcome, placement: Placement, clean: JudgedRun | None) -> JudgedRun:
+def read_outcome(ended: EndedRun, placement: Placement, clean: FaultOutcome | None) -> FaultOutcome:
     """
-    Return a run as it is judged.
+    Return what a run ends with.
 
     Args:
-        outcome: The run. Lock: the caller holds its sandbox's.
+        ended: The run. Lock: the caller holds its sandbox's.
         placement: Where it had its faults.
         clean: The clean run; None for that run itself.
     """
-    control, raised, is_drained = outcome
+    control, raised, is_drained = ended
     run = Run.of(control.hosted.sandbox)
     trace = trace_of(run)
     of_clean = () if clean is None else clean.caused.calls
     has_ended_early = raised is not None or is_drained or bool(trace.sandbox.under_way)
     conduct = judge(trace)
-    early = waits.early_retries(trace, conduct, control.in_process, of_clean)
+    early, has_unseen_waits = waits.early_retries(trace, conduct, control.in_process, of_clean)
 
     def counts(finding: Finding) -> bool:
         # What did not follow is no omission if the test has failed there, or if an event is still to be sent.
@@ -143,8 +147,10 @@ def read_run(outcome: Outcome, placement: Placement, clean: JudgedRun | None) ->
     # Over a socket the mock does not know how long a client would have waited.
     in_process = (exchange for exchange in run.exchanges if exchange.n not in control.watch.by_socket)
     stalled = (each for each in in_process if each.left is not None and delay_of(each.fault) >= STALLED)
-    return JudgedRun(
-        findings=list(filter(counts, [*others, *early.findings])),
+    return FaultOutcome(
+        placement=placement,
+        findings=list(filter(counts, [*others, *early])),
+        trace=trace,
         caused=caused(run, trace),
         duplicates=_duplicates(run),
         ended=control.watch.ended,
@@ -152,7 +158,7 @@ def read_run(outcome: Outcome, placement: Placement, clean: JudgedRun | None) ->
         base_url=control.hosted.base_url,
         waited=waits.between_last_calls(trace, control.in_process),
         altered=all(_has_altered(control.hosted, step) for step in placement),
-        has_unseen_waits=early.has_unseen,
+        has_unseen_waits=has_unseen_waits,
         stalled=next(stalled, None),
     )
 
@@ -188,25 +194,24 @@ def _duplicates(run: Run) -> Mapping[str, int]:
     }
 
 
-def causes(clean: JudgedRun, run: JudgedRun, placement: Placement, options: ExploreOptions) -> list[Cause]:
+def causes(clean: FaultOutcome, run: FaultOutcome, options: ExploreOptions) -> list[Cause]:
     """
     Return why a run is not like the clean one, the worst first; empty if it is.
 
     Args:
         clean: The clean run, whose own findings are no news.
-        run: The run with this placement.
-        placement: Where the run had its faults.
+        run: A run with faults.
         options: What the test tolerates.
     """
-    reasons = [*_damage(clean, run, placement)]
+    reasons = [*_damage(clean, run)]
     if run.raised is None and run.ended is None and clean.is_repeatable:
-        reasons += differences(clean.caused, run.caused, placement)
+        reasons += differences(clean.caused, run.caused, run.placement)
     if run.raised is not None and run.ended is None:
-        verdict = "silent" if _is_wrong_quietly(clean, run, placement) else "crashed"
-        if isinstance(run.raised, (*options.tolerated_types, *_own_answers())) or placement.lasts:
+        verdict = "silent" if _is_wrong_quietly(clean, run) else "crashed"
+        if isinstance(run.raised, (*options.tolerated_types, *_own_answers())) or run.placement.lasts:
             verdict = "reported"
         reasons.append(_of_exception(run.raised, run.base_url, verdict))
-        reasons += _of_option(run.raised, run.base_url, placement)
+        reasons += _of_option(run.raised, run.base_url, run.placement)
     if run.stalled is not None:
         reasons.append(_without_timeout(run.stalled, is_strict=options.strict))
     return sorted(reasons, key=lambda cause: ORDER.index(cause.verdict))
@@ -235,20 +240,24 @@ def _without_timeout(stalled: JournalEntry, *, is_strict: bool) -> Cause:
     return Cause.of_finding("breach" if is_strict else ADVICE, finding_of(NO_TIMEOUT, message))
 
 
-def _is_wrong_quietly(clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:
+def _is_wrong_quietly(clean: FaultOutcome, run: FaultOutcome) -> bool:
     """
     Return True if an assertion of the test itself failed: its client went on, and returned something else than in the clean run.
 
     A test may compare what an option changes, or what its client reads of an act of another; and it may count calls, of which a
     fault costs more.
     """
-    if not isinstance(run.raised, AssertionError) or isinstance(run.raised, CallMismatch) or placement.has("choice"):
+    if (
+        not isinstance(run.raised, AssertionError)
+        or isinstance(run.raised, CallMismatch)
+        or run.placement.has("choice")
+    ):
         return False
     files = [frame.f_code.co_filename for frame, _ in walk_tb(run.raised.__traceback__)]
     own = [
         file for file in files if is_of_test(file) and not file.endswith("conftest.py")
     ]  # whose hooks may be around it
-    return own[:1] == own[-1:] != [] and not may_do_less(clean.caused, run.caused, placement)
+    return own[:1] == own[-1:] != [] and not may_do_less(clean.caused, run.caused, run.placement)
 
 
 def _of_option(raised: BaseException, base_url: str, placement: Placement) -> Iterator[Cause]:
@@ -260,19 +269,19 @@ def _of_option(raised: BaseException, base_url: str, placement: Placement) -> It
             yield Cause.of_finding(ADVICE, finding_of(rule, f"the test ended with {describe(raised, base_url)}"))
 
 
-def _damage(clean: JudgedRun, run: JudgedRun, placement: Placement) -> Iterator[Cause]:
+def _damage(clean: FaultOutcome, run: FaultOutcome) -> Iterator[Cause]:
     known = {finding.rule for finding in clean.findings}
-    news = [row for row in run.findings if row.rule not in known and not _is_excused(row, clean, run, placement)]
+    news = [row for row in run.findings if row.rule not in known and not _is_excused(row, clean, run)]
     yield from map(of_finding, first_of_each_rule(news))
     if clean.is_repeatable:
         yield from _more_duplicates(clean, run)
     # A client that waits between its calls may have a deadline by the computer's clock, which stands while it waits.
     if run.ended is not None:
-        is_excused = run.waited and placement.lasts
+        is_excused = run.waited and run.placement.lasts
         yield Cause("reported" if is_excused else "breach", ENDLESS, run.ended)
 
 
-def _more_duplicates(clean: JudgedRun, run: JudgedRun) -> Iterator[Cause]:
+def _more_duplicates(clean: FaultOutcome, run: FaultOutcome) -> Iterator[Cause]:
     """Yield the ledger's lists that are longer than in the clean run, if the client's calls also caused more."""
     more = run.caused.numbers - clean.caused.numbers
     for name, count in run.duplicates.items():
@@ -288,7 +297,7 @@ def of_finding(finding: Finding) -> Cause:
     return Cause.of_finding(ADVICE if finding.severity > _SEVERE else "breach", finding)
 
 
-def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: Placement) -> bool:
+def _is_excused(finding: Finding, clean: FaultOutcome, run: FaultOutcome) -> bool:
     """Return True for a finding that a correct client, or a test that does the same without a fault, could get."""
     rule = RULES[finding.rule]
     calls = [call for call in run.caused.calls if call.number in finding.exchanges]
@@ -298,8 +307,8 @@ def _is_excused(finding: Finding, clean: JudgedRun, run: JudgedRun, placement: P
     if rule.of_end and not reads_sessions and any(call.creates == "session" for call in calls):
         return True
     if "deliveries" in rule.needs:
-        is_of_events = any(CHOICES[choice].family == _EVENTS for choice in placement.choices)
-        return placement.has("choice") and is_of_events
+        is_of_events = any(CHOICES[choice].family == _EVENTS for choice in run.placement.choices)
+        return run.placement.has("choice") and is_of_events
     # A test that makes the same calls in its clean run does not repeat them because of the fault.
     if _is_repetition(cited):
         in_clean, in_run = ([call.request for call in each.caused.calls] for each in (clean, run))

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from mockserver.core.instants import SECOND
 from mockserver.judge.check import Finding, Proof
@@ -26,18 +25,12 @@ RULE = "ignore-retry-after"
 _LAST = 20  # calls of a run
 
 
-class EarlyRetries(NamedTuple):
-    """The calls that were repeated before a 429's Retry-After was over, and whether others may have been: no clock moved."""
-
-    findings: Sequence[Finding]
-    has_unseen: bool
-
-
 def early_retries(
     trace: Trace, conduct: ConductResult, in_process: RunInProcess | None, clean: Sequence[Exchange]
-) -> EarlyRetries:
+) -> tuple[Sequence[Finding], bool]:
     """
-    Return the repetitions that came too early, by waits that no loaded machine changes.
+    Return the calls that were repeated before a 429's Retry-After was over, by waits that no loaded machine changes, and True
+    if others may have been: no clock moved.
 
     Args:
         trace: That of the sandbox after the run. Lock: the caller holds the sandbox's.
@@ -47,7 +40,7 @@ def early_retries(
     """
     if in_process is None:
         found = [row for row in conduct.findings if row.rule == RULE and not is_of_burst(trace, row.exchanges, clean)]
-        return EarlyRetries(found, any(row.rule == RULE for row in conduct.not_assessed))
+        return found, any(row.rule == RULE for row in conduct.not_assessed)
     trace = replace(trace, slept=in_process.slept)
     early = [
         finding(RULE, proof.message, proof.exchanges)
@@ -57,7 +50,7 @@ def early_retries(
         and not is_of_burst(trace, proof.exchanges, clean)
     ]
     seen = [row for row in early if in_process.sleeps_by_sandbox or _has_slept(trace, row.exchanges)]
-    return EarlyRetries(seen, len(seen) < len(early))
+    return seen, len(seen) < len(early)
 
 
 def _has_waited_really(trace: Trace, cited: Sequence[int]) -> bool:

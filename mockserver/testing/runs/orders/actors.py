@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping, Sequence
 
 from mockserver.core.instants import Instant
 from mockserver.core.scheduler import next_due
@@ -14,12 +12,7 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.webhooks.deliveries import due_endpoints
 from mockserver.testing.runs.orders import schedules
 from mockserver.testing.runs.orders.gate import Waiting
-from mockserver.testing.runs.orders.schedules import TIMERS, Ready, Waits
-
-_VAIN_READS: Final = (
-    3  # equal reads with equal answers and a sleep between them, after which a client waits for another
-)
-_VAIN_READS_WITHOUT_SLEEP: Final = 10
+from mockserver.testing.runs.orders.schedules import Ready
 
 
 class Actor:
@@ -50,51 +43,6 @@ class Actor:
         if not self.is_begun:
             return [Ready(self.name, "start")]
         return [Ready(self.name, self.next_waiting().waits)] if self.waiting else []
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VainReads:
-    """
-    Equal reads of one actor with equal answers, while no other actor has a step.
-
-    Attributes:
-        reader: The actor; None before the first step.
-        last: What is equal for reads that are equal to the last one; None if the last call is no read.
-        reads: How many there are.
-        has_slept: The actor slept between them.
-    """
-
-    reader: str | None = None
-    last: object = None
-    reads: int = 0
-    has_slept: bool = False
-
-    @property
-    def state(self) -> Hashable:
-        """What is equal where the same reads will be in vain; what was read is left out, as it follows from the steps."""
-        return self.reader, self.reads, self.has_slept
-
-    def after(self, name: str, waits: Waits, reads: Iterable[object]) -> VainReads:
-        """
-        Return them after a step.
-
-        Args:
-            name: Whose step it is.
-            waits: What it is.
-            reads: What is equal for equal reads with equal answers, for each call in it; None for a call that is no read.
-        """
-        before = self if name == self.reader else VainReads()
-        last, count, has_slept = before.last, before.reads, before.has_slept or waits == "sleep"
-        for read in reads if waits == "call" else ():
-            if read is None or read != last:
-                count, has_slept = 0, False
-            count += read is not None
-            last = read
-        return VainReads(reader=name, last=last, reads=count, has_slept=has_slept)
-
-    def are_of(self, name: str | None) -> bool:
-        """Return True if an actor reads in vain."""
-        return name == self.reader and self.reads >= (_VAIN_READS if self.has_slept else _VAIN_READS_WITHOUT_SLEEP)
 
 
 class KnownThreads:
@@ -130,12 +78,7 @@ class ReadySteps:
                 rows += actor.ready()
             elif name in due:
                 rows.append(Ready(name, "delivery"))
-        sleeps = self._sleeps()
-        if not sleeps:
-            return rows
-        ending, timers = schedules.next_in_time(sleeps, next_due(self._state))
-        rows = [row for row in rows if row.waits != "sleep" or row.name in ending]
-        return [*rows, Ready(TIMERS, "time")] if timers else rows
+        return schedules.next_in_time(rows, self._sleeps(), next_due(self._state))
 
     def endpoints(self) -> dict[str, str]:
         """Return the ids of the endpoints by the names of their deliveries."""

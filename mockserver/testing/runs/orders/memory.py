@@ -21,25 +21,19 @@ _PLAIN = (str, bytes, int, float, complex, bool, type(None), type, BuiltinFuncti
 _SYNCHRONISING = ("threading", "_thread", "queue", "_queue", "asyncio", "multiprocessing")
 
 
-class SharedMemory:
+def shared_memory(functions: Iterable[Any]) -> Any:
     """
-    What clients share, read again and again.
+    Return what the objects contain that more than one client can reach, for a comparison with an earlier reading.
 
     Args:
-        functions: Of the clients.
+        functions: Of the clients. If one can reach too many objects, the reading is equal to no other.
     """
-
-    def __init__(self, functions: Iterable[Any]) -> None:
-        self._functions = list(functions)
-
-    def read(self) -> Any:
-        """Return what the shared objects contain now, for a comparison with an earlier reading; too many objects are equal to no others."""
-        reached = [_reached(function) for function in self._functions]
-        if any(len(objects) == _OBJECTS_MAX for objects in reached):
-            return object()
-        clients = Counter(address for objects in reached for address in objects)
-        everything = (row for objects in reached for row in objects.items())
-        return {address: contents for address, contents in everything if clients[address] > 1}
+    reached = [_reached(function) for function in functions]
+    if any(len(objects) == _OBJECTS_MAX for objects in reached):
+        return object()
+    clients = Counter(address for objects in reached for address in objects)
+    everything = (row for objects in reached for row in objects.items())
+    return {address: contents for address, contents in everything if clients[address] > 1}
 
 
 def _reached(function: Any) -> dict[int, Any]:

@@ -19,9 +19,9 @@ from typing import NamedTuple
 from mockserver.core.instants import Duration, Instant
 from mockserver.core.operations.footprints import Footprint
 from mockserver.testing.runs.orders import schedules
-from mockserver.testing.runs.orders.actors import VainReads
-from mockserver.testing.runs.orders.played import Decision, NewTimer, Order, Played, ReleasedStep
-from mockserver.testing.runs.orders.schedules import TIMERS, Ready, Situation
+from mockserver.testing.runs.orders.course import Course
+from mockserver.testing.runs.orders.played import NewTimer, Order, Played, ReleasedStep
+from mockserver.testing.runs.orders.schedules import TIMERS, Ready
 
 _LIST = "campaigns"  # whose order alone two creations decide
 
@@ -131,20 +131,16 @@ class _Replay:
     Attributes:
         run: The run.
         now: The clock of the order.
-        decisions: One for each step that was released.
+        course: What was released.
         done: How many steps of each actor were released.
-        last: The actor that ran last; None at the beginning, and after the end of a client.
-        vain_reads: Those of the last actor.
         at: The instants of the steps.
         pending: The instants at which timers are due, by their numbers.
     """
 
     run: _KnownRun
     now: Instant
-    decisions: list[Decision]
+    course: Course
     done: dict[str, int]
-    last: str | None
-    vain_reads: VainReads
     at: dict[_Place, Instant]
     pending: dict[int, Instant]
 
@@ -154,10 +150,8 @@ class _Replay:
         replay = cls(
             run=run,
             now=run.began,
-            decisions=[],
+            course=Course(clients=run.clients),
             done=dict.fromkeys(run.steps, 0),
-            last=None,
-            vain_reads=VainReads(),
             at={},
             pending={},
         )
@@ -172,7 +166,7 @@ class _Replay:
     def whole(self) -> Order | None:
         """Return the whole order that goes on serially; None if it breaks a dependence."""
         replay = self._copy()
-        states: list[object] = [None] * len(self.decisions)
+        states: list[object] = [None] * len(self.course.decisions)
         while any(map(replay._has_step, self.run.clients)):
             states.append(replay._state())
             if not replay._go_on():
@@ -180,13 +174,13 @@ class _Replay:
         # The timers that are left have to fire too: the user's check may see what they have changed.
         if any(map(replay._has_step, self.run.steps)):
             return None
-        names = [decision.chosen.name for decision in replay.decisions]
-        return Order(names, replay.decisions, states)
+        decisions = replay.course.decisions
+        return Order([decision.chosen.name for decision in decisions], decisions, states)
 
     def _copy(self) -> _Replay:
         return replace(
             self,
-            decisions=list(self.decisions),
+            course=self.course.copy(),
             done=dict(self.done),
             at=dict(self.at),
             pending=dict(self.pending),
@@ -194,12 +188,10 @@ class _Replay:
 
     def _go_on(self, name: str | None = None) -> bool:
         """Release an actor, by default the serial one; return False if that breaks a dependence."""
-        ranked = schedules.options(self._situation())
-        chosen = next((option for option in ranked if name in (None, option.name)), None)
+        chosen = self.course.release(self._ready_steps(), lambda options: name or options[0].name)
         if chosen is None:
             return False
-        self.decisions.append(Decision(ranked, chosen, self.last is None))
-        return self._fire_timers() if chosen.name == TIMERS else self._release(chosen.name)
+        return self._fire_timers() if chosen == TIMERS else self._release(chosen)
 
     def _state(self) -> object:
         """Return what is equal where the same can follow: the steps so far, and how long ago those were that later ones depend on."""
@@ -208,8 +200,8 @@ class _Replay:
         return (
             id(self.run),
             tuple(self.done.items()),
-            self.last,
-            self.vain_reads.state if self.last is not None else None,
+            self.course.last,
+            self.course.vain_reads.state if self.course.last is not None else None,
             frozenset(times.items()),
             frozenset(ages.items()),
         )
@@ -224,14 +216,10 @@ class _Replay:
             for known in rows[done:]:
                 yield from (place for place, _ in known.ages if place in self.at)
 
-    def _situation(self) -> Situation:
+    def _ready_steps(self) -> list[Ready]:
         rows = [self._ready(name) for name in self.run.clients if self._has_step(name)]
         sleeps = {row.name: self._end_of_sleep(row.name) for row in rows if row.waits == "sleep"}
-        if sleeps:
-            ending, timers = schedules.next_in_time(sleeps, min(self.pending.values(), default=None))
-            rows = [row for row in rows if row.waits != "sleep" or row.name in ending]
-            rows += [Ready(TIMERS, "time")] if timers else []
-        return Situation(tuple(rows), self.last, is_in_vain=self.vain_reads.are_of(self.last))
+        return schedules.next_in_time(rows, sleeps, min(self.pending.values(), default=None))
 
     def _has_step(self, name: str) -> bool:
         return name in self.run.steps and self.done[name] < len(self.run.steps[name])
@@ -255,9 +243,7 @@ class _Replay:
         for number in known.step.gone:
             del self.pending[number]
         self._schedule(known.step.timers)
-        self.vain_reads = self.vain_reads.after(name, known.step.waits, known.step.reads)
-        if name in self.run.clients:
-            self.last = name if self._has_step(name) else None
+        self.course.note(name, known.step.waits, known.step.reads, goes_on=self._has_step(name))
         return True
 
     def _fire_timers(self) -> bool:
@@ -270,7 +256,7 @@ class _Replay:
                 return False
             del self.pending[number]
             self._schedule(self.run.steps[name][0].step.timers)
-        self.vain_reads = self.vain_reads.after(TIMERS, "time", ())
+        self.course.note(TIMERS, "time", (), goes_on=False)
         return True
 
     def _happens(self, name: str, known: _KnownStep) -> bool:

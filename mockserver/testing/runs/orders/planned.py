@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heappop, heappush
 from itertools import count
 from typing import NamedTuple
 
+from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Order
 from mockserver.testing.runs.orders.schedules import Release
+
+
+class OrderPlan(NamedTuple):
+    """
+    What one run is to be.
+
+    Attributes:
+        names: The actors of its first steps; the other steps follow serially.
+        fault: The fault in addition; None for none.
+    """
+
+    names: Sequence[str] = ()
+    fault: PlacedFault | None = None
 
 
 class PlannedOrder(NamedTuple):

@@ -10,8 +10,9 @@ from mockserver.core.operations.footprints import Footprint
 from mockserver.testing.runs.bounds import Bounds
 from mockserver.testing.runs.in_process import Sleep
 from mockserver.testing.runs.orders import schedules
+from mockserver.testing.runs.orders.course import Decision
 from mockserver.testing.runs.orders.placed_fault import Calls
-from mockserver.testing.runs.orders.schedules import Release, Waits
+from mockserver.testing.runs.orders.schedules import Waits
 
 
 class NewTimer(NamedTuple):
@@ -58,19 +59,6 @@ class ReleasedStep(NamedTuple):
     gone: tuple[int, ...] = ()
     is_timed: bool = False
     is_paced: bool = False
-
-
-class Decision(NamedTuple):
-    """What could be released at one place of a run, the serial choice first, and what was."""
-
-    options: Sequence[Release]
-    chosen: Release
-    is_free: bool  # no client had run, or the one that ran last has ended
-
-    @property
-    def is_serial(self) -> bool:
-        """True for the serial choice."""
-        return self.chosen.name == self.options[0].name
 
 
 class Order(NamedTuple):

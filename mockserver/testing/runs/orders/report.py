@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar
 
 from mockserver.contract.text import counted, printable
 from mockserver.report.run.snapshot import read_snapshot
@@ -14,18 +14,18 @@ from mockserver.report.run.text import Report
 from mockserver.report.trace_page import TracedRun, render
 from mockserver.testing.backend import LocalBackend
 from mockserver.testing.runs.bounds import NEED
-from mockserver.testing.runs.findings import CURE, Cause, ReportOfFindings, RunFinding, add_case, document_name
+from mockserver.testing.runs.findings import CURE, Cause, Part, ReportOfFindings, RunFinding, add_case, document_name
 from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.placed_fault import PlacedFault
 from mockserver.testing.runs.orders.played import Played, ReleasedStep
-from mockserver.testing.runs.orders.verdicts import ORDER, RunEnd
-
-if TYPE_CHECKING:
-    from mockserver.testing.sandbox import Sandbox
+from mockserver.testing.runs.orders.verdicts import ORDER, OrderOutcome
 
 _PLAIN = (" 200", " 201")  # answers that go without saying
 _SHOWN = 6  # steps of one actor in a row
 LINE = "mockserver_server.interleave(..., "  # goes on with the schedule
+_MERGED = (
+    "merged: equal to an order that is run; if the clients meet in a database or a file, `prune=False` runs those too"
+)
 _PREEMPTION = "another client or an event goes first while a client has a call waiting"
 
 
@@ -100,46 +100,17 @@ def _places(played: Played) -> Iterator[str]:
             yield "at the beginning" if before is None else f"after {_label(before)} of {before.actor}"
 
 
-class SerialRun(NamedTuple):
-    """
-    A run of whole clients, one after the other.
-
-    Attributes:
-        order: The names of the clients.
-        calls: The number of calls of each client.
-        errors: The exceptions with which clients ended, by client.
-    """
-
-    order: Sequence[str]
-    calls: Mapping[str, int]
-    errors: Mapping[str, str]
-
-    @classmethod
-    def of(cls, played: Played, clients: Collection[str], end: RunEnd) -> SerialRun:
-        """Return the row of a run."""
-        order = [name for name, _ in groupby(step.actor for step in played.steps if step.actor in clients)]
-        calls = dict.fromkeys(order, 0)
-        for step in played.steps:
-            if step.waits == "call" and step.actor in calls:
-                calls[step.actor] += 1
-        return cls(order, calls, end.errors)
-
-
-@dataclass
-class Bound:
-    """The orders with this number of preemptions, the serial ones among those with none: how many were run, and how many are equal to one that was."""
-
-    preemptions: int
-    run: int = 0
-    merged: int = 0
-
-
-@dataclass
-class FaultRuns:
-    """The faults at calls of the serial runs, and how many of them were tried with every order that has at most one preemption."""
-
-    placements: int
-    tried: int = 0
+def serial_text(outcome: OrderOutcome, clients: Collection[str]) -> str:
+    """Return a run of whole clients as text, such as `worker cron (3 and 1 calls)`."""
+    steps = [step for step in outcome.played.steps if step.actor in clients]
+    calls = {step.actor: 0 for step in steps}
+    for step in steps:
+        calls[step.actor] += step.waits == "call"
+    numbers = list(calls.values())
+    counts = f"{' and '.join(map(str, numbers))} {'call' if numbers == [1] else 'calls'}"
+    errors = "".join(f"; {name} ended with {text}" for name, text in outcome.errors.items())
+    order = " ".join(name for name, _ in groupby(step.actor for step in steps))
+    return f"{order} ({counts}{errors})"
 
 
 @dataclass(kw_only=True)
@@ -152,14 +123,14 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
         clients: The names of the clients.
         options: What was to be tried.
         line: The beginning of the line that repeats a finding, in Python.
-        serial: The runs of whole clients.
-        bounds: The orders by their preemptions.
+        serial: The runs of whole clients, as texts.
+        bounds: The orders by the number of their preemptions, the serial ones among those with none; `placements` are those that were found.
         difference: What two equal serial runs do differently; None if they are equal.
         blocked: Where clients waited outside of calls, with the number of runs.
         failed_serial: Why the serial runs allow no comparison; None if they do.
         unplayed: Why the schedule was not played as it is; None if it was.
         shares_memory: The clients change memory that they share, so that no order is left out as equal.
-        fault_runs: The faults that were tried in addition; None if there were none.
+        fault_runs: The faults at calls of the serial runs, and those of them that were tried with every order that has at most one preemption; None if there were none.
         left: The number of orders within the bound that were found and not run.
         not_interleaved: Sentences about clients whose calls are no steps.
     """
@@ -168,14 +139,14 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
     clients: Sequence[str]
     options: InterleaveOptions
     line: str = LINE
-    serial: list[SerialRun] = field(default_factory=list)
-    bounds: list[Bound] = field(default_factory=list)
+    serial: list[str] = field(default_factory=list)
+    bounds: dict[int, Part] = field(default_factory=dict)
     difference: str | None = None
     blocked: dict[str, int] = field(default_factory=dict)
     failed_serial: str | None = "it ended before the last serial run"
     unplayed: str | None = None
     shares_memory: bool = False
-    fault_runs: FaultRuns | None = None
+    fault_runs: Part | None = None
     left: int = 0
     not_interleaved: Sequence[str] = ()
 
@@ -190,8 +161,9 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
 
     def _lines(self) -> Iterator[str]:
         yield f"interleaved {', '.join(self.clients)}: {counted(len(self.clients), 'client')}"
-        yield from self._not_compared()
-        yield f"  serial: {', '.join(map(_serial_text, self.serial))}"
+        if self.failed_serial is not None:
+            yield f"nothing is compared: {self.failed_serial}"
+        yield f"  serial: {', '.join(self.serial)}"
         if self.options.schedule is not None:
             yield f"  schedule: {self.options.schedule}"
         else:
@@ -202,23 +174,17 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
         for finding in self.findings:
             yield from _finding_lines(finding, self.line)
 
-    def _not_compared(self) -> Iterator[str]:
-        if self.failed_serial is not None:
-            yield f"nothing is compared: {self.failed_serial}"
-
     def _bound_lines(self) -> Iterator[str]:
         orders = merged = 0
-        for row in self.bounds:
-            orders, merged = orders + row.run + row.merged, merged + row.merged
-            if row.preemptions == 0 and len(self.bounds) > 1:
+        last = max(self.bounds, default=0)
+        for preemptions, row in self.bounds.items():
+            orders, merged = orders + row.placements, merged + row.merged
+            if preemptions == 0 and last:
                 continue
-            is_last = row is self.bounds[-1]
-            which = (
-                f"{orders} of at least {counted(orders + self.left, 'order')}"
-                if is_last and self.left
-                else f"all {counted(orders, 'order')}"
-            )
-            yield f"bound {row.preemptions}: {which}, {merged} merged"
+            which = f"all {counted(orders, 'order')}"
+            if preemptions == last and self.left:
+                which = f"{orders} of at least {counted(orders + self.left, 'order')}"
+            yield f"bound {preemptions}: {which}, {merged} merged"
 
     def _notes(self) -> Iterator[str]:
         """Yield what limits the report."""
@@ -229,7 +195,7 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
         if self.left and self.failed_serial is None and self.ended is None:
             seconds = None if self.runs >= self.options.runs else self.options.seconds
             budget = f"{self.options.runs} runs" if seconds is None else f"{seconds:g} s"
-            last = self.bounds[-1].preemptions
+            last = max(self.bounds)
             rest = f", and none with more than {counted(last, 'preemption')}" if last < self.options.bound else ""
             yield f"not run: {counted(self.left, 'order')} beyond the budget of {budget}{rest}"
         if self.fault_runs is not None:
@@ -238,8 +204,8 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
         yield from self.not_interleaved
         if self.shares_memory and self.options.prune and self.options.schedule is None:
             yield "the clients change memory that they share, so every order is run"
-        elif any(row.merged for row in self.bounds) and _calls_depend_on_order(self.serial):
-            yield "how many calls a client makes depends on the order; if the clients meet in a database or a file, `prune=False` runs the merged orders too"
+        elif any(row.merged for row in self.bounds.values()):
+            yield _MERGED
         if self.difference is not None:
             yield f"equal runs differ: {self.difference}; so `unserial` is not judged"
         for text, runs in self.blocked.items():
@@ -249,24 +215,16 @@ class InterleaveReport(ReportOfFindings[InterleaveFinding]):
         yield from self.unwritten
 
 
-def add_run(
-    report: InterleaveReport,
-    causes: Sequence[Cause],
-    played: Played,
-    sandbox: Sandbox,
-    fault: PlacedFault | None = None,
-) -> None:
+def add_run(report: InterleaveReport, causes: Sequence[Cause], outcome: OrderOutcome) -> None:
     """
     Add a run to the finding of its cause; the smallest case has the fewest preemptions, then the fewest steps.
 
     Args:
         report: That of the search.
-    causes: Those of the run that differ by their client alone.
-        played: The run.
-        sandbox: As the run has left it.
-        fault: Of the run.
+        causes: Those of the run that differ by their client alone.
+        outcome: The run.
     """
-    cause = causes[0]
+    cause, played, fault = causes[0], outcome.played, outcome.plan.fault
     size = int(fault is not None), played.cost, played.named, len(played.steps)
     row, is_smallest = add_case(report.by_cause, InterleaveFinding, cause, size)
     row.clients.update(each.client for each in causes if each.client is not None)
@@ -275,12 +233,13 @@ def add_run(
     row.schedule, row.preemptions, row.fault = played.schedule, played.cost, fault
     row.steps, row.places = played.steps, list(_places(played))
     name, summary = document_name(report.test, cause), f"{cause.message} (schedule {played.schedule!r})"
-    row.document = {**sandbox.log.replay_document(name), "summary": summary}
-    row.traced = _traced(report.test, row, played, sandbox)
+    row.document = {**outcome.sandbox.log.replay_document(name), "summary": summary}
+    row.traced = _traced(report.test, row, outcome)
 
 
-def _traced(test: str, row: InterleaveFinding, played: Played, sandbox: Sandbox) -> TracedRun:
+def _traced(test: str, row: InterleaveFinding, outcome: OrderOutcome) -> TracedRun:
     """Return what the page of a finding's run is made from."""
+    sandbox = outcome.sandbox
     hosted = sandbox.local(NEED)
     snapshot = read_snapshot(
         LocalBackend(hosted, lambda: None).run,
@@ -298,24 +257,8 @@ def _traced(test: str, row: InterleaveFinding, played: Played, sandbox: Sandbox)
         document=row.document,
         secrets=hosted.sandbox.secrets(),
         base_url=hosted.base_url,
-        actors=played.owners,
+        actors=outcome.played.owners,
     )
-
-
-def _calls_depend_on_order(serial: Sequence[SerialRun]) -> bool:
-    """Return True if a client makes more calls in one serial run than in another."""
-    counts: dict[str, set[int]] = {}
-    for row in serial:
-        for name, calls in row.calls.items():
-            counts.setdefault(name, set()).add(calls)
-    return any(len(different) > 1 for different in counts.values())
-
-
-def _serial_text(row: SerialRun) -> str:
-    numbers = list(row.calls.values())
-    calls = f"{' and '.join(map(str, numbers))} {'call' if numbers == [1] else 'calls'}"
-    errors = "".join(f"; {name} ended with {text}" for name, text in row.errors.items())
-    return f"{' '.join(row.order)} ({calls}{errors})"
 
 
 def _finding_lines(finding: InterleaveFinding, line: str) -> Iterator[str]:

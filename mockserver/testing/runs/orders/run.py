@@ -20,15 +20,15 @@ from mockserver.core.scheduler import next_due
 from mockserver.testing.run_end import RunEnded
 from mockserver.testing.runs.bounds import Bounds
 from mockserver.testing.runs.investigation import ControlledRun
-from mockserver.testing.runs.orders import schedules
-from mockserver.testing.runs.orders.actors import Actor, KnownThreads, ReadySteps, VainReads
+from mockserver.testing.runs.orders.actors import Actor, KnownThreads, ReadySteps
+from mockserver.testing.runs.orders.course import Choose, Course
 from mockserver.testing.runs.orders.gate import Gate
 from mockserver.testing.runs.orders.handles import handle
 from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.placed_fault import PlacedFault
-from mockserver.testing.runs.orders.played import Decision, Played, ReleasedStep
+from mockserver.testing.runs.orders.played import Played
 from mockserver.testing.runs.orders.recording import StepRecorder
-from mockserver.testing.runs.orders.schedules import Release, Situation, Waits
+from mockserver.testing.runs.orders.schedules import Ready, Waits
 from mockserver.testing.runs.orders.settling import RUN_S, Settling
 from mockserver.testing.runs.orders.threads import ActorThreads
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
 
 ClientFunction = Callable[["Sandbox"], Any]
-Choose = Callable[[Sequence[Release]], str]
 
 SERIAL_BOUNDS: Final = Bounds(calls=5_000, real=round(RUN_S * SECOND), row=500, after_final=500)
 
@@ -76,29 +75,21 @@ class InterleavedRun:
         self._settling = Settling(self._actors, clients, self._gate, self._threads, known, options.blocked_seconds)
         self._ready = ReadySteps(self._hosted.sandbox, self._actors, tuple(clients))
         self._recorder = StepRecorder(self._hosted.sandbox, self._gate)
-        self._vain_reads = VainReads()
-        self._decisions: list[Decision] = []
-        self._last: str | None = None
-        self._last_client: str | None = None
-        self._held: frozenset[str] = frozenset()
+        self._course = Course(clients=clients)
         self._random_of: Actor | None = None  # whose random numbers are drawn now
         self._is_plain = True
         self._calls: Counter[tuple[str, str]] = Counter()
         self._began_at = self._hosted.sandbox.now
 
     def play(self, choose: Choose) -> Played:
-        """
-        Run the clients to their ends, or to a bound.
-
-        Args:
-            choose: Gets the options, of which the first is the serial one, and returns the name of one of them.
-        """
+        """Run the clients to their ends, or to a bound."""
         stuck: str | None = None
         try:
             while stuck is None:
-                situation = self._situation()
-                if situation.ready:
-                    stuck = self._release(situation, choose)
+                self._settling.take_all()
+                ready = self._ready.rows()
+                if ready:
+                    stuck = self._release(ready, choose)
                     continue
                 waited = [actor for actor in self._actors.values() if actor.is_running]
                 if not waited:
@@ -107,15 +98,15 @@ class InterleavedRun:
         finally:
             self._gate.end(stuck or "the run is over")
             self._controlled.stop()
-        in_process, raised = self._controlled.in_process, self._settling.raised
+        raised = self._settling.raised
         return Played(
             steps=self._recorder.steps,
-            decisions=self._decisions,
+            decisions=self._course.decisions,
             raised={name: failure for name, failure in raised.items() if not isinstance(failure, RunEnded)},
             stuck=stuck,
             blocked=self._settling.blocked,
             used=self._controlled.watch.used(),
-            sleep=None if in_process is None else in_process.longest(),
+            sleep=self._controlled.longest_sleep,
             is_plain=self._is_plain and stuck is None and not self._settling.blocked,
             began=self._began_at,
             timers=self._recorder.timers,
@@ -128,24 +119,17 @@ class InterleavedRun:
         self._hosted.host.close(self._hosted.id)
         self._threads.close(self._actors.values())
 
-    def _situation(self) -> Situation:
-        self._settling.take_all()
-        is_in_vain = self._vain_reads.are_of(self._last)
-        return Situation(tuple(self._ready.rows()), self._last, self._held, is_in_vain)
-
-    def _release(self, situation: Situation, choose: Choose) -> str | None:
+    def _release(self, ready: Sequence[Ready], choose: Choose) -> str | None:
         """Release one step, and return why the run cannot go on after it."""
-        ranked = schedules.options(situation)
-        name = choose(ranked)
-        chosen = next(option for option in ranked if option.name == name)
-        self._decisions.append(Decision(ranked, chosen, situation.last is None))
-        self._held |= schedules.passed_over(situation, name)
-        self._is_plain &= all(ready.waits != "delivery" for ready in situation.ready)
-        waits = next(ready.waits for ready in situation.ready if ready.name == name)
+        name = self._course.release(ready, choose)
+        assert name is not None, "a step is chosen that is ready"
+        self._is_plain &= all(row.waits != "delivery" for row in ready)
+        waits = next(row.waits for row in ready if row.name == name)
         self._recorder.begin()
         label = self._let_happen(name, waits)
         step = self._recorder.add(name, waits, label)
-        self._note(step)
+        actor = self._actors.get(name)
+        self._course.note(name, waits, step.reads, goes_on=actor is not None and actor.is_running)
         return self._controlled.watch.ended
 
     def _let_happen(self, name: str, waits: Waits) -> str:
@@ -197,7 +181,6 @@ class InterleavedRun:
     def _begin_delivery(self, name: str) -> str:
         dispatch = self._hosted.dispatch
         planned = dispatch.claim_next(to=self._ready.endpoints()[name])
-        self._held -= {name}
         if planned is None:  # a rule has postponed it
             return "postponed"
         actor = self._actors.setdefault(name, Actor(name))
@@ -223,18 +206,6 @@ class InterleavedRun:
                 self._random_of.random = random.getstate()
             random.setstate(actor.random)
             self._random_of = actor
-
-    def _note(self, step: ReleasedStep) -> None:
-        """Note what the next choice depends on: who ran last, and whether it reads in vain."""
-        name, actor = step.actor, self._actors.get(step.actor)
-        self._vain_reads = self._vain_reads.after(name, step.waits, step.reads)
-        if step.waits == "time":
-            return
-        if name in self._functions:
-            self._last_client = None if actor is None or actor.is_over else name
-            self._last = self._last_client
-        else:
-            self._last = name if actor is not None and actor.is_running else self._last_client
 
 
 def _deadlock(waited: Sequence[Actor]) -> str:

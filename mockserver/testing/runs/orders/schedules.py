@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Literal, NamedTuple
 
@@ -71,24 +71,25 @@ def options(situation: Situation) -> Sequence[Release]:
     return tuple(Release(ready.name, _cost(situation, ready, last, passed)) for ready in ranked)
 
 
-def passed_over(situation: Situation, name: str) -> frozenset[str]:
-    """Return the endpoints whose delivery is held back from here on if this actor is released."""
-    chosen = next(ready for ready in situation.ready if ready.name == name)
-    return frozenset() if chosen.waits == "delivery" else _prompt(situation)
+def held_after(situation: Situation, name: str) -> frozenset[str]:
+    """Return the endpoints whose delivery is held back once this actor is released."""
+    due = frozenset(ready.name for ready in situation.ready if ready.waits == "delivery")
+    return situation.held - {name} if name in due else situation.held | due
 
 
-def next_in_time(sleeps: Mapping[str, Instant], due: Instant | None) -> tuple[Collection[str], bool]:
+def next_in_time(rows: Sequence[Ready], sleeps: Mapping[str, Instant], due: Instant | None) -> list[Ready]:
     """
-    Return whose sleeps can end next, and whether timers can fire instead; the clock passes nothing that is due.
+    Return the steps that can be released; the clock passes nothing that is due, neither the end of a sleep nor a timer.
 
     Args:
-        sleeps: The ends of sleeps by actor, at least one.
-        due: The instant of the next timer; None if there is none.
+        rows: All steps but the timers.
+        sleeps: The ends of sleeps by actor.
+        due: The instant of the next timer, which fires alone if nobody sleeps; None if there is none.
     """
-    first = min(sleeps.values())
-    if due is not None and due <= first:
-        return (), True
-    return [name for name, until in sleeps.items() if until == first], False
+    first = min(sleeps.values(), default=None)
+    has_timers = first is not None and due is not None and due <= first
+    ready = [row for row in rows if row.waits != "sleep" or (sleeps[row.name] == first and not has_timers)]
+    return [*ready, Ready(TIMERS, "time")] if has_timers else ready
 
 
 def _prompt(situation: Situation) -> frozenset[str]:

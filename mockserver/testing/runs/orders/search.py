@@ -12,25 +12,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 from mockserver.testing.arguments import check_function
 from mockserver.testing.runs.bounds import bounds_beyond
-from mockserver.testing.runs.findings import Cause, in_python
+from mockserver.testing.runs.findings import Cause, Part, in_python
 from mockserver.testing.runs.investigation import Investigation, Plans, options_of_runs, settings_of_runs
 from mockserver.testing.runs.orders import placed_fault, schedules, serial
 from mockserver.testing.runs.orders.merging import RunOrders
 from mockserver.testing.runs.orders.options import InterleaveOptions
 from mockserver.testing.runs.orders.placed_fault import PlacedFault
-from mockserver.testing.runs.orders.planned import PlannedOrders
+from mockserver.testing.runs.orders.planned import OrderPlan, PlannedOrders
 from mockserver.testing.runs.orders.played import Order
-from mockserver.testing.runs.orders.report import (
-    LINE,
-    Bound,
-    FaultRuns,
-    InterleaveReport,
-    SerialRun,
-    add_run,
-)
+from mockserver.testing.runs.orders.report import LINE, InterleaveReport, add_run, serial_text
 from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, ClientFunction
-from mockserver.testing.runs.orders.subject import Interleaving, OrderOutcome, OrderPlan, OrderSubject
-from mockserver.testing.runs.orders.verdicts import SerialEnds
+from mockserver.testing.runs.orders.subject import Interleaving, OrderSubject
+from mockserver.testing.runs.orders.verdicts import OrderOutcome, SerialEnds
 
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
@@ -95,16 +88,13 @@ class Search:
         yield from self._serial_runs()
         if self.report.failed_serial is not None:
             return
-        known = self._ends_of(self._serial)
+        known = SerialEnds(self._serial, self._clients)
         if self._options.schedule is not None:
             yield from self._schedule(self._options.schedule, known)
             return
         yield from self._all_orders(known)
         if self._options.faults:
             yield from self._faults(known)
-
-    def _ends_of(self, runs: Sequence[OrderOutcome]) -> SerialEnds:
-        return SerialEnds([run.end for run in runs], self._clients)
 
     # Serial runs
 
@@ -115,7 +105,7 @@ class Search:
             prefix = left.pop(0)
             outcome = yield OrderPlan(prefix)
             self._serial.append(outcome)
-            self.report.serial.append(SerialRun.of(outcome.played, self._clients, outcome.end))
+            self.report.serial.append(serial_text(outcome, self._clients))
             self._orders.add(outcome.played)
             left += self._plan_beyond_serial(outcome.played.order, prefix)
         again = yield OrderPlan()
@@ -142,7 +132,7 @@ class Search:
         report.failed_serial = serial.failure(self._serial, self._clients, self._options.tolerates)
         if report.shares_memory and first.played.texts != again.played.texts and not report.blocked:
             report.failed_serial = _KEPT
-        report.bounds.append(Bound(0, len(self._serial)))
+        report.bounds[0] = Part(placements=len(self._serial), tried=len(self._serial))
         report.investigation.has_baseline = True
         most = max(run.played.used for run in self._serial)
         self._subject.bounds = bounds_beyond(most)._replace(real=SERIAL_BOUNDS.real)
@@ -162,19 +152,15 @@ class Search:
                 self._judge(outcome, known)
                 self._orders.add(outcome.played)
                 order = self._equal_to(next_one.prefix) or outcome.played.order
-            row = self._row(next_one.preemptions)
-            row.run += not is_merged
+            # Those that leave a serial order without a preemption count as having one.
+            counted = max(next_one.preemptions, 1) if self._options.bound else 0
+            row = report.bounds.setdefault(counted, Part())
+            row.placements += 1
+            row.tried += not is_merged
             row.merged += is_merged
             planned.remove_first()
             planned.plan_after(order, next_one.prefix)
             report.left = len(planned)
-
-    def _row(self, preemptions: int) -> Bound:
-        """Return the row of the report that counts an order; those that leave a serial one without a preemption count as having one."""
-        rows, counted = self.report.bounds, max(preemptions, 1) if self._options.bound else 0
-        if rows[-1].preemptions != counted:
-            rows.append(Bound(counted))
-        return rows[-1]
 
     def _equal_to(self, prefix: tuple[str, ...]) -> Order | None:
         """Return the whole order that begins with a prefix if a run is equal to it; None if that is not known."""
@@ -188,12 +174,12 @@ class Search:
         """Run the orders of at most one preemption with each fault, as far as the runs for it suffice."""
         report, last = self.report, self.report.runs + self._options.faults
         placed = list(placed_fault.placements([run.played.calls for run in self._serial]))
-        report.fault_runs = FaultRuns(len(placed))
+        report.fault_runs = Part(placements=len(placed))
         for fault in placed:
             if report.runs + len(self._serial) > last:
                 return
             serial_with = yield from self._serial_with(fault, known)
-            known_with = self._ends_of([*self._serial, *serial_with])
+            known_with = SerialEnds([*self._serial, *serial_with], self._clients)
             for plan in _with_one_preemption(serial_with):
                 if report.runs == last:
                     return
@@ -207,7 +193,7 @@ class Search:
         runs: list[OrderOutcome] = []
         for run in self._serial:
             outcome = yield OrderPlan(run.plan.names, fault)
-            self._add(known.doubled(outcome.end), outcome)
+            self._add(known.doubled(outcome), outcome)
             runs.append(outcome)
         return runs
 
@@ -218,7 +204,7 @@ class Search:
         names, fault = schedules.parse(schedule, [*self._clients, schedules.TIMERS]), self._fault
         if fault is not None:
             serial_with = yield from self._serial_with(fault, known)
-            known = self._ends_of([*self._serial, *serial_with])
+            known = SerialEnds([*self._serial, *serial_with], self._clients)
         outcome = yield OrderPlan(names, fault)
         taken = [step.actor for step in outcome.played.steps[: len(names)]]
         if taken != names:
@@ -230,13 +216,8 @@ class Search:
 
     def _judge(self, outcome: OrderOutcome, known: SerialEnds) -> None:
         """Add the findings of a run."""
-        causes = known.causes(
-            outcome.end,
-            self._options.tolerates,
-            is_comparable=self.report.difference is None,
-            has_fault=outcome.plan.fault is not None,
-        )
-        self._add(causes, outcome)
+        is_comparable = self.report.difference is None
+        self._add(known.causes(outcome, self._options.tolerates, is_comparable=is_comparable), outcome)
 
     def _add(self, causes: Iterable[Cause], outcome: OrderOutcome) -> None:
         """Add the findings of a run; causes that differ by their client alone are one."""
@@ -244,7 +225,7 @@ class Search:
         for cause in causes:
             alike.setdefault(cause.key, []).append(cause)
         for rows in alike.values():
-            add_run(self.report, rows, outcome.played, outcome.sandbox, outcome.plan.fault)
+            add_run(self.report, rows, outcome)
 
 
 def _with_one_preemption(runs: Sequence[OrderOutcome]) -> Iterator[OrderPlan]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mockserver.testing.runs.orders.subject import OrderOutcome
+from mockserver.testing.runs.orders.verdicts import OrderOutcome
 
 _CURE = "call with the sandbox that the client gets"
 
@@ -17,21 +17,20 @@ def failure(
 
     All of them fail in one way, or a client has no step.
     """
-    ends = [run.end for run in runs]
     for name in clients:
         if _calls_past_handle(runs, name) and not _has_steps(runs, name):
             return f"every call of {name} is past its handle"
     for name in clients:
-        failures = [end.raised.get(name) for end in ends]
+        failures = [run.played.raised.get(name) for run in runs]
         if None not in failures and not all(isinstance(each, tolerates) for each in failures):
-            return f"{name} fails in every serial run: {ends[0].errors[name]}"
-    if all(end.stuck is not None for end in ends):
-        return f"no serial run ends: {ends[0].stuck}"
+            return f"{name} fails in every serial run: {runs[0].errors[name]}"
+    if all(run.played.stuck is not None for run in runs):
+        return f"no serial run ends: {runs[0].played.stuck}"
     for name in clients:
         if not _has_steps(runs, name):
             return f"{name} made no call in any serial run; {_CURE}, and make anew in `setup` what the clients keep"
-    if all(end.check is not None for end in ends):
-        return f"the check fails in every serial run: {ends[0].check}"
+    if all(run.check is not None for run in runs):
+        return f"the check fails in every serial run: {runs[0].check}"
     return None
 
 
@@ -60,8 +59,8 @@ def difference(one: OrderOutcome, other: OrderOutcome) -> str | None:
             return f"step {place} is {step} in one run, and {again} in an equal one"
     if len(texts) != len(others):
         return f"equal serial runs have {len(texts)} and {len(others)} steps"
-    if one.end.records == other.end.records:
+    if one.records == other.records:
         return None
-    first = next(iter(one.end.records), "nothing")
-    differing = next((row for row in one.end.records if row not in other.end.records), first)
+    first = next(iter(one.records), "nothing")
+    differing = next((row for row in one.records if row not in other.records), first)
     return f"equal serial runs end with other records, such as {differing}"

@@ -3,50 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from mockserver.core.run import Run
-from mockserver.core.scheduler import advance_step, next_due
-from mockserver.core.state.sandbox import SandboxState
 from mockserver.testing.runs.bounds import NEED
 from mockserver.testing.runs.orders.actors import KnownThreads
-from mockserver.testing.runs.orders.memory import SharedMemory
+from mockserver.testing.runs.orders.course import Choose
+from mockserver.testing.runs.orders.memory import shared_memory
 from mockserver.testing.runs.orders.options import InterleaveOptions
-from mockserver.testing.runs.orders.placed_fault import PlacedFault
+from mockserver.testing.runs.orders.planned import OrderPlan
 from mockserver.testing.runs.orders.played import Played
 from mockserver.testing.runs.orders.report import InterleaveReport
-from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, Choose, ClientFunction, InterleavedRun
+from mockserver.testing.runs.orders.run import SERIAL_BOUNDS, ClientFunction, InterleavedRun
 from mockserver.testing.runs.orders.schedules import Release
-from mockserver.testing.runs.orders.verdicts import RunEnd, read_end
+from mockserver.testing.runs.orders.verdicts import OrderOutcome, read_outcome
 
 if TYPE_CHECKING:
     from mockserver.testing.sandbox import Sandbox
-
-_TIMERS_MAX: Final = 10_000  # until nothing is due in the copy of a sandbox
-
-
-class OrderPlan(NamedTuple):
-    """
-    What one run is to be.
-
-    Attributes:
-        names: The actors of its first steps; the other steps follow serially.
-        fault: The fault in addition; None for none.
-    """
-
-    names: Sequence[str] = ()
-    fault: PlacedFault | None = None
-
-
-class OrderOutcome(NamedTuple):
-    """A run by a plan, with what it ends with, and the sandbox that it leaves."""
-
-    plan: OrderPlan
-    played: Played
-    end: RunEnd
-    sandbox: Sandbox
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +62,7 @@ class OrderSubject:
         self.bounds = SERIAL_BOUNDS
         self.is_watching = True
         self._what, self._report = what, report
-        self._known, self._memory = KnownThreads(), SharedMemory(what.clients.values())
+        self._known = KnownThreads()
 
     @contextmanager
     def run(self, plan: OrderPlan) -> Iterator[OrderOutcome]:
@@ -105,11 +79,11 @@ class OrderSubject:
             )
             try:
                 played = run.play(self._choices(plan.names))
-                end = self._end(sandbox, played)
+                outcome = read_outcome(plan, played, sandbox, self._check(sandbox, played))
             finally:
                 run.close()
             self._note(played)
-            yield OrderOutcome(plan, played, end, sandbox)
+            yield outcome
 
     def _prepare(self, sandbox: Sandbox) -> None:
         """Run the user's setup, and deliver everything that this has made due."""
@@ -129,41 +103,30 @@ class OrderSubject:
     def _choices(self, names: Sequence[str]) -> Choose:
         """Return what chooses the first steps by their names, and the others serially."""
         left = list(reversed(names))
-        memory = self._memory.read() if self.is_watching else None
+        memory = self._shared_memory() if self.is_watching else None
 
         def choose(options: Sequence[Release]) -> str:
             if self.is_watching and not self._report.shares_memory:
-                self._report.shares_memory = memory != self._memory.read()
+                self._report.shares_memory = memory != self._shared_memory()
             wanted = left.pop() if left else ""
             return wanted if any(option.name == wanted for option in options) else options[0].name
 
         return choose
 
-    def _end(self, sandbox: Sandbox, played: Played) -> RunEnd:
-        check: BaseException | None = None
+    def _shared_memory(self) -> Any:
+        return shared_memory(self._what.clients.values())
+
+    def _check(self, sandbox: Sandbox, played: Played) -> Exception | None:
+        """Return how the user's check fails; None if it passes, or cannot be called since the clients have not ended."""
         if self._what.check is not None and played.stuck is None:
             try:
                 self._what.check(sandbox)
             except Exception as failure:  # noqa: BLE001 - the way in which it fails is judged
-                check = failure
-        hosted = sandbox.local(NEED)
-        state = hosted.sandbox
-        with state.lock:
-            return read_end(played, Run.of(state), Run.of(_with_everything_due(state)), check, hosted.base_url)
+                return failure
+        return None
 
     def _note(self, played: Played) -> None:
         blocked = self._report.blocked
         for text in played.blocked:
             blocked[text] = blocked.get(text, 0) + 1
         self._report.investigation.note_sleep(played.sleep)
-
-
-def _with_everything_due(state: SandboxState) -> SandboxState:
-    """Return a copy of a sandbox in which every timer has fired. Lock: the caller holds it."""
-    copy = state.clone()
-    with suppress(ValueError):  # an effect of a rule needs a server, or the calendar ends
-        for _ in range(_TIMERS_MAX):
-            if next_due(copy) is None:
-                break
-            advance_step(copy, None)
-    return copy

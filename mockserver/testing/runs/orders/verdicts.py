@@ -17,24 +17,33 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from hashlib import sha256
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from mockserver.contract.lifecycles import CAMPAIGN
 from mockserver.core import ledger
 from mockserver.core.operations.sending import counts
 from mockserver.core.run import Run
+from mockserver.core.scheduler import advance_step, next_due
 from mockserver.core.state.records import Campaign, Execution, Session
+from mockserver.core.state.sandbox import SandboxState
 from mockserver.core.state.tenant import Tenant
 from mockserver.judge.check import Finding
 from mockserver.judge.client.judge import judge
 from mockserver.judge.client.rules import RULES
+from mockserver.testing.runs.bounds import NEED
 from mockserver.testing.runs.faults.effects import created
 from mockserver.testing.runs.findings import Cause, describe
+from mockserver.testing.runs.orders.planned import OrderPlan
 from mockserver.testing.runs.orders.played import Played
 from mockserver.testing.runs.traced_calls import ID, INSTANT
 from mockserver.trace.of_sandbox import trace_of
 from mockserver.trace.trace import Trace
+
+if TYPE_CHECKING:
+    from mockserver.testing.sandbox import Sandbox
 
 ORDER: Final = ("duplicate", "breach", "unserial", "crashed", "stuck", "check")
 _SEVERE = 2
@@ -43,66 +52,89 @@ _UUID = re.compile(r"\b[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}\b", re.IGNORE
 _PORT = re.compile(r"http://127\.0\.0\.1:\d+")
 _NUMBER = re.compile(r"\d+")
 _SHOWN = 3  # records of a difference
+_TIMERS_MAX: Final = 10_000  # until nothing is due in the copy of a sandbox
 
 
-class RunEnd(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class OrderOutcome:
     """
-    What a run ends with.
+    A run by a plan, and what it ends with.
 
     Attributes:
+        plan: What it was to be.
+        played: Its steps, and the exceptions with which clients ended.
+        sandbox: As the run has left it.
         counts: Of duplicate executions, executions, campaigns, sessions and sends.
         abandoned: The number of drafts whose clients got the answer and have ended with an exception.
         records: The records that clients can change, as texts in order.
         findings: On conduct, of severity 1 or 2, by client.
-        raised: The exceptions with which clients ended.
-        errors: The same as texts.
+        errors: The exceptions with which clients ended, as texts.
         refused: The last call of each such client with its error, such as `startCampaign 422 CAMPAIGN_NOT_DRAFT`, if it was refused.
-        stuck: Why the run has ended before its clients.
         check: How the user's check failed.
     """
 
+    plan: OrderPlan
+    played: Played
+    sandbox: Sandbox
     counts: Mapping[str, int]
     abandoned: int
     records: tuple[str, ...]
     findings: Sequence[tuple[str, Finding]]
-    raised: Mapping[str, BaseException]
     errors: Mapping[str, str]
     refused: Mapping[str, str]
-    stuck: str | None
     check: str | None
 
 
-def read_end(played: Played, run: Run, idle: Run, check: BaseException | None, base_url: str) -> RunEnd:
+def read_outcome(plan: OrderPlan, played: Played, sandbox: Sandbox, check: BaseException | None) -> OrderOutcome:
     """
     Return what a run ends with.
 
     Args:
+        plan: What the run was to be.
         played: The run.
-        run: The sandbox after it.
-        idle: A copy of it in which everything due has been done.
+        sandbox: As it has left it. Its address is not that of the next one; nor are those of the clients' ports.
         check: The exception of the user's check.
-        base_url: The address of the sandbox, which the next one does not have; nor has it those of the clients' ports.
     """
-    owners, raised, trace = played.owners, played.raised, trace_of(run)
-    made = list(created(trace))
-    numbers = Counter(what for what, _, _ in made)
-    drafts = {campaign.id for _, campaign in idle.records("campaign") if campaign.status == CAMPAIGN.initial}
-    abandoned = (
-        record_id in drafts and call.was_received and owners.get(call.number) in raised for _, record_id, call in made
-    )
-    duplicates = ledger.duplicate_executions(idle, ledger.creating_exchanges(idle))
-    sends = sum(counts(execution.schedule, idle.now).sent for _, execution in idle.records("execution"))
-    return RunEnd(
-        counts={"duplicate executions": len(duplicates), **{what: numbers[what] for what in _CREATED}, "sends": sends},
-        abandoned=sum(abandoned),
-        records=tuple(sorted(_records(idle))),
-        findings=list(_findings(trace, owners, is_whole=not raised and played.stuck is None)),
-        raised=raised,
-        errors={name: _described(failure, base_url) for name, failure in raised.items()},
-        refused=_refused(run, owners, raised),
-        stuck=played.stuck,
-        check=None if check is None else _described(check, base_url),
-    )
+    hosted = sandbox.local(NEED)
+    with hosted.sandbox.lock:
+        run, idle = Run.of(hosted.sandbox), Run.of(_with_everything_due(hosted.sandbox))
+        owners, raised, trace = played.owners, played.raised, trace_of(run)
+        made = list(created(trace))
+        numbers = Counter(what for what, _, _ in made)
+        drafts = {campaign.id for _, campaign in idle.records("campaign") if campaign.status == CAMPAIGN.initial}
+        abandoned = (
+            record_id in drafts and call.was_received and owners.get(call.number) in raised
+            for _, record_id, call in made
+        )
+        duplicates = ledger.duplicate_executions(idle, ledger.creating_exchanges(idle))
+        sends = sum(counts(execution.schedule, idle.now).sent for _, execution in idle.records("execution"))
+        return OrderOutcome(
+            plan=plan,
+            played=played,
+            sandbox=sandbox,
+            counts={
+                "duplicate executions": len(duplicates),
+                **{what: numbers[what] for what in _CREATED},
+                "sends": sends,
+            },
+            abandoned=sum(abandoned),
+            records=tuple(sorted(_records(idle))),
+            findings=list(_findings(trace, owners, is_whole=not raised and played.stuck is None)),
+            errors={name: _described(failure, hosted.base_url) for name, failure in raised.items()},
+            refused=_refused(run, owners, raised),
+            check=None if check is None else _described(check, hosted.base_url),
+        )
+
+
+def _with_everything_due(state: SandboxState) -> SandboxState:
+    """Return a copy of a sandbox in which every timer has fired. Lock: the caller holds it."""
+    copy = state.clone()
+    with suppress(ValueError):  # an effect of a rule needs a server, or the calendar ends
+        for _ in range(_TIMERS_MAX):
+            if next_due(copy) is None:
+                break
+            advance_step(copy, None)
+    return copy
 
 
 def _described(failure: BaseException, base_url: str) -> str:
@@ -187,17 +219,17 @@ class SerialEnds:
         clients: The names of the clients.
     """
 
-    def __init__(self, ends: Sequence[RunEnd], clients: Sequence[str]) -> None:
+    def __init__(self, ends: Sequence[OrderOutcome], clients: Sequence[str]) -> None:
         self._ends, self._clients = ends, clients
         self._counts = {what: max(end.counts[what] for end in ends) for what in ends[0].counts}
         self._records = {end.records for end in ends}
         self._rules = {finding.rule for end in ends for _, finding in end.findings}
         self._errors = {_kind(text, clients) for end in ends for text in end.errors.values()}
-        self._stuck = {_kind(end.stuck, clients) for end in ends if end.stuck is not None}
+        self._stuck = {_kind(end.played.stuck, clients) for end in ends if end.played.stuck is not None}
         self._checks = {_kind(end.check, clients) for end in ends if end.check is not None}
 
     def causes(
-        self, end: RunEnd, tolerates: tuple[type[BaseException], ...], *, is_comparable: bool, has_fault: bool
+        self, end: OrderOutcome, tolerates: tuple[type[BaseException], ...], *, is_comparable: bool
     ) -> list[Cause]:
         """
         Return what no serial run shows, the worst first; another end only if nothing else explains it, and no client reports it.
@@ -206,10 +238,9 @@ class SerialEnds:
             end: Of a run.
             tolerates: Types of exceptions by which a client reports that another was first.
             is_comparable: Equal serial runs have equal ends.
-            has_fault: The run has a fault, by which a client may go on for ever in serial runs too.
         """
         causes, is_reported = [*self._more(end.counts), *self._breaches(end)], False
-        for name, failure in end.raised.items():
+        for name, failure in end.played.raised.items():
             kind = _kind(end.errors[name], self._clients)
             if isinstance(failure, tolerates):
                 is_reported = True
@@ -217,9 +248,11 @@ class SerialEnds:
                 after = f" after {end.refused[name]}" if name in end.refused else ""
                 message = f"{name} ended with {end.errors[name]}{after}"
                 causes.append(Cause("crashed", kind, message, client=name))
-        is_serial = end.stuck is not None and _kind(end.stuck, self._clients) in self._stuck
-        if end.stuck is not None and not (is_serial and has_fault):
-            message = f"{end.stuck}, in a serial run too, so not by this order" if is_serial else end.stuck
+        stuck = end.played.stuck
+        is_serial = stuck is not None and _kind(stuck, self._clients) in self._stuck
+        # By a fault a client may go on for ever in serial runs too.
+        if stuck is not None and not (is_serial and end.plan.fault is not None):
+            message = f"{stuck}, in a serial run too, so not by this order" if is_serial else stuck
             causes.append(Cause("stuck", "stuck", message))
         check = None if end.check is None else _kind(end.check, self._clients)
         if check is not None and check not in self._checks:
@@ -228,7 +261,7 @@ class SerialEnds:
             causes.append(Cause("unserial", "end", f"the end is that of no serial run: {self._difference(end)}"))
         return causes
 
-    def doubled(self, end: RunEnd) -> Iterator[Cause]:
+    def doubled(self, end: OrderOutcome) -> Iterator[Cause]:
         """Yield what whole clients create once more because of a fault, if these serial runs are those without it."""
         counts = {what: count for what, count in end.counts.items() if what != "sends"}
         counts["campaigns"] -= end.abandoned
@@ -243,15 +276,15 @@ class SerialEnds:
                 yield Cause("duplicate", what.removeprefix("duplicate "), message)
                 return
 
-    def _breaches(self, end: RunEnd) -> Iterator[Cause]:
+    def _breaches(self, end: OrderOutcome) -> Iterator[Cause]:
         news = {
             finding.rule: (name, finding) for name, finding in reversed(end.findings) if finding.rule not in self._rules
         }
         for name, finding in news.values():
             yield Cause.of_finding("breach", finding, client=name)
 
-    def _difference(self, end: RunEnd) -> str:
-        def apart(other: RunEnd) -> tuple[list[str], list[str]]:
+    def _difference(self, end: OrderOutcome) -> str:
+        def apart(other: OrderOutcome) -> tuple[list[str], list[str]]:
             mine, its = Counter(end.records), Counter(other.records)
             return sorted((mine - its).elements()), sorted((its - mine).elements())
 
