@@ -478,16 +478,6 @@ def test_stalled_sends(mockserver: Sandbox) -> None:
     assert read(mockserver, campaign)["status"] == "completed"
 
 
-def test_failed_sends_of_a_rule_that_is_gone(mockserver: Sandbox) -> None:
-    """A rule let a send fail; the test has removed it since."""
-    mockserver.on("startCampaign").fail_sends(every=2)
-    campaign = create(mockserver)
-    execution = start(mockserver, campaign)
-    mockserver.advance(until="idle")
-    mockserver.admin.remove_rules()
-    assert send(mockserver, "GET", f"/v1/campaigns/{campaign}/executions/{execution}")["sentCount"] == 2
-
-
 def test_rotated_key(mockserver: Sandbox) -> None:
     """A rule gives the tenant another key, and the client keeps the old one."""
     key = {"X-API-Key": mockserver.secret_key}

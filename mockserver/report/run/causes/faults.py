@@ -110,19 +110,16 @@ def delayed_calls(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterato
         )
 
 
-def failed_sends(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield the executions with failed sends, but for those whose rule says it, with the status of a template that is not approved."""
-    firings = [firing for rule in snapshot.rules for firing in rule.get("did", ())]
-    by_rule = {sends["execution"] for firing in firings for sends in firing.get("sends", ()) if sends["failing"]}
-    for row in snapshot.failed_sends:
-        if row.execution in by_rule:
-            continue
-        campaign, template = (snapshot.names.get(id, id) for id in (row.campaign, row.template))
-        why = f": its template {template!r} is {row.unapproved}, not {APPROVED}" if row.unapproved else ""
+def unapproved_templates(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the executions whose sends failed as their template is not approved."""
+    for execution in snapshot.unapproved:
+        campaign, template = (snapshot.names.get(id, id) for id in (execution["campaignId"], execution["template"]))
+        sends = execution["sends"]
+        failed = f"{sends['failed']} of {words.counted(sends['target'], 'send')} of {campaign} failed"
         yield Problem(
-            headline=f"{row.failed} of {words.counted(row.target, 'send')} of {campaign} failed{why}",
+            headline=f"{failed}: its template {template!r} is {execution['providerStatus']}, not {APPROVED}",
             sentence=sentence_of(_SENDS_CLAUSE),
-            ids=[row.campaign],
+            ids=[execution["campaignId"]],
         )
 
 
