@@ -373,7 +373,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=1,
         proof="a start was refused as already done, then an equal campaign with a similar name was created and started",
         advice="Treat CAMPAIGN_ALREADY_PROCESSING and CAMPAIGN_NOT_DRAFT as a start that took effect: read the campaign.",
-        needs=frozenset(("times", "bodies")),
+        needs=("times", "bodies"),
         judge=clone_after_conflict,
     ),
     Check(
@@ -382,7 +382,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=1,
         proof="a create without an answer or with a taken name, then an equal campaign with a similar name, both started",
         advice="After a create without an answer look for the name among the campaigns before you create another.",
-        needs=frozenset(("times", "bodies")),
+        needs=("times", "bodies"),
         judge=rename_after_lost_create,
     ),
     Check(
@@ -391,7 +391,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=1,
         proof="the same start again within a minute of a 5xx; the same create, if its name was taken and never looked for",
         advice="Exclude POST from the retry middleware; first read what the failed call has changed.",
-        needs=frozenset(("times", "bodies")),
+        needs=("times", "bodies"),
         judge=blind_post_retry,
     ),
     Check(
@@ -400,7 +400,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=1,
         proof="a start immediately repeated although it was answered 201 or 202; other calls with another success status",
         advice="Treat every 2xx as a success.",
-        needs=frozenset(("times", "bodies")),
+        needs=("times", "bodies"),
         judge=only_200_is_ok,
     ),
     Check(
@@ -409,7 +409,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="a cancel repeated although it was answered 204",
         advice="A 204 has no body: do not parse one.",
-        needs=frozenset(("times",)),
+        needs=("times",),
         judge=json_on_204,
     ),
     Check(
@@ -426,7 +426,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="a start with keys that are not manual variables of the template",
         advice="Send the keys of commonVariables, such as var1; the service fills automatic variables.",
-        needs=frozenset(("bodies",)),
+        needs=("bodies",),
         judge=wrong_variable_keys,
     ),
     Check(
@@ -435,8 +435,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=1,
         proof="a cancel failed, was not repeated in time, nor was the campaign read at its end within a minute, and it completed",
         advice="Repeat a cancel that failed, until the campaign reads as canceled.",
-        needs=frozenset(("later calls",)),
-        of_end=True,
+        needs=("later calls",),
         judge=cancel_and_forget,
     ),
 )

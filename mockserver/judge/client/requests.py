@@ -351,7 +351,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=1,
         proof="a campaign without filters, created within a minute of a preview with some, was started; or a key like `filters`",
         advice="Send the previewed filters under the name `filters`; without them every chat is messaged.",
-        needs=frozenset(("bodies",)),
+        needs=("bodies",),
         judge=lost_filters,
     ),
     Check(
@@ -360,7 +360,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=1,
         proof="a started audience has chats of other platforms, and no filter names chat.platform or chat.entrypointId",
         advice="Add a chat.platform filter: a campaign's platform does not restrict its audience.",
-        needs=frozenset({"audiences"}),
+        needs=("audiences",),
         judge=platform_used_as_audience,
     ),
     Check(
@@ -369,7 +369,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=3,
         proof="a cadence that is not an integer, above ten times the platform's ceiling, or too small to finish within a day",
         advice="cadence is a whole number of messages per minute.",
-        needs=frozenset(("bodies",)),
+        needs=("bodies",),
         judge=cadence_units,
     ),
     Check(
@@ -378,7 +378,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="a filter date without offset; other calls with another format of date-times",
         advice="Write and read date-times with their offset.",
-        needs=frozenset(("bodies",)),
+        needs=("bodies",),
         judge=naive_dates,
     ),
     Check(
@@ -403,8 +403,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=3,
         proof="the last page was short and had a nextCursor, which no call used",
         advice="Continue while there is a nextCursor, however short the page.",
-        needs=frozenset({"later calls"}),
-        of_end=True,
+        needs=("later calls",),
         judge=page_early_stop,
     ),
     Check(
@@ -413,7 +412,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="eleven reads of a cursor that one page returned, ten lists in a row at once, or an empty or null cursor",
         advice="The end is an absent, null or empty nextCursor.",
-        needs=frozenset({"times"}),
+        needs=("times",),
         judge=page_endless,
     ),
 )

@@ -212,7 +212,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="the same call before the 429's Retry-After was over, or, without one, three times at once, or four times at an even pace below half a second",
         advice="Wait for the time in Retry-After, seconds or a date; without one, back off exponentially.",
-        needs=frozenset(("times",)),
+        needs=("times",),
         judge=ignore_retry_after,
     ),
 )

@@ -83,7 +83,7 @@ def judge_records(trace: Trace) -> Verdicts:
     verdicts = Verdicts()
     for tenant in tenants(trace):
         for check in CHECKS:
-            if check.judge is not None and check.scope == "tenant" and check.needs <= tenant.knows:
+            if check.judge is not None and check.scope == "tenant" and tenant.knows.issuperset(check.needs):
                 verdicts.collect(check.judge(tenant))
     for check in CHECKS:
         if check.judge is not None and check.scope == "trace":

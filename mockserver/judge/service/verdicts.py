@@ -226,9 +226,9 @@ class ClauseCheck(NamedTuple):
 
     clauses: Sequence[str]
     judge: Callable[[Trace], Found] | None = None
-    needs: frozenset[Fact] = frozenset()
+    needs: tuple[Fact, ...] = ()
     scope: Literal["tenant", "trace", "answers"] = "tenant"
     unshown: str = ""
 
 
-TENANTS: Final[frozenset[Fact]] = frozenset(("tenants",))
+TENANTS: Final[tuple[Fact, ...]] = ("tenants",)
