@@ -19,7 +19,7 @@ from mockserver.contract.choices import CHOICES
 from mockserver.judge.choices.facts import Alternative, Facts, Shown
 from mockserver.judge.choices.forms import shown_by_forms
 from mockserver.judge.choices.replays import shown_by_replays
-from mockserver.judge.service.answers import judge_answers
+from mockserver.judge.service.judge import judge_scopes
 from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
 from mockserver.trace.trace import Trace
 
@@ -83,7 +83,8 @@ class LearnedChoice(NamedTuple):
 def learn(recording: Trace) -> tuple[LearnedChoice, ...]:
     """Return what a recording shows of each choice, in their order."""
     facts = Facts(recording)
-    rows = [Shown(({row.choice: row.options},), row.exchange) for row in judge_answers(recording).observations]
+    of_answers = judge_scopes(recording, "answers").observations
+    rows = [Shown(({row.choice: row.options},), row.exchange) for row in of_answers]
     rows += sorted(shown_by_forms(recording, facts), key=_place)
     rows += shown_by_replays(recording, facts)
     propagation = _Propagation()

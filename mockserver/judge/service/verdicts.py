@@ -211,6 +211,9 @@ class Verdicts:
             self.breaches.append(row)
 
 
+Scope = Literal["answers", "tenant", "trace"]
+
+
 class ClauseCheck(NamedTuple):
     """
     How clauses are judged.
@@ -227,7 +230,7 @@ class ClauseCheck(NamedTuple):
     clauses: Sequence[str]
     judge: Callable[[Trace], Found] | None = None
     needs: tuple[Fact, ...] = ()
-    scope: Literal["tenant", "trace", "answers"] = "tenant"
+    scope: Scope = "tenant"
     unshown: str = ""
 
 
