@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 from typing import Any, Literal
 
 from tests.clients.driven import Client, body_of
@@ -446,9 +445,6 @@ def key_in(c: Client, where: str) -> None:
         c.ask("GET", f"/v1/campaigns?apiKey={key}")
     elif where == "header":
         c.ask("GET", "/v1/campaigns", headers={"authorization": f"Bearer {key}"})
-    elif where == "basic":
-        encoded = base64.b64encode(f"{key}:".encode()).decode()
-        c.ask("GET", "/v1/campaigns", headers={"authorization": f"Basic {encoded}"})
     else:
         c.create(description=key)
 
@@ -565,7 +561,6 @@ PROVOCATIONS = (
     Provocation("secret-in-browser", (1,), preflight, cadence),
     Provocation("key-in-wrong-place", (1,), _with(key_in, "in_the_query", "query"), cadence),
     Provocation("key-in-wrong-place", (1,), _with(key_in, "in_a_header", "header"), cadence),
-    Provocation("key-in-wrong-place", (1,), _with(key_in, "in_base64", "basic"), cadence),
     Provocation("key-in-wrong-place", (1,), _with(key_in, "in_a_body", "body"), cadence),
     Provocation("page-early-stop", (1,), stopped_short, pages),
     Provocation("page-early-stop", (1,), stopped_short, read_the_newest),

@@ -195,7 +195,7 @@ def _why_empty(is_known: bool, filters: object) -> str:
 
 
 def sends(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield how far the sends of the campaign or execution were that the latest call has read."""
+    """Yield how far the sends of the campaign were that the latest call has read."""
     last = snapshot.exchanges[-1]
     name = next(
         (snapshot.names[part] for part in reversed(last.path.split("/")) if part in snapshot.names), "the audience"
@@ -221,13 +221,10 @@ def last_answer(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[
 
 
 def _progress(snapshot: SandboxSnapshot, last: Call) -> list[str]:
-    """Return the progress of the campaign or execution that a call has read; its answer is shown shortened."""
+    """Return the progress of the campaign that a call has read; its answer is shown shortened."""
     body, execution = last.body_received, newest_execution(last.body_received)
     if is_read_of(last.operation, "campaign") and isinstance(body, Mapping) and body.get("status") == "draft":
         return [f"a draft, which was never started{_started(snapshot)}"]
-    if is_read_of(last.operation, "execution") and isinstance(body, Mapping):
-        is_whole = body.get("status") == "processing" or body.get("sentCount") == body.get("targetCount")
-        return [] if is_whole else [_counts(body)]
     if execution.get("targetCount") == 0:
         return []  # of which the audience says more
     started, ended = parse(str(execution.get("startedAt"))), parse(str(execution.get("completedAt")))
