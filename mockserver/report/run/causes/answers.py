@@ -195,13 +195,13 @@ def _why_empty(is_known: bool, filters: object) -> str:
 
 
 def sends(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield how far the sends of the campaign were that the latest call has read."""
+    """Yield how far the sends of the campaign were that the latest call has read; its answer is shown shortened."""
     last = snapshot.exchanges[-1]
-    name = next(
-        (snapshot.names[part] for part in reversed(last.path.split("/")) if part in snapshot.names), "the audience"
-    )
-    for line in _progress(snapshot, last):
-        yield Problem(headline=f"{name}: {line}")
+    if is_read_of(last.operation, "campaign") and isinstance(last.body_received, Mapping):
+        progress = _progress(snapshot, last)
+        if progress:
+            campaign_id = last.path.split("/")[3]
+            yield Problem(headline=f"{snapshot.names.get(campaign_id, campaign_id)}: {progress}")
 
 
 def last_answer(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
@@ -220,21 +220,19 @@ def last_answer(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[
     )
 
 
-def _progress(snapshot: SandboxSnapshot, last: Call) -> list[str]:
-    """Return the progress of the campaign that a call has read; its answer is shown shortened."""
+def _progress(snapshot: SandboxSnapshot, last: Call) -> str:
+    """Return the progress that the detail of a campaign shows; empty if it shows none."""
     body, execution = last.body_received, newest_execution(last.body_received)
-    if is_read_of(last.operation, "campaign") and isinstance(body, Mapping) and body.get("status") == "draft":
-        return [f"a draft, which was never started{_started(snapshot)}"]
-    if execution.get("targetCount") == 0:
-        return []  # of which the audience says more
+    if body.get("status") == "draft":
+        return f"a draft, which was never started{_started(snapshot)}"
     started, ended = parse(str(execution.get("startedAt"))), parse(str(execution.get("completedAt")))
-    if started is None or not isinstance(body.get("cadence"), int):
-        return []
+    if started is None or not execution.get("targetCount") or not isinstance(body.get("cadence"), int):
+        return ""  # of an empty audience `audience` says more
     span = (from_datetime(last.at) if ended is None else ended[0]) - started[0]
     when = "" if ended is None else f", when it was {execution.get('status')}"
-    return [
-        f"{_counts(execution)}, at a cadence of {body['cadence']} per minute, {duration_text(span)} after the start{when}"
-    ]
+    sent, failed, target = (execution.get(key) for key in ("sentCount", "failedCount", "targetCount"))
+    counts = f"{sent} of {target} messages sent, {failed} failed"
+    return f"{counts}, at a cadence of {body['cadence']} per minute, {duration_text(span)} after the start{when}"
 
 
 def _started(snapshot: SandboxSnapshot) -> str:
@@ -242,11 +240,6 @@ def _started(snapshot: SandboxSnapshot) -> str:
     begun = [row["id"] for row in snapshot.transitions if row["kind"] == "execution" and row["from"] is None]
     names = dict.fromkeys(snapshot.names.get(id, id) for id in begun)
     return f"; what was started is {words.listed(names)}" if names else ""
-
-
-def _counts(execution: View) -> str:
-    sent, failed, target = (execution.get(key) for key in ("sentCount", "failedCount", "targetCount"))
-    return f"{sent} of {target} messages sent, {failed} failed"
 
 
 def newest_execution(body: Any) -> View:
