@@ -135,10 +135,6 @@ class Facts:
         created = self._recording.creating(other_id)
         return created is not None and self.is_known(campaign_id, created)
 
-    def has_phone(self, entrypoint_id: str) -> bool:
-        """Return True if an answer shows an entrypoint with a number."""
-        return any(row.shown.get("displayPhone") for row in self._of("entrypoint").get(entrypoint_id, ()))
-
 
 def _template_statuses(row: Sighting) -> frozenset[str | None]:
     """Return the statuses that an answer leaves open; the detail does not show whether one awaits its approval."""

@@ -127,14 +127,9 @@ def _funnel(entrypoint: Mapping[str, Any], *keys: str) -> Options:
             yield "funnel-null", _emptiness(entrypoint, key)
 
 
-def _entrypoint(row: Sighting, facts: Facts) -> Options:
-    if row.how != "read":  # `_session` has the other shape
-        return
-    if "displayPhone" in row.shown:
-        yield "entrypoint-two-shapes", ["union"]
-    elif facts.has_phone(row.id):
-        yield "entrypoint-two-shapes", ["literal"]
-    yield from _funnel(row.shown, "funnelStepId")
+def _entrypoint(row: Sighting, _facts: Facts) -> Options:
+    if row.how == "read":  # `_session` has the other shape
+        yield from _funnel(row.shown, "funnelStepId")
 
 
 def _message(row: Sighting, _facts: Facts) -> Options:
