@@ -13,25 +13,17 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from mockserver.contract.lifecycles import CAMPAIGN
-from mockserver.trace.exchange import Cited, Exchange
+from mockserver.trace.exchange import Exchange
 from mockserver.trace.order import precedes
 from mockserver.trace.sightings import Kind, Sighting, first_text, sighted, variables_of
 from mockserver.trace.trace import Trace
 
-Alternative = Mapping[str, frozenset[str]]  # options of choices that together fit an answer
 INTERNAL: Final = None
 APPROVED, UNAPPROVED = "APPROVED", "PENDING"
 _ANY_TEMPLATE: Final = frozenset({INTERNAL, APPROVED, UNAPPROVED})
 _STATES: Final = frozenset(CAMPAIGN.states)
 _NEVER_RAN: Final = frozenset((CAMPAIGN.initial, "canceled"))
 _KINDS_KEPT: Final[tuple[Kind, ...]] = ("campaign", "session")  # of records that a service never removes
-
-
-class Shown(NamedTuple):
-    """Combinations of options of which one has led to an answer or event."""
-
-    alternatives: tuple[Alternative, ...]
-    cited: Cited
 
 
 class TemplateFacts(NamedTuple):
