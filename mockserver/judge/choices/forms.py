@@ -21,7 +21,7 @@ from mockserver.judge.choices.replays import each_option
 from mockserver.judge.service.verdicts import Shown, observed
 from mockserver.trace.exchange import TOO_MANY, DeliveryAttempt, Exchange
 from mockserver.trace.order import instant
-from mockserver.trace.sightings import Kind, Sighting, rows_of, sightings
+from mockserver.trace.sightings import Kind, Sighting, rows_of, sighted, sightings
 from mockserver.trace.trace import Trace
 from mockserver.wire.formats import BODY_FORMATS
 from mockserver.wire.serializers import progress
@@ -51,7 +51,7 @@ def shown_by_forms(recording: Trace, facts: Facts) -> Iterator[Shown]:
         read = _OF_ANSWERS.get(call.operation or "", _nothing) if call.succeeded else _refusal
         for choice, options in read(call, facts):
             yield observed(choice, options, call)
-    for rows in recording.once(sightings).get("execution", {}).values():
+    for rows in sighted(recording, "execution").values():
         yield from _counted(rows)
     yield from _events(recording.deliveries)
 
