@@ -178,6 +178,7 @@ LIES: Sequence[Lie] = (
     Lie("A campaign reads back no description", "campaigns.description", "list 1", in_list("list 1", "A", "description", None)),
     Lie("Two campaigns get one name", "campaigns.name", "create B again", reply("create B again", {"campaignId": "campaign_2", "status": "draft"}, 201)),
     Lie("Two drafts in a list have one name", "campaigns.name", "list 1", in_list("list 1", "A", "name", "B")),
+    Lie("A name is refused that no campaign has", "campaigns.name", "create D badly", refuse("create D badly", "CAMPAIGN_NAME_ALREADY_EXISTS", 400)),
     Lie("A refused creation is in the list", "campaigns.create", "list 1", list_edit("list 1", "campaigns", lambda rows: rows.append(rows[0] | {"id": "campaign_2", "name": "D"}))),
     Lie("A created campaign is missing in the list", "campaigns.list", "list 1", list_edit("list 1", "campaigns", lambda rows: rows.pop())),
     Lie("A campaign is in the list twice", "campaigns.list", "list 1", list_edit("list 1", "campaigns", lambda rows: rows.append(rows[0]))),
@@ -318,7 +319,6 @@ UNSHOWN: Sequence[Unshown] = (
     Unshown("A variable has no placeholder", "a variable may be one that no text uses", put("template", "commonVariables", 0, "key", value="var2")),
     Unshown("A template is in another order", "the order of templates is the choice list-order", list_edit("templates 2", "templates", lambda rows: rows.reverse())),
     Unshown("A template disappears", "templates are edited outside of the API", list_edit("templates 2", "templates", lambda rows: rows.pop())),
-    Unshown("A name is refused that no campaign has", "another caller may have a campaign of that name, which a list need not have", refuse("create D badly", "CAMPAIGN_NAME_ALREADY_EXISTS", 400)),
     Unshown("A message is on two pages, although none arrived", "page-stability has that option", lambda life: life.change(
         "page 2", lambda body: body["records"].insert(0, life.answer("page 1")["records"][1]))),
     Unshown("A message is on no page, although it is there before and after", "pages of different times are not compared", list_edit("page 2", "records", lambda rows: rows.pop(0))),

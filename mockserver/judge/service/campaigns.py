@@ -134,7 +134,7 @@ def fixed_fields(trace: Trace) -> Found:
 
 
 def names(trace: Trace) -> Found:
-    """No two campaigns have one name, unless the first has freed it by its end."""
+    """No two campaigns have one name, unless the first has freed it by its end; a name that is refused is in the list."""
     by_name: dict[str, list[Rows]] = defaultdict(list)
     for rows in sighted(trace, "campaign").values():
         for name in dict.fromkeys(_name(row) for row in rows):
@@ -145,6 +145,9 @@ def names(trace: Trace) -> Found:
         pairs = combinations(same, 2) if len(same) <= _COMPARED_MAX else pairwise(same)
         for one, other in pairs:
             yield from _two_of_one_name(one, other)
+    for refused in trace.of("createCampaign"):
+        if refused.code == _TAKEN:
+            yield from _taken(refused, trace)
 
 
 def _name(row: Sighting) -> str | None:
@@ -183,6 +186,18 @@ def _has_its_name_at(rows: Rows, creation: Cited) -> bool:
     if any(row.status == "completed" for row in rows):
         return True
     return after(creation, [row for row in rows if row.status in ("draft", "processing")]) is not None
+
+
+def _taken(refused: Exchange, trace: Trace) -> Found:
+    """A name that is refused is that of a campaign, which a later list contains."""
+    name = refused.sent.get("name")
+    listing = next((listing for listing in _whole_lists(trace) if precedes(refused, listing)), None)
+    if not isinstance(name, str) or listing is None:
+        return
+    names = [str(row.get("name")).strip().casefold() for row in rows_of(listing.response_json, "campaigns")]
+    values = "a name is refused as taken", "no campaign in the list has it"
+    is_listed = name.strip().casefold() in names
+    yield judged("campaigns.name", is_listed, values, refused, listing, assumption=UNCHANGED)
 
 
 def _whole_lists(trace: Trace) -> list[Exchange]:
