@@ -20,7 +20,6 @@ from mockserver.report.run.snapshot import APPROVED, SandboxSnapshot
 from mockserver.report.run.words import Call
 
 _CAUSED_SHOWN: Final = 3  # of what one rule has caused
-_ENDED_EARLY: Final = ("canceled", "failed")
 _SENDS_CLAUSE: Final = "send.failures"
 
 
@@ -35,18 +34,22 @@ def fired_rules(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[
             calls.setdefault(call.fault["rule"], []).append(call)
     survived = words.survived(snapshot.exchanges)
     for id, own in calls.items():
-        problem = _fired(snapshot, id, rules.get(id, {}), own)
-        is_survived = bool(own) and "did" not in rules.get(id, {}) and survived.issuperset(call.n for call in own)
-        is_survived = is_survived or _was_forgery_refused(snapshot, rules.get(id, {}))
-        yield replace(problem, rank="advice") if is_survived else problem
+        rule = rules.get(id, {})
+        problem = _fired(snapshot, id, rule, own)
+        is_survived = bool(own) and "did" not in rule and survived.issuperset(call.n for call in own)
+        if is_survived or _was_forgery_refused(snapshot, rule):
+            problem = replace(problem, rank="advice")
+        yield problem
 
 
 def _was_forgery_refused(snapshot: SandboxSnapshot, rule: View) -> bool:
     """Return True for a rule that forges requests, each of which its receiver refused, as it should."""
     forgery = rule.get("do", {}).get("deliver", {}).get("forge")
-    forged = [attempt for attempt in receivers.attempts(snapshot.events) if attempt.get("fault") == forgery]
-    statuses = [attempt.get("status") for attempt in forged if forgery is not None]
-    return bool(statuses) and set(statuses) <= set(REFUSALS)
+    if forgery is None:
+        return False
+    attempts = receivers.attempts(snapshot.events)
+    statuses = {attempt.get("status") for attempt in attempts if attempt.get("fault") == forgery}
+    return bool(statuses) and statuses <= {*REFUSALS}
 
 
 def _fired(snapshot: SandboxSnapshot, id: str, rule: View, calls: Sequence[Call]) -> Problem:
