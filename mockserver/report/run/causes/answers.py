@@ -177,8 +177,8 @@ def audience(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
         return
     campaign_id = last.path.split("/")[3]
     name, count = snapshot.names.get(campaign_id, campaign_id), execution["targetCount"]
-    created = [call for call in snapshot.exchanges if is_creation_of(call.operation, "campaign") and call.status == 201]
-    bodies = [call.body for call in created if call.body_received["campaignId"] == campaign_id]
+    created = [call for call in snapshot.exchanges if _has_created(call, campaign_id)]
+    bodies = [call.body for call in created]
     filters = bodies[0].get("filters") if bodies else None
     if count and filters:
         yield Problem(
@@ -186,6 +186,12 @@ def audience(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
         )
     elif not count:
         yield Problem(headline=f"the audience of {name} is empty: {_why_empty(bool(bodies), filters)}")
+
+
+def _has_created(call: Call, campaign_id: str) -> bool:
+    answer = call.body_received
+    is_answer = is_creation_of(call.operation, "campaign") and isinstance(answer, Mapping)
+    return is_answer and answer.get("campaignId") == campaign_id
 
 
 def _why_empty(is_known: bool, filters: object) -> str:
