@@ -7,7 +7,7 @@ Each page has an introduction, a file in `introductions`, and tables of the cont
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Final
@@ -16,7 +16,9 @@ from mockserver.cli.listing import scenario_schema
 from mockserver.contract.choices import CHOICES, FAMILIES, Choice
 from mockserver.contract.choices.profiles import PROFILES
 from mockserver.contract.effects import EFFECTS, GROUPS, of_group
-from mockserver.judge.client.rules import PARTS, RULES
+from mockserver.judge.check import Check
+from mockserver.judge.client import campaigns, polling, receivers, requests, retry_after, sessions
+from mockserver.judge.client.rules import RULES
 from mockserver.scenario import library
 
 VALUE_SHAPES: Final = {
@@ -41,6 +43,11 @@ _SUBJECTS: Final[Mapping[str, tuple[str, ...]]] = {
     "`createConnectionSession`, `readConnectionSession`, `readEntrypoint`, the hosted page": ("session.",),
     "events": ("events.",),
 }  # fmt: skip
+_SUBJECTS_OF_RULES: Final[Mapping[str, tuple[ModuleType, ...]]] = {
+    "Campaigns and plain HTTP": (campaigns, polling, retry_after, requests),
+    "Connection sessions": (sessions,),
+    "Webhook receivers": (receivers,),
+}
 _RULES: Final = "<!-- rules -->"  # where the page on conduct has them
 _SEED_DATA: Final = "<!-- seed data -->"  # where the page on scenarios has its fields
 
@@ -122,12 +129,16 @@ def _cell(text: str) -> str:
 def conduct_page() -> str:
     """Return the text of `docs/conduct.md`: the rules, in place of the marker of its introduction."""
     parts = ["## The rules\n"]
-    for title, part in PARTS.items():
-        table_rows = [f"| `{row.id}` | {row.severity} | {_cell(row.advice)} |" for row in part]
-        parts += [f"### {title}\n", _table(("rule", "severity", "what a client does"), table_rows)]
-    compared = [f"`{row.id}`" for row in RULES.values() if row.judge is None]
-    parts.append(f"Only an [exploration](explore.md) of the choices shows these: {', '.join(compared)}.")
+    for title, modules in _SUBJECTS_OF_RULES.items():
+        parts += [f"### {title}\n", _rules(row for module in modules for row in module.CHECKS)]
+    parts.append("### Dependence on a choice\n\nOnly an [exploration](explore.md) of the choices shows these.\n")
+    parts.append(_rules(row for row in RULES.values() if row.judge is None).rstrip("\n"))
     return _introduction("conduct").replace(_RULES, "\n".join(parts))
+
+
+def _rules(rows: Iterable[Check]) -> str:
+    table_rows = [f"| `{row.id}` | {row.severity} | {_cell(row.advice)} |" for row in rows]
+    return _table(("rule", "severity", "what a client does"), table_rows)
 
 
 def scenarios_page() -> str:

@@ -55,7 +55,6 @@ class Check:
         proof: The calls that prove it, for people.
         advice: What the client should do instead.
         needs: What a trace has to know; else the rule is not assessed.
-        of_end: Only a finished run shows it: it is about what did not follow.
         judge: Yields the proofs; None for a rule that only a comparison of two runs shows.
     """
 
@@ -64,9 +63,13 @@ class Check:
     severity: Severity
     proof: str
     advice: str
-    needs: frozenset[Fact] = frozenset()
-    of_end: bool = False
+    needs: tuple[Fact, ...] = ()
     judge: Judge | None = None
+
+    @property
+    def of_end(self) -> bool:
+        """Only a finished run shows it: it is about what did not follow."""
+        return "later calls" in self.needs
 
 
 class Finding(NamedTuple):

@@ -80,16 +80,17 @@ def _unreceived(entries: Iterable[JournalEntry]) -> Iterator[int]:
         if entry.is_held:
             yield entry.n
             continue
-        own = _request_of(entry)
-        again = next((other for other in entries if other.n > entry.n and _request_of(other) == own), None)
+        own = request_of(entry)
+        again = next((other for other in entries if other.n > entry.n and request_of(other) == own), None)
         if again is not None and again.monotonic_us is not None and again.monotonic_us < (entry.left or 0):
             yield entry.n
 
 
-def _request_of(entry: JournalEntry) -> tuple[object, ...]:
-    """Return a key that is equal for equal requests of one client."""
-    headers = entry.call.headers
-    return headers.get("x-api-key", ""), headers.get("user-agent", ""), entry.request
+def request_of(entry: JournalEntry) -> object:
+    """Return a key that is equal for equal requests of one caller; the path names the operation with its parameters."""
+    call = entry.call
+    caller = call.headers.get("x-api-key", ""), call.headers.get("user-agent", "")
+    return caller, call.method, call.path, tuple(call.query), call.body, call.cut_from_bytes
 
 
 def _exchange(entry: JournalEntry, arrived_after: int | None, is_unreceived: bool) -> Exchange:

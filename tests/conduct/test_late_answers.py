@@ -68,10 +68,12 @@ class TestAHeldAnswer:
         self, mockserver: Sandbox, sent_ms: int, rules: list[str]
     ) -> None:
         client = Client(mockserver)
-        campaign, _ = client.launch()
-        client.start(campaign)
-        change(mockserver, 2, monotonic_us=0, left=sent_ms * MILLISECOND)
-        change(mockserver, 3, monotonic_us=2 * MILLISECOND)
+        campaign = client.create()
+        client.create()
+        for _ in range(2):
+            client.start(campaign)
+        change(mockserver, 3, monotonic_us=0, left=sent_ms * MILLISECOND)
+        change(mockserver, 4, monotonic_us=2 * MILLISECOND)
 
         assert rules == [rule for rule, _ in found(mockserver)]
 

@@ -42,7 +42,7 @@ def test_a_rule_names_a_clause_and_one_line_of_advice() -> None:
 def test_a_rule_without_evidence_is_not_a_pass(mockserver: Sandbox) -> None:
     reported = assessed_not(mockserver)
 
-    assert {row.id for row in RULES.values() if row.needs & {"deliveries", "visits"}} <= set(reported)
+    assert {row.id for row in RULES.values() if {*row.needs} & {"deliveries", "visits"}} <= set(reported)
     assert "no hosted page was visited" == reported["iframe"]
     assert "nothing was delivered to a receiver" == reported["no-verify"]
     assert "explore its choices" in reported["match-on-message"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mockserver._json import JSON
-from mockserver.judge.service.judge import judge_records, judge_service
+from mockserver.judge.service.judge import judge_scopes, judge_service
 from mockserver.judge.service.verdicts import Verdicts
 from mockserver.report.recording import RecordingReport, lines
 from mockserver.trace.facts import LACKING
@@ -31,7 +31,7 @@ def at(second: float) -> str:
 
 
 def judged(folder: Path, *entries: JSON) -> Verdicts:
-    return judge_records(read_recording(write(folder, *entries)))
+    return judge_scopes(read_recording(write(folder, *entries)), "tenant", "trace")
 
 
 def why(folder: Path, *entries: JSON) -> str:
@@ -96,7 +96,9 @@ def test_a_cassette_has_the_order_of_its_calls(tmp_path: Path) -> None:
     ]  # fmt: skip
     (tmp_path / "cassette.json").write_text(json.dumps({"version": 1, "interactions": calls}), encoding="utf-8")
 
-    assert ["campaigns.status-values"] == clauses(judge_records(read_recording(tmp_path / "cassette.json")))
+    assert ["campaigns.status-values"] == clauses(
+        judge_scopes(read_recording(tmp_path / "cassette.json"), "tenant", "trace")
+    )
 
 
 def test_one_call_in_the_files_of_two_recorders_is_one_call(tmp_path: Path) -> None:
@@ -104,7 +106,7 @@ def test_one_call_in_the_files_of_two_recorders_is_one_call(tmp_path: Path) -> N
     start = entry(f"POST {C}/start", 202, {"executionId": "execution_1", "status": "processing"}, at=at(2))
     files = [write(tmp_path, made, start, name=name) for name in ("client.har", "proxy.har")]
 
-    assert [] == clauses(judge_records(read_recording(*files)))
+    assert [] == clauses(judge_scopes(read_recording(*files), "tenant", "trace"))
 
 
 def test_keys_are_tenants_of_their_own(tmp_path: Path) -> None:

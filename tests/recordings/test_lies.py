@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from mockserver._json import JSON
-from mockserver.judge.service.judge import CHECKS, judge_records, judge_service
+from mockserver.judge.service.judge import CHECKS, judge_scopes, judge_service
 from mockserver.judge.service.verdicts import Breach
 from mockserver.trace.exchange import DeliveryAttempt
 from tests.harness.rows import each_row
@@ -20,7 +20,7 @@ def places(breach: Breach) -> set[tuple[str, int]]:
 
 
 def test_an_honest_life_has_no_contradiction(life: dict[str, JSON], tmp_path: Path) -> None:
-    verdicts = judge_records(Bent(life).recording(tmp_path))
+    verdicts = judge_scopes(Bent(life).recording(tmp_path), "tenant", "trace")
 
     assert [] == verdicts.breaches
     assert {} == verdicts.excused
@@ -31,7 +31,7 @@ def test_a_lie_is_named_with_its_clause_and_its_exchange(life: dict[str, JSON], 
     bent = Bent(life)
     lie.bend(bent)
     recording = bent.recording(tmp_path)
-    named = {row.clause: places(row) for row in reversed(judge_records(recording).breaches)}
+    named = {row.clause: places(row) for row in reversed(judge_scopes(recording, "tenant", "trace").breaches)}
 
     assert lie.clause in named
     assert bent.index(lie.at, recording) in named[lie.clause]
@@ -54,7 +54,7 @@ def test_a_lie_that_no_recording_shows_and_what_is_allowed_accuse_no_service(
     bent = Bent(life)
     lie.bend(bent)
 
-    assert [] == judge_records(bent.recording(tmp_path)).breaches
+    assert [] == judge_scopes(bent.recording(tmp_path), "tenant", "trace").breaches
 
 
 def test_each_clause_of_a_history_has_a_lie() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mockserver import MockServer, Sandbox
-from mockserver.judge.service.judge import CHECKS, judge_records, judge_service
+from mockserver.judge.service.judge import CHECKS, judge_scopes, judge_service
 from mockserver.trace.reading import read_recording
 from mockserver.trace.trace import Trace
 from tests.clients.driven import Client
@@ -49,7 +49,7 @@ def test_no_life_under_random_choices_is_contradictory(tmp_path: Path) -> None:
             has_faults, has_jumps = seed // 2 % 2 == 1, seed // 4 % 2 == 1
             life = record(server, tmp_path, seed, clients=1 + seed % 2, faults=has_faults, jumps=has_jumps)
             assert (seed, []) == (seed, broken(life))
-            compared.update(judge_records(life).compared)
+            compared.update(judge_scopes(life, "tenant", "trace").compared)
             for files in (["own.har"], ["own.json"], ["life.har", "own.har"]):
                 own = read_recording(*(tmp_path / name for name in files))
                 assert (seed, files, []) == (seed, files, broken(own))

@@ -281,13 +281,16 @@ GO_VCR = '{"version": 2, "interactions": [{"request": {"method": "GET", "url": "
         ('{"log": {"entries": ' + "[" * 100_000, "which cannot be read (maximum recursion depth exceeded"),
         ("interactions: " + "[" * 20_000, "neither JSON nor YAML"),
         ("\0" * 1_000, "neither JSON nor YAML"),
-        (WHOLE.replace("crm.example", "crm\0example"), "whose JSON ends or breaks at line 1"),
+        (
+            WHOLE.replace("crm.example", "crm\0example"),
+            "which cannot be read (Invalid control character at: line 1 column",
+        ),
         (json.dumps(har({**entry("GET /v1/campaigns", 200, LIST), "response": None})), "entry 1: got no response"),
         (WHOLE.replace("2026-03-01", "99999-03-01"), "entry 1: got the start '99999-03-01T12:00:00.000Z'"),
         (WHOLE.replace('"time": 5', '"time": NaN'), "entry 1: got the time nan; expected milliseconds"),
         ("hello", "with nothing that a recording has; expected a HAR (log.entries), a cassette"),
         ('{"openapi": "3.1.0", "paths": {}}', "with openapi, paths; expected a HAR (log.entries), a cassette"),
-        (json.dumps(har(BODILESS))[:-40], "whose JSON ends or breaks at line 1, column"),
+        (json.dumps(har(BODILESS))[:-40], "which cannot be read ("),
         ('{"log": {"entries": [' + "9" * 5000 + "]}}", "which cannot be read (Exceeds the limit"),
         (json.dumps(har(WRONG_DATE)), "entry 1: got the start '2026-13-45'; expected a date and time of ISO 8601"),
         (ENDLESS, "entry 1: got the time inf; expected milliseconds"),
@@ -316,7 +319,7 @@ GO_VCR = '{"version": 2, "interactions": [{"request": {"method": "GET", "url": "
         ),
         (
             "a: !!python/object:betamax.Cassette {}",
-            "YAML has the tag tag:yaml.org,2002:python/object:betamax.Cassette, an object",
+            "could not determine a constructor for the tag",
         ),
         ("http_interactions: []", "with http_interactions; expected a HAR (log.entries), a cassette (interactions)"),
         ('{"log": {"entries": [{"startedDateTime": 1}]}}', "entry 1: got no request; expected an entry of HAR 1.2"),
@@ -337,15 +340,15 @@ def test_what_is_no_recording_is_refused_in_one_line(tmp_path: Path, content: st
 @pytest.mark.parametrize(
     ("content", "form"),
     [
-        (gzip.compress(WHOLE.encode()), "neither JSON nor YAML"),
-        (b"PK\x03\x04" + bytes(30), "neither JSON nor YAML"),
-        (WHOLE.replace("crm", "cr\xe9").encode("latin-1"), "not UTF-8"),
+        (gzip.compress(WHOLE.encode()), "is neither JSON nor YAML of plain values"),
+        (b"PK\x03\x04" + bytes(30), "is neither JSON nor YAML of plain values"),
+        (WHOLE.replace("crm", "cr\xe9").encode("latin-1"), "cannot be read"),
     ],
 )  # fmt: skip
 def test_a_file_that_has_to_be_unpacked_or_encoded_is_named_so(tmp_path: Path, content: bytes, form: str) -> None:
     (tmp_path / "recording.har").write_bytes(content)
 
-    with pytest.raises(RecordingError, match=f"^got recording.har, which is {form}; expected a HAR"):
+    with pytest.raises(RecordingError, match=rf"^got recording.har, which {form} \(.*\); expected a"):
         read_recording(tmp_path / "recording.har")
 
 

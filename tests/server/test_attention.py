@@ -43,6 +43,8 @@ def test_what_failed_is_first_and_what_comes_is_next(mockserver: Sandbox) -> Non
     started = campaign(mockserver, "Março")
     for _ in range(3):
         mockserver.call("POST", f"/v1/campaigns/{started}/start", json={})
+    for _ in range(2):
+        mockserver.call("GET", f"/v1/campaigns?apiKey={mockserver.secret_key}")
     mockserver.complete_session(mockserver.call("POST", SESSIONS, json={}).json()["sessionId"])
     mockserver.advance(minutes=1)
     mockserver.on("listCampaigns").may_fire().revoke_key()
@@ -56,8 +58,8 @@ def test_what_failed_is_first_and_what_comes_is_next(mockserver: Sandbox) -> Non
             re.fullmatch(rf"the receiver \S+/{status} answered {status} to \S+connected", line) for line in lines
         )
     assert any(re.search(r"fired: .*\b\d+ of 40 sends of Março fail", line) for line in lines), lines
-    assert any("startCampaign was repeated after 202 2 calls, since #2" in line for line in lines)
-    assert f"{len(lines)} problems in 7 calls; the worst at #" in section(text, "problems")
+    assert any("2 calls had a secret key in the query 2 calls, since #5" in line for line in lines), lines
+    assert f"{len(lines)} problems in 9 calls; the worst at #" in section(text, "problems")
     assert re.search(r"in 2m 54s the last message of Março at 12:03:54.000 Advance to here", clock), clock
     assert re.search(r"the next attempt of entrypoints.chatapp.connected to \S+/503", clock)
     assert ["problems", "clock", "latest", "rules"] == re.findall(r'<h2[^>]* id="([a-z]+)"', text)

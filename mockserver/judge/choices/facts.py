@@ -13,25 +13,17 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from mockserver.contract.lifecycles import CAMPAIGN
-from mockserver.trace.exchange import Cited, Exchange
+from mockserver.trace.exchange import Exchange
 from mockserver.trace.order import precedes
 from mockserver.trace.sightings import Kind, Sighting, first_text, sighted, variables_of
 from mockserver.trace.trace import Trace
 
-Alternative = Mapping[str, frozenset[str]]  # options of choices that together fit an answer
 INTERNAL: Final = None
 APPROVED, UNAPPROVED = "APPROVED", "PENDING"
 _ANY_TEMPLATE: Final = frozenset({INTERNAL, APPROVED, UNAPPROVED})
 _STATES: Final = frozenset(CAMPAIGN.states)
 _NEVER_RAN: Final = frozenset((CAMPAIGN.initial, "canceled"))
 _KINDS_KEPT: Final[tuple[Kind, ...]] = ("campaign", "session")  # of records that a service never removes
-
-
-class Shown(NamedTuple):
-    """Combinations of options of which one has led to an answer or event."""
-
-    alternatives: tuple[Alternative, ...]
-    cited: Cited
 
 
 class TemplateFacts(NamedTuple):
@@ -134,10 +126,6 @@ class Facts:
         """Return True if a campaign was shown before the call that created another one."""
         created = self._recording.creating(other_id)
         return created is not None and self.is_known(campaign_id, created)
-
-    def has_phone(self, entrypoint_id: str) -> bool:
-        """Return True if an answer shows an entrypoint with a number."""
-        return any(row.shown.get("displayPhone") for row in self._of("entrypoint").get(entrypoint_id, ()))
 
 
 def _template_statuses(row: Sighting) -> frozenset[str | None]:

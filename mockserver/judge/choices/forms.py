@@ -16,11 +16,12 @@ from mockserver._json import JSON, changed
 from mockserver.contract.limits import PAGE_LIMIT_DEFAULT
 from mockserver.contract.text import http_date, whole_number
 from mockserver.core.operations.sending import Counts
-from mockserver.judge.choices.facts import Facts, Shown
+from mockserver.judge.choices.facts import Facts
 from mockserver.judge.choices.replays import each_option
-from mockserver.trace.exchange import TOO_MANY, Cited, DeliveryAttempt, Exchange
+from mockserver.judge.service.verdicts import Shown, observed
+from mockserver.trace.exchange import TOO_MANY, DeliveryAttempt, Exchange
 from mockserver.trace.order import instant
-from mockserver.trace.sightings import Kind, Sighting, rows_of, sightings
+from mockserver.trace.sightings import Kind, Sighting, rows_of, sighted, sightings
 from mockserver.trace.trace import Trace
 from mockserver.wire.formats import BODY_FORMATS
 from mockserver.wire.serializers import progress
@@ -45,22 +46,18 @@ def shown_by_forms(recording: Trace, facts: Facts) -> Iterator[Shown]:
     for kind, records in recording.once(sightings).items():
         for row in chain.from_iterable(records.values()):
             for choice, options in _OF_RECORDS.get(kind, _nothing)(row, facts):
-                yield _one(choice, options, row.cited)
+                yield observed(choice, options, row.cited)
     for call in recording.exchanges:
         read = _OF_ANSWERS.get(call.operation or "", _nothing) if call.succeeded else _refusal
         for choice, options in read(call, facts):
-            yield _one(choice, options, call)
-    for rows in recording.once(sightings).get("execution", {}).values():
+            yield observed(choice, options, call)
+    for rows in sighted(recording, "execution").values():
         yield from _counted(rows)
     yield from _events(recording.deliveries)
 
 
 def _nothing(_shown: object, _facts: Facts) -> Options:
     yield from ()
-
-
-def _one(choice: str, options: Iterable[str], cited: Cited) -> Shown:
-    return Shown(({choice: frozenset(options)},), cited)
 
 
 def _emptiness(row: Mapping[str, Any], key: str) -> list[str]:
@@ -127,14 +124,9 @@ def _funnel(entrypoint: Mapping[str, Any], *keys: str) -> Options:
             yield "funnel-null", _emptiness(entrypoint, key)
 
 
-def _entrypoint(row: Sighting, facts: Facts) -> Options:
-    if row.how != "read":  # `_session` has the other shape
-        return
-    if "displayPhone" in row.shown:
-        yield "entrypoint-two-shapes", ["union"]
-    elif facts.has_phone(row.id):
-        yield "entrypoint-two-shapes", ["literal"]
-    yield from _funnel(row.shown, "funnelStepId")
+def _entrypoint(row: Sighting, _facts: Facts) -> Options:
+    if row.how == "read":  # `_session` has the other shape
+        yield from _funnel(row.shown, "funnelStepId")
 
 
 def _message(row: Sighting, _facts: Facts) -> Options:
@@ -246,24 +238,24 @@ def _events(deliveries: Sequence[DeliveryAttempt]) -> Iterator[Shown]:
         event, headers = delivery.json, delivery.headers
         if not isinstance(event, dict) or "event" not in event or not isinstance(event.get("data"), dict):
             continue
-        yield _one("wh-body-bytes", _formats(event, delivery.body.decode("utf-8", "replace")), delivery)
+        yield observed("wh-body-bytes", _formats(event, delivery.body.decode("utf-8", "replace")), delivery)
         message_id = headers.get("webhook-id", headers.get("svix-id"))
         if message_id is not None:
             ids[delivery.endpoint, delivery.body].add(message_id)
         elif "webhook-timestamp" in headers or "svix-timestamp" in headers:
-            yield _one("wh-idempotency", ["none"], delivery)
+            yield observed("wh-idempotency", ["none"], delivery)
     for messages in ids.values():
         same = ["same-per-event"] if len(messages) == 1 else []
-        yield _one("wh-idempotency", [*same, "new-per-try"], deliveries[0])
+        yield observed("wh-idempotency", [*same, "new-per-try"], deliveries[0])
 
 
 def _signature(deliveries: Sequence[DeliveryAttempt]) -> Iterator[Shown]:
     """Yield the one scheme of the signatures."""
     schemes = {_SCHEMES[name] for delivery in deliveries for name in delivery.headers if name in _SCHEMES}
     if schemes:
-        yield _one("wh-signature", schemes if len(schemes) == 1 else (), deliveries[0])
+        yield observed("wh-signature", schemes if len(schemes) == 1 else (), deliveries[0])
     elif deliveries and all("webhook-id" in delivery.headers for delivery in deliveries):
-        yield _one("wh-signature", ["unsigned"], deliveries[0])
+        yield observed("wh-signature", ["unsigned"], deliveries[0])
 
 
 def _formats(event: JSON, written: str) -> list[str]:

@@ -16,10 +16,11 @@ from typing import Final, Literal, NamedTuple
 
 from mockserver._json import JSON
 from mockserver.contract.choices import CHOICES
-from mockserver.judge.choices.facts import Alternative, Facts, Shown
+from mockserver.judge.choices.facts import Facts
 from mockserver.judge.choices.forms import shown_by_forms
 from mockserver.judge.choices.replays import shown_by_replays
-from mockserver.judge.service.answers import judge_answers
+from mockserver.judge.service.judge import judge_scopes
+from mockserver.judge.service.verdicts import Alternative, Shown
 from mockserver.trace.exchange import Cited, DeliveryAttempt, Exchange
 from mockserver.trace.trace import Trace
 
@@ -83,9 +84,8 @@ class LearnedChoice(NamedTuple):
 def learn(recording: Trace) -> tuple[LearnedChoice, ...]:
     """Return what a recording shows of each choice, in their order."""
     facts = Facts(recording)
-    rows = [Shown(({row.choice: row.options},), row.exchange) for row in judge_answers(recording).observations]
-    rows += sorted(shown_by_forms(recording, facts), key=_place)
-    rows += shown_by_replays(recording, facts)
+    by_forms = sorted(shown_by_forms(recording, facts), key=_place)
+    rows = [*judge_scopes(recording, "answers").observations, *by_forms, *shown_by_replays(recording, facts)]
     propagation = _Propagation()
     propagation.apply(_distinct(rows))
     return tuple(map(propagation.result, CHOICES))

@@ -34,7 +34,8 @@ from mockserver.core.state.records import (
 )
 from mockserver.core.state.sandbox import Clock, KeyOwner, SandboxState
 from mockserver.core.state.tenant import Tenant
-from mockserver.judge.choices.facts import Alternative, Facts, Shown, TemplateFacts
+from mockserver.judge.choices.facts import Facts, TemplateFacts
+from mockserver.judge.service.verdicts import Alternative, Shown
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.sightings import OF_NO_DRAFT, objects_of
 from mockserver.trace.trace import Trace

@@ -42,6 +42,9 @@ _LOOP: Final = 2  # repetitions of a cancel
 _LOOKED_WITHIN: Final = MINUTE  # a client that backs off after a failed cancel has looked by then
 _SAME_RUN: Final = 5 * MINUTE  # a later cancel or create is a new decision of the user, not a retry
 _NAME_IS_TAKEN: Final = "CAMPAIGN_NAME_ALREADY_EXISTS"
+_TWO_CALLERS: Final = (
+    "the start that followed a success may be another caller's: its client took other successes than 200 for one"
+)
 _NO_SUCCESS: Final = ("canceled", "failed")
 _STARTED_AGAIN: Final = (
     "a campaign was started again after its end, perhaps since the answer to an earlier start was lost"
@@ -252,9 +255,19 @@ def only_200_is_ok(trace: Trace) -> Iterator[Verdict]:
             continue
         if may_be_of_another_user(trace, again) or again.client != first.client:
             continue
+        if _took_another_for_a_success(trace, first):
+            yield NotAssessable(_TWO_CALLERS)
+            continue
         # A client that continues took the first for a success.
         if not between(trace, first, again, *OPERATIONS):
             yield proof(f"{first.operation} was repeated after {first.status}", first, again)
+
+
+def _took_another_for_a_success(trace: Trace, start: Exchange) -> bool:
+    """Return True if the client did not repeat some other POST that was answered with 2xx, but not 200."""
+    own = (call for call in trace.calls if call.client == start.client and call.operation != start.operation)
+    others = (call for call in own if call.method == "POST" and call.succeeded and call.status != 200)
+    return any(trace.next_repetition(call) is None for call in others)
 
 
 def json_on_204(trace: Trace) -> Iterator[Verdict]:
@@ -373,7 +386,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=1,
         proof="a start was refused as already done, then an equal campaign with a similar name was created and started",
         advice="Treat CAMPAIGN_ALREADY_PROCESSING and CAMPAIGN_NOT_DRAFT as a start that took effect: read the campaign.",
-        needs=frozenset(("times", "bodies")),
+        needs=("times", "bodies"),
         judge=clone_after_conflict,
     ),
     Check(
@@ -382,7 +395,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=1,
         proof="a create without an answer or with a taken name, then an equal campaign with a similar name, both started",
         advice="After a create without an answer look for the name among the campaigns before you create another.",
-        needs=frozenset(("times", "bodies")),
+        needs=("times", "bodies"),
         judge=rename_after_lost_create,
     ),
     Check(
@@ -391,16 +404,16 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=1,
         proof="the same start again within a minute of a 5xx; the same create, if its name was taken and never looked for",
         advice="Exclude POST from the retry middleware; first read what the failed call has changed.",
-        needs=frozenset(("times", "bodies")),
+        needs=("times", "bodies"),
         judge=blind_post_retry,
     ),
     Check(
         id="only-200-is-ok",
         clause="base.success",
         severity=1,
-        proof="a start immediately repeated although it was answered 201 or 202; other calls with another success status",
+        proof="a start immediately repeated after 201 or 202 by a client that also repeated its other calls with such an answer; other calls with another success status",
         advice="Treat every 2xx as a success.",
-        needs=frozenset(("times", "bodies")),
+        needs=("times", "bodies"),
         judge=only_200_is_ok,
     ),
     Check(
@@ -409,7 +422,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="a cancel repeated although it was answered 204",
         advice="A 204 has no body: do not parse one.",
-        needs=frozenset(("times",)),
+        needs=("times",),
         judge=json_on_204,
     ),
     Check(
@@ -426,7 +439,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="a start with keys that are not manual variables of the template",
         advice="Send the keys of commonVariables, such as var1; the service fills automatic variables.",
-        needs=frozenset(("bodies",)),
+        needs=("bodies",),
         judge=wrong_variable_keys,
     ),
     Check(
@@ -435,8 +448,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=1,
         proof="a cancel failed, was not repeated in time, nor was the campaign read at its end within a minute, and it completed",
         advice="Repeat a cancel that failed, until the campaign reads as canceled.",
-        needs=frozenset(("later calls",)),
-        of_end=True,
+        needs=("later calls",),
         judge=cancel_and_forget,
     ),
 )

@@ -68,7 +68,7 @@ def _obstacle(trace: Trace, rule: Check) -> str | None:
     """Return why a trace cannot show a rule, or None."""
     if rule.judge is None:
         return _OTHER_RUN
-    return why_lacking(rule.needs - trace.knows)
+    return why_lacking({*rule.needs} - trace.knows)
 
 
 def _verdict(trace: Trace, judge: Judge) -> tuple[list[Proof], str | None]:

@@ -280,7 +280,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="the client waited for a response that was delayed by two minutes or more",
         advice="Set a timeout on every call.",
-        needs=frozenset(("times",)),
+        needs=("times",),
         judge=no_timeout,
     ),
     Check(
@@ -289,7 +289,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=3,
         proof="two or more reads of an execution or session, six of a campaign, after its final status was returned",
         advice="Stop at completed, failed or canceled; one last read is enough.",
-        needs=frozenset(("times",)),
+        needs=("times",),
         judge=poll_after_final,
     ),
     Check(
@@ -298,7 +298,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=3,
         proof="a median gap between polls that succeed below 10 s for an execution or campaign, 2 s for a session",
         advice="Poll an execution every 10-30 s and a session every 2-5 s.",
-        needs=frozenset(("times",)),
+        needs=("times",),
         judge=poll_too_fast,
     ),
     Check(
@@ -307,7 +307,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="three or more reads of an execution, six of a campaign, after failed or canceled was returned; for a minute after a cancel none counts",
         advice="End the loop at each final status, not at completed alone.",
-        needs=frozenset(("times",)),
+        needs=("times",),
         judge=poll_final_set_incomplete,
     ),
     Check(
@@ -316,8 +316,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="the last poll, or the last two, got a 5xx, a 429 or no answer, the status before was not final, and no call followed",
         advice="One failed poll is not the end: wait and poll again.",
-        needs=frozenset(("later calls",)),
-        of_end=True,
+        needs=("later calls",),
         judge=poll_dies_on_error,
     ),
     Check(
@@ -326,7 +325,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=3,
         proof="three times the same request, refused with the same 400, 401, 403, 404, 409 or 422; ten of what any user may send",
         advice="Retry only 429 and 5xx; any other refusal needs another request.",
-        needs=frozenset(("times",)),
+        needs=("times",),
         judge=retry_hopeless,
     ),
     Check(
@@ -335,8 +334,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="the last poll showed a progress of 99 or more, or a target of 0, and a status that was not final",
         advice="Only a final `status` is the end, never a progress.",
-        needs=frozenset(("later calls",)),
-        of_end=True,
+        needs=("later calls",),
         judge=progress_is_done,
     ),
 )

@@ -175,7 +175,7 @@ def _answers_with_redirect(trace: Trace, attempts: Sequence[DeliveryAttempt]) ->
         yield _proof(trace, message, redirected)
 
 
-_OF_A_RECEIVER: Final[frozenset[Fact]] = frozenset({"deliveries", "genuine"})
+_OF_A_RECEIVER: Final[tuple[Fact, ...]] = ("deliveries", "genuine")
 CHECKS: Final[tuple[Check, ...]] = (
     Check(
         id="no-verify",
@@ -221,7 +221,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="a response took more than 5 s",
         advice="Respond immediately, and process afterwards.",
-        needs=frozenset({"deliveries", "times"}),
+        needs=("deliveries", "times"),
         judge=_judge_of_genuine(_slow_ack),
     ),
     Check(
@@ -239,7 +239,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=3,
         proof="a delivery was answered 3xx",
         advice="Register the receiver's final address.",
-        needs=frozenset({"deliveries"}),
+        needs=("deliveries",),
         judge=_judge_of_genuine(_answers_with_redirect),
     ),
     Check(

@@ -5,9 +5,8 @@ Judges of requests: bodies, filters and keys with another meaning than intended;
 from __future__ import annotations
 
 import re
-from base64 import b64decode
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from itertools import pairwise
@@ -225,53 +224,29 @@ def _browser_sign(call: Exchange) -> str:
 
 def key_in_wrong_place(trace: Trace) -> Iterator[Verdict]:
     """In a body, whose texts are the user's, only a key of this run is one: a campaign may be named sk_newsletter."""
+    sent = {call.request_headers.get("x-api-key", "").strip() for call in trace.exchanges}
+    known_keys = sent | trace.sandbox.secret_keys
     misplaced: dict[str, list[Exchange]] = {}
     for call in trace.exchanges:
-        for place in places_of_keys(call, _SECRET.search):
-            if place != "body" or _has_known_key(trace, call):
-                misplaced.setdefault(place, []).append(call)
+        for place in _places_of_keys(call, known_keys):
+            misplaced.setdefault(place, []).append(call)
     for place, found in misplaced.items():
         calls = "1 call" if len(found) == 1 else f"{len(found)} calls"
         yield proof(f"{calls} had a secret key in the {place}", *found[:_CITED])
 
 
-def _has_known_key(trace: Trace, call: Exchange) -> bool:
-    """Return True if a call's body has a secret key of this run."""
-    return not trace.once(_known_keys).isdisjoint(_SECRET.findall(_body_text(call)))
-
-
-def _known_keys(trace: Trace) -> AbstractSet[str]:
-    """Return the secret keys of the tenants, and what calls have sent as one."""
-    return {call.request_headers.get("x-api-key", "").strip() for call in trace.exchanges} | trace.sandbox.secret_keys
-
-
-def _body_text(call: Exchange) -> str:
-    return (call.request_body or b"").decode("utf-8", "replace")
-
-
-def places_of_keys(call: Exchange, contains_key: Callable[[str], object]) -> Iterator[str]:
+def _places_of_keys(call: Exchange, known_keys: AbstractSet[str]) -> Iterator[str]:
     """Yield the places other than X-API-Key where a request carries a key."""
-    headers = call.request_headers
-    if contains_key(call.path.partition("?")[0]):
+    if _SECRET.search(call.path.partition("?")[0]):
         yield "path"
-    if any(contains_key(value) for _, value in call.query):
+    if any(_SECRET.search(value) for _, value in call.query):
         yield "query"
-    yield from (f"header {name}" for name, value in headers.items() if name != "x-api-key" and contains_key(value))
-    if contains_key(_basic(headers)):
-        yield "header authorization"
-    if call.request_body and contains_key(_body_text(call)):
+    for name, value in call.request_headers.items():
+        if name != "x-api-key" and _SECRET.search(value):
+            yield f"header {name}"
+    body = (call.request_body or b"").decode("utf-8", "replace")
+    if not known_keys.isdisjoint(_SECRET.findall(body)):
         yield "body"
-
-
-def _basic(headers: Mapping[str, str]) -> str:
-    """Return the user and password of HTTP's Basic authentication, which are in Base64 (RFC 7617); "" without one."""
-    scheme, _, encoded = headers.get("authorization", "").partition(" ")
-    if scheme.lower() != "basic":
-        return ""
-    try:
-        return b64decode(encoded).decode("utf-8", "replace")
-    except ValueError:
-        return ""
 
 
 def page_length(page: Exchange) -> int:
@@ -351,7 +326,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=1,
         proof="a campaign without filters, created within a minute of a preview with some, was started; or a key like `filters`",
         advice="Send the previewed filters under the name `filters`; without them every chat is messaged.",
-        needs=frozenset(("bodies",)),
+        needs=("bodies",),
         judge=lost_filters,
     ),
     Check(
@@ -360,7 +335,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=1,
         proof="a started audience has chats of other platforms, and no filter names chat.platform or chat.entrypointId",
         advice="Add a chat.platform filter: a campaign's platform does not restrict its audience.",
-        needs=frozenset({"audiences"}),
+        needs=("audiences",),
         judge=platform_used_as_audience,
     ),
     Check(
@@ -369,7 +344,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=3,
         proof="a cadence that is not an integer, above ten times the platform's ceiling, or too small to finish within a day",
         advice="cadence is a whole number of messages per minute.",
-        needs=frozenset(("bodies",)),
+        needs=("bodies",),
         judge=cadence_units,
     ),
     Check(
@@ -378,7 +353,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="a filter date without offset; other calls with another format of date-times",
         advice="Write and read date-times with their offset.",
-        needs=frozenset(("bodies",)),
+        needs=("bodies",),
         judge=naive_dates,
     ),
     Check(
@@ -403,8 +378,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=3,
         proof="the last page was short and had a nextCursor, which no call used",
         advice="Continue while there is a nextCursor, however short the page.",
-        needs=frozenset({"later calls"}),
-        of_end=True,
+        needs=("later calls",),
         judge=page_early_stop,
     ),
     Check(
@@ -413,7 +387,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="eleven reads of a cursor that one page returned, ten lists in a row at once, or an empty or null cursor",
         advice="The end is an absent, null or empty nextCursor.",
-        needs=frozenset({"times"}),
+        needs=("times",),
         judge=page_endless,
     ),
 )

@@ -41,7 +41,7 @@ def ignore_retry_after(trace: Trace) -> Iterator[Verdict]:
         return
     is_unmeasured = is_over = False
     equal = _equal_to(limited, trace)
-    excused = _excused(trace, equal)
+    careless = {number for calls in equal.values() for number in _careless(trace, calls)}
     for first in limited:
         same = equal[_key(first)]
         again = list(islice(sent_after(first, same), 2))
@@ -52,11 +52,11 @@ def ignore_retry_after(trace: Trace) -> Iterator[Verdict]:
             is_unmeasured = True
         elif requested is not None:
             is_over |= is_date_over(first)
-            if first.number not in excused and is_early(trace, first, again[0]):
+            if first.number in careless and is_early(trace, first, again[0]):
                 after = "while no clock moved" if waited is None else f"after {duration_text(waited)}"
                 message = f"{first.operation} was repeated {after}; its Retry-After was {duration_text(requested)}"
                 yield proof(message, first, again[0])
-        elif first.number not in excused and _is_burst(trace, first, again, same):
+        elif first.number in careless and _is_burst(trace, first, again, same):
             message = f"{first.operation} was sent three times within a second, despite a 429"
             yield proof(message, first, *again)
     if is_unmeasured:
@@ -120,21 +120,14 @@ def _is_limited(call: Exchange) -> bool:
     return call.status == TOO_MANY and call.was_received
 
 
-def _excused(trace: Trace, equal: Mapping[object, Sequence[Exchange]]) -> set[int]:
-    """
-    Return the numbers of the calls that careful workers may have sent.
-
-    Polls of a record are left out: a loop that does not wait repeats each of its calls at any time later.
-    """
-    excused: set[int] = set()
-    for calls in equal.values():
-        if calls[0].reads not in ALL_POLLED:
-            excused.update(set(numbers(calls)).difference(_careless(trace, calls)))
-    return excused
-
-
 def _careless(trace: Trace, calls: Sequence[Exchange]) -> Sequence[int]:
-    """Return the numbers of as many calls, followed too soon, as are surely not repeated in time: the latest ones."""
+    """
+    Return the numbers of as many equal calls, followed too soon, as are surely not repeated in time: the latest ones.
+
+    Of polls of a record all: a loop that does not wait repeats each of its calls at any time later.
+    """
+    if calls[0].reads in ALL_POLLED:
+        return numbers(calls)
     to_repeat = _to_repeat(trace, calls)
     count = _left(trace, calls, to_repeat)
     hasty = [
@@ -212,7 +205,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="the same call before the 429's Retry-After was over, or, without one, three times at once, or four times at an even pace below half a second",
         advice="Wait for the time in Retry-After, seconds or a date; without one, back off exponentially.",
-        needs=frozenset(("times",)),
+        needs=("times",),
         judge=ignore_retry_after,
     ),
 )

@@ -15,7 +15,7 @@ from mockserver.judge.check import Check
 from mockserver.judge.client import campaigns, polling, receivers, requests, retry_after, sessions
 
 # Rules without a judge: only a run under another option shows whether the client keeps them.
-_COMPARED_CAMPAIGNS: Final = (
+_COMPARED: Final = (
     Check(
         id="match-on-message",
         clause="advice.code-not-message",
@@ -51,8 +51,6 @@ _COMPARED_CAMPAIGNS: Final = (
         proof="other calls when another tenant's id is refused with the other code",
         advice="Neither 403 nor 404 means that a record was deleted.",
     ),
-)
-_COMPARED_SESSIONS: Final = (
     Check(
         id="require-return-params",
         clause="session.return",
@@ -69,20 +67,16 @@ _COMPARED_SESSIONS: Final = (
     ),
 )
 
-PARTS: Final[Mapping[str, tuple[Check, ...]]] = MappingProxyType(
-    {
-        "Campaigns and plain HTTP": (
-            *campaigns.CHECKS,
-            *polling.CHECKS,
-            *retry_after.CHECKS,
-            *requests.CHECKS,
-            *_COMPARED_CAMPAIGNS,
-        ),
-        "Connection sessions": (*sessions.CHECKS, *_COMPARED_SESSIONS),
-        "Webhook receivers": receivers.CHECKS,
-    }
+_CHECKS: Final = (
+    *campaigns.CHECKS,
+    *polling.CHECKS,
+    *retry_after.CHECKS,
+    *requests.CHECKS,
+    *sessions.CHECKS,
+    *receivers.CHECKS,
+    *_COMPARED,
 )
-RULES: Final[Mapping[str, Check]] = MappingProxyType({row.id: row for part in PARTS.values() for row in part})
+RULES: Final[Mapping[str, Check]] = MappingProxyType({row.id: row for row in _CHECKS})
 
 # The rule that a client breaks if its calls depend on these choices.
 BLAMED: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(

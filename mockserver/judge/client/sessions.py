@@ -67,35 +67,34 @@ def _is_loop(trace: Trace, final: FinalRead) -> bool:
     return len(final.later) >= _MANY_READS or (len(waits) >= 2 and max(waits) <= _LONGEST_LOOP)
 
 
-def stop_too_soon(trace: Trace) -> Iterator[Verdict]:
-    for session, created in _unnoticed(trace):
-        own = reads(trace, session.id)
-        if own:
-            message = f"{session.id} completed after the last read, and no event was acknowledged"
-            yield proof(message, created, own[-1])
-
-
-def waits_for_return(trace: Trace) -> Iterator[Verdict]:
-    for session, created in _unnoticed(trace):
-        if session.return_url is not None and not reads(trace, session.id):
-            message = f"{session.id} completed, and only a visit to its returnUrl could have shown it"
-            yield proof(message, created)
-
-
-def _unnoticed(trace: Trace) -> Iterator[tuple[SeenSession, Exchange]]:
-    """Yield sessions that completed at least a minute ago, without a later read or an acknowledged event."""
+def misses_the_end(trace: Trace) -> Iterator[Verdict]:
     for session, created in sessions(trace):
-        if session.status != "completed" or not created.was_received or _may_be_noticed(trace, session):
+        if session.status == "pending" or not created.was_received or _may_be_reported(trace, session):
             continue
-        if not any(read.field("status") == "completed" for read in reads(trace, session.id)):
-            yield session, created
+        own = reads(trace, session.id)
+        if own or session.return_url is not None:
+            is_missed = _has_stopped_reading(trace, session)
+        else:
+            is_missed = _was_never_read(trace, session)
+        if is_missed:
+            message = f"{session.id} was {session.status}; no event was acknowledged, and no read has shown it"
+            yield proof(message, created, *own[-1:])
 
 
-def _may_be_noticed(trace: Trace, session: SeenSession) -> bool:
-    """Return True if the client has noticed the end of a session otherwise, or may yet, or has given up."""
+def _has_stopped_reading(trace: Trace, session: SeenSession) -> bool:
+    """Return True for a session that completed at least a minute ago, which no read has shown, and no poll would yet."""
     ended = ended_at(trace, session.id)
-    is_recent = ended is None or trace.now - ended < _POLLED_WITHIN
-    return is_recent or _may_be_reported(trace, session) or _is_polled_to_the_end(trace, session)
+    if session.status != "completed" or ended is None or trace.now - ended < _POLLED_WITHIN:
+        return False
+    is_shown = any(read.field("status") == "completed" for read in reads(trace, session.id))
+    return not (is_shown or _is_polled_to_the_end(trace, session))
+
+
+def _was_never_read(trace: Trace, session: SeenSession) -> bool:
+    """Return True for a session whose deadline is over, without a read, of a completed one without a successful read."""
+    is_over = session.expires_at is not None and trace.now >= session.expires_at
+    calls = reads if session.status == "completed" else polls
+    return is_over and not calls(trace, session.id)
 
 
 def _may_be_reported(trace: Trace, session: SeenSession) -> bool:
@@ -122,23 +121,6 @@ def _is_turned_away(trace: Trace, session: SeenSession) -> bool:
         return False
     is_refused = calls[-1].was_received and calls[-1].status in HOPELESS
     return is_refused or failures_at_end(calls) >= RETRIED or is_locked_out(trace, calls[-1])
-
-
-def webhook_only(trace: Trace) -> Iterator[Verdict]:
-    for session, created in sessions(trace):
-        if session.expires_at is None or trace.now < session.expires_at:
-            continue
-        if session.status == "pending" or session.return_url is not None or not created.was_received:
-            continue
-        if not _has_read(trace, session) and not _may_be_reported(trace, session):
-            message = f"{session.id} was {session.status}; no event was acknowledged, and the client did not read it"
-            yield proof(message, created)
-
-
-def _has_read(trace: Trace, session: SeenSession) -> bool:
-    """Return True if the client has read a session, with success if it completed."""
-    calls = reads if session.status == "completed" else polls
-    return bool(calls(trace, session.id))
 
 
 def id_not_stored_first(trace: Trace) -> Iterator[Verdict]:
@@ -217,38 +199,17 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="a loop of reads after expired or failed was returned, or two visits to the dead link",
         advice="After expired or failed create a new session.",
-        needs=frozenset({"times"}),
+        needs=("times",),
         judge=reuse_dead_session,
     ),
     Check(
-        id="stop-too-soon",
+        id="misses-the-end",
         clause="advice.poll-session",
         severity=2,
-        proof="the session completed after the last read, and no event was acknowledged",
-        advice="Poll until a final status or expiresAt of the service's clock, not of your own.",
-        needs=frozenset({"later calls"}),
-        of_end=True,
-        judge=stop_too_soon,
-    ),
-    Check(
-        id="waits-for-return",
-        clause="session.return",
-        severity=2,
-        proof="a session with a returnUrl completed, the client did not read it, and no event was acknowledged",
-        advice="The user may close the tab: poll, or receive the event.",
-        needs=frozenset({"later calls"}),
-        of_end=True,
-        judge=waits_for_return,
-    ),
-    Check(
-        id="webhook-only",
-        clause="advice.poll-session",
-        severity=2,
-        proof="no event was acknowledged or is still to come, and the session was never read before its deadline was over",
-        advice="Read the session when no event arrives.",
-        needs=frozenset({"later calls"}),
-        of_end=True,
-        judge=webhook_only,
+        proof="no event was acknowledged and no read has shown the end: of a session that completed after a read or with a returnUrl, or whose deadline was over without a read",
+        advice="Poll until a final status or expiresAt of the service's clock: an event may not arrive, and the user may close the tab.",
+        needs=("later calls",),
+        judge=misses_the_end,
     ),
     Check(
         id="id-not-stored-first",
@@ -256,8 +217,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=1,
         proof="the event was answered 409, 410, 422, or 404 by a receiver that accepted others; the client never read the session",
         advice="Store the sessionId before the user is sent to url.",
-        needs=frozenset({"deliveries", "later calls"}),
-        of_end=True,
+        needs=("deliveries", "later calls"),
         judge=id_not_stored_first,
     ),
     Check(
@@ -266,7 +226,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=2,
         proof="a visit with Sec-Fetch-Dest iframe, frame, embed or object",
         advice="Open url in a top-level window or tab.",
-        needs=frozenset({"visits"}),
+        needs=("visits",),
         judge=iframe,
     ),
     Check(
@@ -275,7 +235,7 @@ CHECKS: Final[tuple[Check, ...]] = (
         severity=3,
         proof="a session expired without a visit, and a user visited the page of one created after it",
         advice="Open the window in the click itself, before the session is created.",
-        needs=frozenset({"visits"}),
+        needs=("visits",),
         judge=popup_blocked,
     ),
 )

@@ -19,7 +19,7 @@ from mockserver.contract import schemas
 from mockserver.contract.endpoints import ENDPOINTS, SUCCESS_STATUS
 from mockserver.contract.errors import ERRORS
 from mockserver.contract.schemas import ABSENT
-from mockserver.judge.service.verdicts import ClauseCheck, Found, Verdicts, answered, observed
+from mockserver.judge.service.verdicts import ClauseCheck, Found, answered, observed
 from mockserver.trace.exchange import Exchange
 from mockserver.trace.trace import Trace
 
@@ -105,6 +105,12 @@ class _ShapedAnswer(NamedTuple):
 
     answer: Exchange
     shape: Shape
+
+
+def words_of_the_service(trace: Trace) -> Trace:
+    """Return the trace of the answers that are the service's word."""
+    answered = [call for call in trace.exchanges if call.is_answered and call.method != "HEAD"]
+    return replace(trace, exchanges=[call for call in answered if call.response_body is not None])
 
 
 def _errors(answers: Trace) -> list[Exchange]:
@@ -298,14 +304,3 @@ CHECKS: Final = (
     ClauseCheck(("session.no-secrets",), no_secrets, scope="answers"),
     ClauseCheck(("base.error-portuguese",), error_texts, scope="answers"),
 )
-
-
-def judge_answers(trace: Trace) -> Verdicts:
-    """Return what single answers show: those that are the service's word."""
-    answered = [call for call in trace.exchanges if call.is_answered and call.method != "HEAD"]
-    answers = replace(trace, exchanges=[call for call in answered if call.response_body is not None])
-    verdicts = Verdicts()
-    for check in CHECKS:
-        if check.judge is not None:
-            verdicts.collect(check.judge(answers))
-    return verdicts

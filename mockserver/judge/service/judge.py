@@ -7,14 +7,14 @@ document leaves it open), or is excused (what was seen is an option of a choice)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from mockserver.contract.clauses import read
 from mockserver.judge.service import answers, campaigns, executions, records, requests, sessions
 from mockserver.judge.service.evidence import tenants
-from mockserver.judge.service.verdicts import Breach, ClauseCheck, Verdicts
+from mockserver.judge.service.verdicts import Breach, ClauseCheck, Scope, Verdicts
 from mockserver.trace.facts import why_lacking
 from mockserver.trace.trace import Trace
 
@@ -27,6 +27,12 @@ CHECKS: Final[Sequence[ClauseCheck]] = (
     *requests.CHECKS,
     *records.CHECKS,
 )
+# The traces that the checks of a scope get.
+_PARTS: Final[Mapping[Scope, Callable[[Trace], Iterable[Trace]]]] = {
+    "answers": lambda trace: [answers.words_of_the_service(trace)],
+    "tenant": tenants,
+    "trace": lambda trace: [trace],
+}
 _ADVICE: Final = "it is advice to clients: see `mockserver judge --client`"
 
 
@@ -54,18 +60,18 @@ class ClauseResult:
 
 def judge_service(trace: Trace) -> tuple[ClauseResult, ...]:
     """Return the verdict on each clause, in the order of the document: of each answer by itself, and of what several show of records."""
-    of_answers, of_records = answers.judge_answers(trace), judge_records(trace)
+    verdicts = judge_scopes(trace, *_PARTS)
     results = []
     for clause in read():
-        breaches = [row for row in (*of_answers.breaches, *of_records.breaches) if row.clause == clause.id]
-        compared = of_answers.compared[clause.id] + of_records.compared[clause.id]
+        breaches = [row for row in verdicts.breaches if row.clause == clause.id]
+        compared = verdicts.compared[clause.id]
         verdict: Verdict = "holds" if compared else "not observed"
         results.append(
             ClauseResult(
                 id=clause.id,
                 text=clause.text,
                 verdict="broken" if breaches else verdict,
-                why="" if compared else _why_not(clause.id, trace, of_records),
+                why="" if compared else _why_not(clause.id, trace, verdicts),
                 compared=compared,
                 breaches=breaches,
             )
@@ -73,21 +79,19 @@ def judge_service(trace: Trace) -> tuple[ClauseResult, ...]:
     return tuple(results)
 
 
-def judge_records(trace: Trace) -> Verdicts:
+def judge_scopes(trace: Trace, *scopes: Scope) -> Verdicts:
     """
-    Return what the answers and events of a trace, compared with each other, prove about the service.
+    Return what the checks of some scopes find in a trace.
 
-    A breach holds under every option of every choice, for every order of calls that the intervals of the calls allow. No text of
-    a breach is private: names, descriptions and urls are not cited.
+    A breach of two values holds under every option of every choice, for every order of calls that the intervals of the calls
+    allow. No text of it is private: names, descriptions and urls are not cited.
     """
     verdicts = Verdicts()
-    for tenant in tenants(trace):
-        for check in CHECKS:
-            if check.judge is not None and check.scope == "tenant" and check.needs <= tenant.knows:
-                verdicts.collect(check.judge(tenant))
-    for check in CHECKS:
-        if check.judge is not None and check.scope == "trace":
-            verdicts.collect(check.judge(trace))
+    for scope in scopes:
+        for part in _PARTS[scope](trace):
+            for check in CHECKS:
+                if check.judge is not None and check.scope == scope and part.knows.issuperset(check.needs):
+                    verdicts.collect(check.judge(part))
     return verdicts
 
 

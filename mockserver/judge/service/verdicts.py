@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, NamedTuple
 
@@ -14,6 +14,7 @@ from mockserver.trace.order import Ranked, precedes, reversal
 from mockserver.trace.sightings import Sighting
 from mockserver.trace.trace import Trace
 
+Alternative = Mapping[str, frozenset[str]]  # options of choices that together fit an answer
 # The weakest assumption of a breach that needs no other.
 ONE_SERVICE: Final = "both are answers of one service, which was not reset between them"
 ONE_ANSWER: Final = "one answer shows the state of one instant"
@@ -58,15 +59,14 @@ class Excused(NamedTuple):
     choice: str
 
 
-class Observation(NamedTuple):
-    """The options of a choice that lead to the response of one exchange; none if no option does."""
+class Shown(NamedTuple):
+    """Combinations of options of which one has led to an answer or event."""
 
-    choice: str
-    options: frozenset[str]
-    exchange: Exchange
+    alternatives: tuple[Alternative, ...]
+    cited: Cited
 
 
-Found = Iterator[Breach | Kept | Excused | Observation]
+Found = Iterator[Breach | Kept | Excused | Shown]
 
 
 def breach(
@@ -118,9 +118,9 @@ def answered(clause: str, is_kept: bool, answer: Exchange, expected: str) -> Kep
     return Kept(clause) if is_kept else Breach(clause=clause, cited=[answer], expected=expected)
 
 
-def observed(choice: str, options: Iterable[str], answer: Exchange) -> Observation:
-    """Return the options of a choice that lead to an answer."""
-    return Observation(choice, frozenset(options), answer)
+def observed(choice: str, options: Iterable[str], cited: Cited) -> Shown:
+    """Return the options of one choice that lead to an answer or event; none if no option does."""
+    return Shown(({choice: frozenset(options)},), cited)
 
 
 def fixed(clause: str, field: str, rows: Rows, assumption: str | None = None, *, is_private: bool = False) -> Found:
@@ -189,13 +189,13 @@ class Verdicts:
         self.breaches: list[Breach] = []
         self.compared: Counter[str] = Counter()
         self.excused: dict[str, str] = {}
-        self.observations: list[Observation] = []
+        self.observations: list[Shown] = []
         self._known: set[tuple[str, str]] = set()
 
     def collect(self, found: Found) -> None:
         """Take what a check finds; a second breach of the same clause and record adds nothing."""
         for row in found:
-            if isinstance(row, Observation):
+            if isinstance(row, Shown):
                 self.observations.append(row)
             elif isinstance(row, Excused):
                 self.excused.setdefault(row.clause, row.choice)
@@ -209,6 +209,9 @@ class Verdicts:
         if row.expected or (row.clause, row.record) not in self._known:
             self._known.add((row.clause, row.record))
             self.breaches.append(row)
+
+
+Scope = Literal["answers", "tenant", "trace"]
 
 
 class ClauseCheck(NamedTuple):
@@ -226,9 +229,9 @@ class ClauseCheck(NamedTuple):
 
     clauses: Sequence[str]
     judge: Callable[[Trace], Found] | None = None
-    needs: frozenset[Fact] = frozenset()
-    scope: Literal["tenant", "trace", "answers"] = "tenant"
+    needs: tuple[Fact, ...] = ()
+    scope: Scope = "tenant"
     unshown: str = ""
 
 
-TENANTS: Final[frozenset[Fact]] = frozenset(("tenants",))
+TENANTS: Final[tuple[Fact, ...]] = ("tenants",)

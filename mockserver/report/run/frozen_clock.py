@@ -16,6 +16,7 @@ from mockserver.contract.text import json_value
 from mockserver.core.instants import SECOND, Duration, Instant
 from mockserver.core.run import Run
 from mockserver.core.state.journal import JournalEntry
+from mockserver.trace.of_sandbox import request_of
 
 _TOO_MANY: Final = 429
 _FINAL: Final = frozenset((*CAMPAIGN.final, *SESSION.final))
@@ -71,18 +72,11 @@ def _polls(run: Run) -> Iterator[list[JournalEntry]]:
         if exchange.at != since or (exchange.call.method != "GET" and exchange.status != _TOO_MANY):
             break
         if _is_poll(exchange):
-            groups.setdefault(_request_of(exchange), []).append(exchange)
+            groups.setdefault(request_of(exchange), []).append(exchange)
     for polls in groups.values():
         answer = json_value(polls[0].answer)
         if not (isinstance(answer, dict) and answer.get("status") in _FINAL):
             yield polls[::-1]
-
-
-def _request_of(exchange: JournalEntry) -> object:
-    """Return a key that is equal for equal requests of one caller; the path names the operation with its parameters."""
-    call = exchange.call
-    caller = call.headers.get("x-api-key", ""), call.headers.get("user-agent", "")
-    return caller, call.method, call.path, tuple(call.query), call.body, call.cut_from_bytes
 
 
 def _is_poll(exchange: JournalEntry) -> bool:

@@ -32,7 +32,7 @@ _CAUSES: Final[tuple[Cause, ...]] = (
     receivers.refusing,
     absent.no_calls,
     answers.ignored_name,
-    faults.failed_sends,
+    faults.unapproved_templates,
     faults.without_effect,
     clocks.apart,
     receivers.for_nobody,

@@ -19,26 +19,6 @@ Reading = Literal["readJournal", "readState", "readHistory", "readConduct", "rea
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FailedSends:
-    """
-    An execution with sends that have failed.
-
-    Attributes:
-        execution: Its id; those of its campaign and template follow.
-        unapproved: The status of the template, if the provider has not approved it, so that no send succeeds; else None.
-        failed: How many sends have failed.
-        target: Of how many.
-    """
-
-    execution: str
-    campaign: str
-    template: str
-    unapproved: str | None
-    failed: int
-    target: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxSnapshot:
     """
     The views of a sandbox that a report needs; the same for a sandbox in this process and a remote one.
@@ -51,7 +31,7 @@ class SandboxSnapshot:
         deferred: The calls that a rule delays.
         next_timer: The next timer of the sandbox and its instant; None if there is none.
         names: The names of records, and the addresses of endpoints, by id.
-        failed_sends: The executions with sends that have failed.
+        unapproved: The executions with sends that failed and a template that its provider has not approved, each with its `providerStatus`.
         lost: The ids of the deliveries whose request a rule has lost, and which are delivered to the service.
         findings: The findings on the client's conduct, the worst first.
         not_assessed: The rules on conduct that this run does not show, with the reason.
@@ -82,7 +62,7 @@ class SandboxSnapshot:
     next_timer: View | None
     names: Mapping[str, str]
     lost: frozenset[str] = frozenset()
-    failed_sends: Sequence[FailedSends] = ()
+    unapproved: Sequence[View] = ()
     findings: Sequence[Finding] = ()
     not_assessed: Sequence[NotAssessed] = ()
     unmoved: View | None = None
@@ -137,7 +117,7 @@ def read_snapshot(
         next_timer=history["due"],
         names=names_of(state, events),
         lost=frozenset(row["id"] for row in state["deliveries"] if _is_lost(row)),
-        failed_sends=tuple(_failed_sends(state)),
+        unapproved=tuple(_unapproved(state)),
         findings=findings_of(conduct),
         not_assessed=tuple(NotAssessed(row["rule"], row["why"]) for row in conduct["notAssessed"]),
         unmoved=history.get("unmoved"),
@@ -158,17 +138,10 @@ def _is_lost(delivery: View) -> bool:
     return any(attempt.get("error") == LOST for attempt in delivery["attempts"])
 
 
-def _failed_sends(state: View) -> Iterator[FailedSends]:
+def _unapproved(state: View) -> Iterator[View]:
     for tenant in state["tenants"]:
         statuses = {template["id"]: template["providerStatus"] for template in tenant["templates"]}
         for execution in tenant["executions"]:
-            sends, status = execution["sends"], statuses.get(execution["template"])
-            if sends["failed"]:
-                yield FailedSends(
-                    execution=execution["id"],
-                    campaign=execution["campaignId"],
-                    template=execution["template"],
-                    unapproved=None if status == APPROVED else status,
-                    failed=sends["failed"],
-                    target=sends["target"],
-                )
+            status = statuses.get(execution["template"])
+            if execution["sends"]["failed"] and status not in (None, APPROVED):
+                yield {**execution, "providerStatus": status}

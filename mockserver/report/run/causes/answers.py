@@ -82,8 +82,8 @@ def audience(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
         return
     campaign_id = last.path.split("/")[3]
     name, count = snapshot.names.get(campaign_id, campaign_id), execution["targetCount"]
-    created = [call for call in snapshot.exchanges if is_creation_of(call.operation, "campaign") and call.status == 201]
-    bodies = [call.body for call in created if call.body_received["campaignId"] == campaign_id]
+    created = [call for call in snapshot.exchanges if _has_created(call, campaign_id)]
+    bodies = [call.body for call in created]
     filters = bodies[0].get("filters") if bodies else None
     if count and filters:
         yield Problem(
@@ -93,6 +93,12 @@ def audience(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Pro
         yield Problem(headline=f"the audience of {name} is empty: {_why_empty(bool(bodies), filters)}")
 
 
+def _has_created(call: Call, campaign_id: str) -> bool:
+    answer = call.body_received
+    is_answer = is_creation_of(call.operation, "campaign") and isinstance(answer, Mapping)
+    return is_answer and answer.get("campaignId") == campaign_id
+
+
 def _why_empty(is_known: bool, filters: object) -> str:
     if not is_known:  # of seed data: what its filters are, no call shows
         return "no chat matched it at the start"
@@ -100,13 +106,13 @@ def _why_empty(is_known: bool, filters: object) -> str:
 
 
 def sends(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield how far the sends of the campaign or execution were that the latest call has read."""
+    """Yield how far the sends of the campaign were that the latest call has read; its answer is shown shortened."""
     last = snapshot.exchanges[-1]
-    name = next(
-        (snapshot.names[part] for part in reversed(last.path.split("/")) if part in snapshot.names), "the audience"
-    )
-    for line in _progress(snapshot, last):
-        yield Problem(headline=f"{name}: {line}")
+    if is_read_of(last.operation, "campaign") and isinstance(last.body_received, Mapping):
+        progress = _progress(snapshot, last)
+        if progress:
+            campaign_id = last.path.split("/")[3]
+            yield Problem(headline=f"{snapshot.names.get(campaign_id, campaign_id)}: {progress}")
 
 
 def last_answer(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
@@ -125,24 +131,19 @@ def last_answer(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[
     )
 
 
-def _progress(snapshot: SandboxSnapshot, last: Call) -> list[str]:
-    """Return the progress of the campaign or execution that a call has read; its answer is shown shortened."""
+def _progress(snapshot: SandboxSnapshot, last: Call) -> str:
+    """Return the progress that the detail of a campaign shows; empty if it shows none."""
     body, execution = last.body_received, newest_execution(last.body_received)
-    if is_read_of(last.operation, "campaign") and isinstance(body, Mapping) and body.get("status") == "draft":
-        return [f"a draft, which was never started{_started(snapshot)}"]
-    if is_read_of(last.operation, "execution") and isinstance(body, Mapping):
-        is_whole = body.get("status") == "processing" or body.get("sentCount") == body.get("targetCount")
-        return [] if is_whole else [_counts(body)]
-    if execution.get("targetCount") == 0:
-        return []  # of which the audience says more
+    if body.get("status") == "draft":
+        return f"a draft, which was never started{_started(snapshot)}"
     started, ended = parse(str(execution.get("startedAt"))), parse(str(execution.get("completedAt")))
-    if started is None or not isinstance(body.get("cadence"), int):
-        return []
+    if started is None or not execution.get("targetCount") or not isinstance(body.get("cadence"), int):
+        return ""  # of an empty audience `audience` says more
     span = (from_datetime(last.at) if ended is None else ended[0]) - started[0]
     when = "" if ended is None else f", when it was {execution.get('status')}"
-    return [
-        f"{_counts(execution)}, at a cadence of {body['cadence']} per minute, {duration_text(span)} after the start{when}"
-    ]
+    sent, failed, target = (execution.get(key) for key in ("sentCount", "failedCount", "targetCount"))
+    counts = f"{sent} of {target} messages sent, {failed} failed"
+    return f"{counts}, at a cadence of {body['cadence']} per minute, {duration_text(span)} after the start{when}"
 
 
 def _started(snapshot: SandboxSnapshot) -> str:
@@ -150,11 +151,6 @@ def _started(snapshot: SandboxSnapshot) -> str:
     begun = [row["id"] for row in snapshot.transitions if row["kind"] == "execution" and row["from"] is None]
     names = dict.fromkeys(snapshot.names.get(id, id) for id in begun)
     return f"; what was started is {words.listed(names)}" if names else ""
-
-
-def _counts(execution: View) -> str:
-    sent, failed, target = (execution.get(key) for key in ("sentCount", "failedCount", "targetCount"))
-    return f"{sent} of {target} messages sent, {failed} failed"
 
 
 def newest_execution(body: Any) -> View:

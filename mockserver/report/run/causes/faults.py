@@ -20,7 +20,6 @@ from mockserver.report.run.snapshot import APPROVED, SandboxSnapshot
 from mockserver.report.run.words import Call
 
 _CAUSED_SHOWN: Final = 3  # of what one rule has caused
-_ENDED_EARLY: Final = ("canceled", "failed")
 _SENDS_CLAUSE: Final = "send.failures"
 
 
@@ -35,18 +34,22 @@ def fired_rules(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[
             calls.setdefault(call.fault["rule"], []).append(call)
     survived = words.survived(snapshot.exchanges)
     for id, own in calls.items():
-        problem = _fired(snapshot, id, rules.get(id, {}), own)
-        is_survived = bool(own) and "did" not in rules.get(id, {}) and survived.issuperset(call.n for call in own)
-        is_survived = is_survived or _was_forgery_refused(snapshot, rules.get(id, {}))
-        yield replace(problem, rank="advice") if is_survived else problem
+        rule = rules.get(id, {})
+        problem = _fired(snapshot, id, rule, own)
+        is_survived = bool(own) and "did" not in rule and survived.issuperset(call.n for call in own)
+        if is_survived or _was_forgery_refused(snapshot, rule):
+            problem = replace(problem, rank="advice")
+        yield problem
 
 
 def _was_forgery_refused(snapshot: SandboxSnapshot, rule: View) -> bool:
     """Return True for a rule that forges requests, each of which its receiver refused, as it should."""
     forgery = rule.get("do", {}).get("deliver", {}).get("forge")
-    forged = [attempt for attempt in receivers.attempts(snapshot.events) if attempt.get("fault") == forgery]
-    statuses = [attempt.get("status") for attempt in forged if forgery is not None]
-    return bool(statuses) and set(statuses) <= set(REFUSALS)
+    if forgery is None:
+        return False
+    attempts = receivers.attempts(snapshot.events)
+    statuses = {attempt.get("status") for attempt in attempts if attempt.get("fault") == forgery}
+    return bool(statuses) and statuses <= {*REFUSALS}
 
 
 def _fired(snapshot: SandboxSnapshot, id: str, rule: View, calls: Sequence[Call]) -> Problem:
@@ -110,19 +113,16 @@ def delayed_calls(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterato
         )
 
 
-def failed_sends(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
-    """Yield the executions with failed sends, but for those whose rule says it, with the status of a template that is not approved."""
-    firings = [firing for rule in snapshot.rules for firing in rule.get("did", ())]
-    by_rule = {sends["execution"] for firing in firings for sends in firing.get("sends", ()) if sends["failing"]}
-    for row in snapshot.failed_sends:
-        if row.execution in by_rule:
-            continue
-        campaign, template = (snapshot.names.get(id, id) for id in (row.campaign, row.template))
-        why = f": its template {template!r} is {row.unapproved}, not {APPROVED}" if row.unapproved else ""
+def unapproved_templates(snapshot: SandboxSnapshot, failure: Failure | None) -> Iterator[Problem]:
+    """Yield the executions whose sends failed as their template is not approved."""
+    for execution in snapshot.unapproved:
+        campaign, template = (snapshot.names.get(id, id) for id in (execution["campaignId"], execution["template"]))
+        sends = execution["sends"]
+        failed = f"{sends['failed']} of {words.counted(sends['target'], 'send')} of {campaign} failed"
         yield Problem(
-            headline=f"{row.failed} of {words.counted(row.target, 'send')} of {campaign} failed{why}",
+            headline=f"{failed}: its template {template!r} is {execution['providerStatus']}, not {APPROVED}",
             sentence=sentence_of(_SENDS_CLAUSE),
-            ids=[row.campaign],
+            ids=[execution["campaignId"]],
         )
 
 
