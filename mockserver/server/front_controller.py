@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from mockserver.core.operations import dispatch
@@ -21,15 +21,12 @@ from mockserver.server.control import access, page_paths
 from mockserver.server.errors import STATUSES, ControlError
 from mockserver.server.exchange import NO_TIMEOUT, ClientWait, Response, Step, Steps, api_steps, response_of
 from mockserver.server.hosted_page import handler
-from mockserver.server.hosting.closed import Absence, absence_of_closed, absence_of_former_run, absence_of_unknown
+from mockserver.server.hosting.closed import closed_message, unknown_message
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.log_lines import LogContext, command_line
 from mockserver.wire import browsing, cross_origin, formats
 from mockserver.wire.request import SANDBOXES, HttpRequest, parse_call
 from mockserver.wire.response import HttpResponse, Waited, redactor, without_body
-
-if TYPE_CHECKING:
-    from mockserver.server.control.page_access import PageAccess
 
 After = Callable[[], None]
 
@@ -87,14 +84,6 @@ def _routes() -> ModuleType:
     return routes
 
 
-def _dashboard(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> tuple[ModuleType, PageAccess]:
-    """Return the handler of the dashboard, and what its page for this request may read."""
-    from mockserver.server.control.page_access import PageAccess  # late, as the commands that it runs
-    from mockserver.server.dashboard import handler  # late: it loads Jinja
-
-    return handler, PageAccess(host, hosted, request)
-
-
 def _control(
     host: SandboxHost,
     hosted: HostedSandbox | None,
@@ -105,17 +94,15 @@ def _control(
 ) -> HttpResponse:
     """Return the response of the control plane, or a page of it for a browser."""
     if is_page:
-        dashboard, page_access = _dashboard(host, hosted, request)
-        page: HttpResponse | None = dashboard.respond(page_access, request)
+        from mockserver.server.control.page_access import PageAccess  # late, as the commands that it runs
+        from mockserver.server.dashboard import handler as dashboard  # late: it loads Jinja
+
+        page = dashboard.respond(PageAccess(host, hosted, request))
         if page is not None:
             return page
     routes = _routes()
     begun_us = host.monotonic_us()
     response: HttpResponse = routes.handle_control_request(host, hosted, request)
-    if hosted is not None and response.status == 404 and _is_unknown_page(host, hosted, request):
-        dashboard, page_access = _dashboard(host, hosted, request)
-        unknown: HttpResponse = dashboard.unknown_page(page_access, request, response.json()["message"])
-        return unknown
     if host.log is not None and request.method not in ("GET", "HEAD"):
         context = hosted.log_context() if hosted is not None else LogContext(Redactor(host.tokens()))
         took, command = host.monotonic_us() - begun_us, routes.command_of(request)
@@ -123,12 +110,6 @@ def _control(
     if request.method == "GET" and page_paths.is_shared(request.target):
         return response._replace(headers=(*response.headers, ("Vary", "Accept")))
     return response
-
-
-def _is_unknown_page(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest) -> bool:
-    """Return True for a path that nothing has, asked by a browser that may see the sandbox."""
-    is_lost = page_paths.is_lost(request) and _routes().command_of(request) is None
-    return is_lost and access.is_open_to(host, hosted.id, request)
 
 
 def _media(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> HttpResponse:
@@ -336,41 +317,26 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> Ht
             'with its path: urljoin(baseUrl, "/v1/...") drops that',
         )
     sandbox_id, slash, rest = request.target[len(SANDBOXES) :].partition("/")
-    closing, shard = host.closed.get(sandbox_id), host.shard
+    is_closed, shard = sandbox_id in host.closed, host.shard
     below = request._replace(target=slash + rest, base_url=request.base_url + SANDBOXES + sandbox_id)
     part = _part(below)
-    has_restarted = closing is None and shard is not None and shard.ended_before(sandbox_id)  # so has its token
+    has_restarted = not is_closed and shard is not None and shard.ended_before(sandbox_id)  # so has its token
     if part.is_control and not has_restarted and not access.is_open_to(host, sandbox_id, below):
         return _control(host, None, below, is_page=part is DASHBOARD)
-    if closing is not None:
+    if is_closed:
         if not handler.is_static_asset(request.target):
             host.note_late_call(sandbox_id)
-        absence = absence_of_closed(sandbox_id, closing, Redactor(host.tokens()))
-    elif shard is not None and has_restarted:
-        absence = absence_of_former_run(sandbox_id, shard.number)
-    else:
-        absence = absence_of_unknown(sandbox_id)
-    has_page = closing is None or not closing.had_own_port  # a port of its own serves no asset of a page any more
-    if has_page and _is_visit(below, part):
-        return _page_of_none(host, request, absence)
-    details = {"limit": absence.limit} if absence.limit else {}
-    return _refusal(absence.code, absence.message, details=details)
+        ended = host.closed.get(sandbox_id)
+        return _closed(closed_message(sandbox_id, ended), None if ended is None else ended.limit)
+    if shard is not None and has_restarted:
+        message = f"sandbox {sandbox_id!r} has ended with its process: shard {shard.number} was restarted; create another sandbox"
+        return _closed(message, "restart")
+    return _refusal("MOCK_NOT_FOUND", unknown_message(sandbox_id))
 
 
-def _is_visit(request: HttpRequest, part: ServerPart) -> bool:
-    """Return True if a browser shows the answer as a page; Java's clients name text/html too when they call the API."""
-    if part is DASHBOARD:  # with the forms that take the token and sign out
-        return page_paths.names_html(request)
-    return page_paths.is_lost(request) and (part is not API or browsing.destination(request.headers) == "document")
-
-
-def _page_of_none(host: SandboxHost, request: HttpRequest, absence: Absence) -> HttpResponse:
-    """Return the page for a browser at a sandbox that is closed or unknown; it is a page of the server itself."""
-    own = "" if host.shard is None else SANDBOXES + host.shard.name
-    at_server = request._replace(base_url=request.base_url + own)
-    dashboard, page_access = _dashboard(host, None, at_server)
-    page: HttpResponse = dashboard.page_of_no_sandbox(page_access, at_server, absence)
-    return page
+def _closed(message: str, limit: str | None) -> HttpResponse:
+    """Return the refusal of a sandbox that has ended, with the limit that has ended it, if one has."""
+    return _refusal("MOCK_SANDBOX_CLOSED", message, details={} if limit is None else {"limit": limit})
 
 
 def _refusal(

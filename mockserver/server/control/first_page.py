@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from mockserver.report.problem import Problem
 from mockserver.report.run.history import folded, rows_of
@@ -34,7 +34,7 @@ class FirstPage:
     rows: Sequence[str]
 
 
-def read_first_page(snapshot: HostedSnapshot, args: Mapping[str, Any]) -> FirstPage:
+def read_first_page(snapshot: HostedSnapshot) -> FirstPage:
     """Return what the first page shows."""
     seen = reports.report_snapshot(snapshot, snapshot.hosted.base_url)
     found = problems(seen, None)

@@ -231,9 +231,9 @@ def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> answers
     closed: list[answers.ClosedSandbox] = []
     for sandbox_id, count in host.closed.called():
         closed.append({"sandboxId": sandbox_id, "lateCalls": count})
-        closing = host.closed.get(sandbox_id)
-        if closing is not None and closing.ended_by is not None:
-            closed[-1]["limit"] = cast("answers.Limit", closing.ended_by.limit)
+        ended = host.closed.get(sandbox_id)
+        if ended is not None:
+            closed[-1]["limit"] = cast("answers.Limit", ended.limit)
     return {
         "sandboxes": [
             {

@@ -11,6 +11,7 @@ from mockserver._json import JSON, View
 from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.server.control.page_access import PageAccess
+from mockserver.server.control.page_parts import read_call
 from mockserver.server.control.page_paths import number_in
 from mockserver.server.dashboard import story
 from mockserver.server.errors import ControlError
@@ -108,7 +109,7 @@ def _creation(plane: PageAccess, journal: View, record_id: str) -> View | None:
     number = next((cause["exchange"] for cause in causes if "exchange" in cause), None)
     if number is None:
         return None
-    return plane.call(number)
+    return read_call(plane.snapshot().state, number)
 
 
 def object_model(kind: Kind, row: View, journal: View, creation: View | None) -> JSON:

@@ -8,7 +8,9 @@ from typing import Final
 from mockserver._json import JSON
 from mockserver.report.problem import Problem
 from mockserver.report.run.words import TIMERS
+from mockserver.server.control.first_page import read_first_page
 from mockserver.server.control.page_access import PageAccess
+from mockserver.server.control.page_parts import read_call, read_names
 from mockserver.server.control.page_paths import number_in
 from mockserver.server.dashboard import calls
 
@@ -19,12 +21,13 @@ def bar(plane: PageAccess) -> JSON:
     """Return the bar: the clock, and what is due next."""
     history = plane.history
     clock = plane.read("readClock")
+    ids = [timer["id"] for timer in history["coming"]]
     return {
         "bar": {
             "calls": history["exchanges"],
             "clock": clock,
             "due": history["due"],
-            "names": plane.names(timer["id"] for timer in history["coming"]),
+            "names": read_names(plane.snapshot().state, ids),
             "timers": dict(TIMERS),
             "failing": history["failing"],
         }
@@ -33,7 +36,7 @@ def bar(plane: PageAccess) -> JSON:
 
 def now(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JSON]:
     """Return the first page: the problems, one of them in full, the clock, and what happened last."""
-    seen, history = plane.first_page(), plane.history
+    seen, history = read_first_page(plane.snapshot()), plane.history
     problems = seen.problems
     chosen = min(number_in(query, "problem") or 1, len(problems), _PROBLEMS)
     return "now.html", {
@@ -53,7 +56,7 @@ def now(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, JS
 def _curl(plane: PageAccess, problem: Problem) -> str:
     """Return the first call of a problem as a command; empty without one."""
     first = next((line for line in problem.calls if line.kind == "call"), None)
-    call = plane.call(first.number) if first is not None else None
+    call = read_call(plane.snapshot().state, first.number) if first is not None else None
     return calls.curl_of(plane, call) if call is not None else ""
 
 

@@ -34,7 +34,7 @@ from mockserver.core.webhooks.url_policy import THIS_MACHINE, host_name
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.server.hosting import command_log, runtime
 from mockserver.server.hosting.checkpoints import Checkpoints
-from mockserver.server.hosting.closed import ClosedSandboxes, Closing, Ended
+from mockserver.server.hosting.closed import ClosedSandboxes, Ended
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
 from mockserver.server.hosting.failed_runs import FailureFolder
 from mockserver.server.hosting.log_lines import LogContext, ServerLog, attempt_line, call_line, end_line
@@ -505,13 +505,7 @@ class SandboxHost:
             hosted = self.sandboxes.get(id)
             if hosted is None:
                 return False
-            closing = Closing(
-                at=runtime.process_now(),
-                labels=hosted.labels,
-                ended_by=ended_by,
-                had_own_port=hosted.own_origin is not None,
-            )
-            self.closed.add(id, closing)  # first, so that each call finds the sandbox in one of the two
+            self.closed.add(id, ended_by)  # first, so that each call finds the sandbox in one of the two
             del self.sandboxes[id]
             self._totals_of_closed.add(hosted.sandbox.runtime)
         hosted.sandbox.begin_epoch()
