@@ -133,7 +133,7 @@ def _media(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, clien
         ("Cross-Origin-Resource-Policy", "cross-origin"),
         date,
     )
-    return HttpResponse(200, headers, b"" if request.method == "HEAD" else media.content)
+    return HttpResponse(200, headers, media.content)
 
 
 def _visit(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> HttpResponse:

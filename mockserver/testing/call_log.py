@@ -181,7 +181,7 @@ class CallLog:
         """Advance the sandbox's clock from one due timer to the next until the condition holds, at most `within`."""
         length = parse_duration(within)
         if length is None:
-            raise ValueError(f"within: got {within!r}; expected 20m, 1h30m, 3500ms, PT20M or seconds")
+            raise ValueError(f"within: got {within!r}; expected 20m, 1h30m, 3500ms or seconds")
         now = instant(self._backend.run("readClock")["now"])
         limit = to_datetime(from_datetime(now) + length)
         while not condition():

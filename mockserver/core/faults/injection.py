@@ -111,7 +111,7 @@ def _operate(sandbox: SandboxState, call: Call, match: RuleMatch, subject: Subje
     if match.owner is None:
         return handle_call(sandbox, call)
     if wire.error is not None or wire.skips_operation:
-        refusal = injected_errors.refusal(sandbox, call, match.owner) if wire.error is not None else None
+        refusal = injected_errors.refusal(sandbox, match.owner) if wire.error is not None else None
         return CallResult(refusal, subject.tenant_id, _reader(call)())
     if wire.stale:
         if call.method == "GET":

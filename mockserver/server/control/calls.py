@@ -72,7 +72,7 @@ def _client(args: Mapping[str, Any]) -> VirtualWait:
         return NO_TIMEOUT
     timeout = parse_duration(args["timeout"])
     if timeout is None:
-        expected = "20m, 1h30m, 3500ms, PT20M or seconds, not negative"
+        expected = "20m, 1h30m, 3500ms or seconds, not negative"
         raise ControlError("MOCK_BAD_DURATION", f"timeout: got {args['timeout']!r}; expected {expected}")
     return VirtualWait(timeout)
 

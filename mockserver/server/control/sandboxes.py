@@ -94,7 +94,7 @@ def advance_clock(hosted: HostedSandbox, args: Arguments, *, in_order: bool = Tr
         if by is None:
             raise ControlError(
                 "MOCK_BAD_DURATION",
-                f"by: got {args['by']!r}; expected 20m, 1h30m, 3500ms, PT20M or seconds, not negative and below 30,000 years",
+                f"by: got {args['by']!r}; expected 20m, 1h30m, 3500ms or seconds, not negative and below 30,000 years",
             )
         end = {"by": by, "in_order": in_order}
     hosted.dispatch_webhooks(raises_blocked=True)

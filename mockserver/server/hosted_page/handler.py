@@ -63,20 +63,17 @@ def serve(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:
                 405, (("Allow", "GET, HEAD"), ("Content-Type", "text/plain"), date, *pages.SECURITY_HEADERS), b""
             )
         caching = (("Cache-Control", "max-age=300"), ("X-Content-Type-Options", "nosniff"))
-        response = HttpResponse(
-            200, (("Content-Type", STATIC_ASSETS[path]), date, *caching), _read(path.rpartition("/")[2])
-        )
-        return _without_body(response) if request.method == "HEAD" else response
+        headers = (("Content-Type", STATIC_ASSETS[path]), date, *caching)
+        return HttpResponse(200, headers, _read(path.rpartition("/")[2]))
     page_request = read(request)
     try:
         with hosted.sandbox.lock:
             view = handle_visit(hosted.sandbox, page_request)
             date = pages.date(hosted.sandbox)
-        response = pages.render_page(view, page_request.prefix, date)
+        return pages.render_page(view, page_request.prefix, date)
     except Exception:  # noqa: BLE001 - a bug of the mock has its own page
         _LOG.exception("unexpected failure in the hosted page")
-        response = pages.render_page(error_page(500), page_request.prefix, pages.date(hosted.sandbox))
-    return _without_body(response) if page_request.method == "HEAD" else response
+        return pages.render_page(error_page(500), page_request.prefix, pages.date(hosted.sandbox))
 
 
 def handle_visit(sandbox: SandboxState, page_request: PageRequest) -> PageView:
@@ -169,8 +166,3 @@ def _apply_button(
 @cache
 def _read(name: str) -> bytes:
     return (_STATIC / name).read_bytes()
-
-
-def _without_body(response: HttpResponse) -> HttpResponse:
-    """Return the response to HEAD, with the headers of GET."""
-    return HttpResponse(response.status, (*response.headers, ("Content-Length", str(len(response.body)))), b"")
