@@ -68,15 +68,10 @@ def call_model(exchange: View, command: str) -> JSON:
     words = (exchange["reason"] or "").split(None, 1)
     clause = words[0].rstrip(":") if words else ""
     return {
+        **exchange,
         **story.call_row(exchange),
-        "tenant": exchange["tenantId"],
-        "applied": exchange["applied"],
-        "request": exchange["request"],
-        "response": exchange["response"],
         "clause": clause,
         "sentence": sentence_of(clause),
-        "choices": exchange["choices"],
-        "changes": [story.change_row(row) for row in exchange["changes"]],
         "curl": command,
     }
 
