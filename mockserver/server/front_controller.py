@@ -290,20 +290,23 @@ def may_read_body(host: SandboxHost, request: HttpRequest, root: HostedSandbox |
     return hosted is not None and (part is not API or dispatch.may_read_body(hosted.sandbox, parse_call(below)))
 
 
-def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbox | None, HttpRequest]:
-    """Return the sandbox of the path's prefix, and the request below that prefix."""
+def _below_prefix(request: HttpRequest) -> tuple[str, HttpRequest]:
+    """Return the id in the prefix of a path, and the request below that prefix."""
     sandbox_id, slash, rest = request.target[len(SANDBOXES) :].partition("/")
+    return sandbox_id, request._replace(target=slash + rest, base_url=request.base_url + SANDBOXES + sandbox_id)
+
+
+def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbox | None, HttpRequest]:
+    """Return the sandbox of the path's prefix with the request below that prefix; without one the request itself."""
+    sandbox_id, below = _below_prefix(request)
     hosted = host.sandboxes.get(sandbox_id)
-    if hosted is None:
-        # The control plane of this shard itself: links of its pages have its name.
-        target = slash + rest
-        if host.shard is None or sandbox_id != host.shard.name or not target.startswith("/_mock/"):
-            return None, request
-        below = request._replace(target=target)
-        if _part(below) is DASHBOARD:
-            below = below._replace(base_url=request.base_url + SANDBOXES + sandbox_id)
-        return host.sandboxes.get(DEFAULT_ID), below
-    return hosted, request._replace(target=slash + rest, base_url=request.base_url + SANDBOXES + sandbox_id)
+    if hosted is not None:
+        return hosted, below
+    if host.shard is None or sandbox_id != host.shard.name or not below.target.startswith("/_mock/"):
+        return None, request
+    # The control plane of this shard itself: links of its pages have its name.
+    is_page = _part(below) is DASHBOARD
+    return host.sandboxes.get(DEFAULT_ID), below if is_page else below._replace(base_url=request.base_url)
 
 
 def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> HttpResponse:
@@ -316,9 +319,8 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> Ht
             "this server has no default sandbox; create one with POST /_mock/sandboxes and use its baseUrl, "
             'with its path: urljoin(baseUrl, "/v1/...") drops that',
         )
-    sandbox_id, slash, rest = request.target[len(SANDBOXES) :].partition("/")
+    sandbox_id, below = _below_prefix(request)
     is_closed, shard = sandbox_id in host.closed, host.shard
-    below = request._replace(target=slash + rest, base_url=request.base_url + SANDBOXES + sandbox_id)
     part = _part(below)
     has_restarted = not is_closed and shard is not None and shard.ended_before(sandbox_id)  # so has its token
     if part.is_control and not has_restarted and not access.is_open_to(host, sandbox_id, below):

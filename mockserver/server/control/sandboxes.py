@@ -132,9 +132,7 @@ def read_tenant(hosted: HostedSandbox, args: Arguments) -> answers.TenantSetting
 def set_tenant(hosted: HostedSandbox, args: Arguments) -> answers.TenantSettings:
     """Change a tenant's name, developer environment or subscription."""
     tenant = _tenant(hosted, args["id"])
-    tenant.name = args.get("name", tenant.name)
-    tenant.developers_enabled = args.get("developersEnabled", tenant.developers_enabled)
-    tenant.subscription = args.get("subscription", tenant.subscription)
+    tenant.set_settings(args)
     return views.tenant(hosted.sandbox, tenant)
 
 
