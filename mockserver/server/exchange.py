@@ -36,9 +36,9 @@ from mockserver.wire.response import (
 )
 
 Response = HttpResponse | NoResponse
-# A request in steps, up to its response. It yields a wait that the server is to spend, and then gets how that has ended;
-# `may-block` before it sends webhooks; and `unlocked` before it calls others, who may take other locks than the sandbox's.
-Step = PendingWait | Literal["may-block", "unlocked"]
+# A request in steps, up to its response. It yields a wait that the server is to spend, and then gets how that has ended; and
+# `may-block` before it sends webhooks, or calls others who may take locks.
+Step = PendingWait | Literal["may-block"]
 Steps = Generator[Step, Waited | None, Response]
 
 

@@ -163,8 +163,8 @@ def respond(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Ste
 
     It begins with the webhooks that an earlier call in process has made due: its caller has its response by now.
 
-    Any step may block its thread, with two exceptions: the first step of a call of the API, if the caller holds the sandbox's
-    lock and nothing is to be sent; and what follows `unlocked`.
+    Any step may block its thread, but for the first step of a call of the API, if the caller holds the sandbox's lock and
+    nothing is to be sent.
 
     Args:
         host: the server's sandboxes.
@@ -186,21 +186,17 @@ def respond(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Ste
         if is_head:
             response = without_body(response)
     if hosted is not None:
-        yield from _follow(host, hosted, part)
+        yield from _follow(hosted, part)
     return response
 
 
-def _follow(host: SandboxHost, hosted: HostedSandbox, part: ServerPart) -> Generator[Step, Waited | None, None]:
+def _follow(hosted: HostedSandbox, part: ServerPart) -> Generator[Step, Waited | None, None]:
     """Do what goes between a request and its response: send webhooks that a rule sends early, and notify who listens."""
-    if host.on_exchange is not None or not hosted.sandbox.outbox.is_idle:
+    if hosted.listeners or not hosted.sandbox.outbox.is_idle:
         yield "may-block"
-        if part.sends_early and not hosted.sandbox.outbox.is_idle:  # another thread may have reset the sandbox
-            hosted.dispatch.send_early()
-    elif hosted.listeners:
-        yield "unlocked"
+    if part.sends_early and not hosted.sandbox.outbox.is_idle:
+        hosted.dispatch.send_early()
     hosted.notify_listeners()
-    if host.on_exchange is not None:
-        host.on_exchange(hosted)
 
 
 def _answer(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Response | Steps:

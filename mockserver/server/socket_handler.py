@@ -157,9 +157,7 @@ class _SocketCall:
         with _lock_if_free(sandbox) as is_held:
             if not is_held or not _is_short(sandbox, incoming.method):
                 return None
-            steps = self._begin()
-            step = next_step(steps)
-        return next_step(steps) if step == "unlocked" else step
+            return next_step(self._begin())
 
     def _begin(self) -> Steps:
         """Return the steps of the request; a body in a file is read."""

@@ -331,7 +331,6 @@ class SandboxHost:
         frozen_at: the instant at which sandboxes that clients create are frozen; None lets them follow the process's clock.
         is_shared: True to let pages of other origins on this machine send requests (`wire/cross_origin.py`).
         log: gets a line per call, control command, attempt at a delivery, and sandbox that a limit ends; None for no log.
-        on_exchange: gets the sandbox after each request.
         on_creation: gets the config of a sandbox that a client creates; it returns one to use instead, or None.
         sandboxes: by id; ids count from 1, so that the same run has the same ids.
         closed: the latest closed sandboxes.
@@ -372,7 +371,6 @@ class SandboxHost:
         self.is_exposed = False
         self.allowed_hosts = {"127.0.0.1", "localhost", "::1", "mockserver.test"}
         self.log: ServerLog | None = None
-        self.on_exchange: Callable[[HostedSandbox], None] | None = None
         self.on_creation: Callable[[SandboxConfig], HostedSandbox | None] = lambda config: None
         self.coverage: Coverage | None = None
         self.failures: FailureFolder | None = None
