@@ -135,7 +135,7 @@ def _count(sandbox: SandboxState, entry: JournalEntry) -> None:
         calls[row] = calls.get(row, 0) + 1
 
 
-class Exchange:
+class ExchangeSteps:
     """
     A call and the rules that fire at it, in three phases: `before`, `operate` and `after`.
 
@@ -379,7 +379,7 @@ def api_steps(
     """
     call = parse_call(request)
     is_head = call.method == "HEAD"
-    steps = Exchange(sandbox, call, options, client).run()
+    steps = ExchangeSteps(sandbox, call, options, client).run()
     del request, call  # a wait would hold the body
     response = yield from steps
     return without_body(response) if is_head else response

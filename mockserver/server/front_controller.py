@@ -204,9 +204,6 @@ def _answer(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Res
     request, hosted, part, refusal = routed
     if refusal is not None:
         return _refusal(refusal.code, refusal.message)
-    if request.excess is not None and request.excess.is_cut and part is not API:
-        # A head that is longer than the API takes, and not cut, is whole: the other parts respond to it.
-        return _refusal("MOCK_HEAD_TOO_LARGE", request.excess.reason, status=request.excess.status)
     if request.body_failure is not None and part is not API:
         return _refusal("MOCK_INTERNAL_ERROR", request.body_failure)
     if hosted is None:
@@ -337,10 +334,8 @@ def _closed(message: str, limit: str | None) -> HttpResponse:
     return _refusal("MOCK_SANDBOX_CLOSED", message, details={} if limit is None else {"limit": limit})
 
 
-def _refusal(
-    code: str, message: str, *, status: int = 0, details: Mapping[str, str] = MappingProxyType({})
-) -> HttpResponse:
-    """Return a refusal of the server itself; `status` is that of a code whose status depends on the request."""
-    status = status or STATUSES[code]
+def _refusal(code: str, message: str, *, details: Mapping[str, str] = MappingProxyType({})) -> HttpResponse:
+    """Return a refusal of the server itself."""
+    status = STATUSES[code]
     body = json.dumps({"statusCode": status, "code": code, "message": message, **details}).encode()
     return HttpResponse(status, (("Content-Type", "application/json; charset=utf-8"), *browsing.OWN_TYPE), body)

@@ -116,7 +116,7 @@ class _SocketCall:
         self._steps: Steps | None = None
         sizes, excess = incoming.excess, None
         if sizes is not None:
-            excess = excess_of(sizes.line_bytes, sizes.header_bytes, sizes.headers, is_cut=sizes.is_cut)
+            excess = excess_of(sizes.line_bytes, sizes.header_bytes, sizes.headers)
         request = HttpRequest(
             method=incoming.method,
             target=equal_target(incoming.target),

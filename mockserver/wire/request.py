@@ -21,7 +21,6 @@ from mockserver.contract.limits import (
     FORM_BODY_MAX_BYTES,
     HEAD_HEADERS_MAX,
     HEAD_LINE_MAX_BYTES,
-    HEAD_MAX_BYTES,
     JSON_BODY_MAX_BYTES,
     OWN_BOUND,
     PART_HEAD_MAX_BYTES,
@@ -235,7 +234,7 @@ class HttpRequest(NamedTuple):
         return f"HttpRequest(method={self.method!r}, base_url={self.base_url!r})"
 
 
-def excess_of(line_bytes: int, header_bytes: int, headers: int, *, is_cut: bool = False) -> Excess | None:
+def excess_of(line_bytes: int, header_bytes: int, headers: int) -> Excess | None:
     """
     Return what a head has beyond the mock's bounds; None if nothing.
 
@@ -243,20 +242,16 @@ def excess_of(line_bytes: int, header_bytes: int, headers: int, *, is_cut: bool 
         line_bytes: of the request line.
         header_bytes: of the longest header's line.
         headers: their number.
-        is_cut: the head was read up to the bound of the whole.
     """
     if line_bytes > HEAD_LINE_MAX_BYTES:
-        at_least = "at least " * (line_bytes >= HEAD_MAX_BYTES)
-        got, most, status = f"a request line of {at_least}{line_bytes} bytes", HEAD_LINE_MAX_BYTES, 414
+        got, most, status = f"a request line of {line_bytes} bytes", HEAD_LINE_MAX_BYTES, 414
     elif header_bytes > HEAD_LINE_MAX_BYTES:
         got, most, status = f"a header of {header_bytes} bytes", HEAD_LINE_MAX_BYTES, 431
     elif headers > HEAD_HEADERS_MAX:
         got, most, status = f"{headers} headers", HEAD_HEADERS_MAX, 431
-    elif is_cut:
-        got, most, status = f"a head of more than {HEAD_MAX_BYTES} bytes", HEAD_MAX_BYTES, 431
     else:
         return None
-    return Excess(status, f"got {got}; expected at most {most} ({OWN_BOUND})", is_cut)
+    return Excess(status, f"got {got}; expected at most {most} ({OWN_BOUND})")
 
 
 def equal_target(target: str) -> str:
