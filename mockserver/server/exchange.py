@@ -201,7 +201,7 @@ class ExchangeSteps:
         injection.take_snapshot(sandbox)
         match = self._match = injection.match_rules(sandbox, self._call)
         self._epoch, self._arrived = sandbox.epoch, sandbox.position()
-        if match.wire.delay_before or match.wire.delay_after or match.wire.chunks:
+        if match.wire.has_waits:
             self._call = self._call._replace(number=sandbox.next_number("call that waits"))
             arguments = {"call": cut(self._call), "waits": self._client.timeout()}
             sandbox.journal.add_command("call", arguments, *self._arrived)
@@ -223,7 +223,7 @@ class ExchangeSteps:
         self.number = sandbox.journal.last_exchange  # before effects at which another call may arrive
         if result is not None:
             injection.run_after_effects(sandbox, call, match, result)
-        if match.wire.delay_before or match.wire.delay_after or match.wire.chunks:
+        if match.wire.has_waits:
             # Nothing reads it again, and this object lives until the garbage collector runs: its client refers back to it.
             self._call = call._replace(body=b"")
 

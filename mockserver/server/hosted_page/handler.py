@@ -38,8 +38,6 @@ from mockserver.wire import formats
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
 
-__all__ = ["STATIC_ASSETS", "is_static_asset", "serve"]
-
 _LOG = logging.getLogger("mockserver")
 _SIMULATE = "simulate-"
 _STATIC = Path(__file__).parent / "static"
