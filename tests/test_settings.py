@@ -20,7 +20,7 @@ from mockserver.server.http1.connection import ConnectionLimits
 VALUES = {
     "max-sandboxes": ("50", 50),
     "idle": ("1h30m", 5_400 * SECOND),
-    "age": ("PT20M", 1_200 * SECOND),
+    "age": ("20m", 1_200 * SECOND),
     "memory": ("512MB", 512_000_000),
     "head-timeout": ("2s", 2 * SECOND),
     "min-body-rate": ("1000", 1_000),

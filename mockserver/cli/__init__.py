@@ -94,7 +94,7 @@ _EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
     "coverage report": ("mockserver coverage report --operations used", "mockserver coverage report --fail-under operations=5"),
     "coverage html": ("mockserver coverage html -o coverage.html",),
     "coverage combine": ("mockserver coverage combine test-1.json test-2.json -o suite.json",),
-    "openapi": ("mockserver openapi --json", "mockserver openapi --profile guide --openapi 3.0"),
+    "openapi": ("mockserver openapi --control", "mockserver openapi --profile guide --openapi 3.0"),
     "docs": ("mockserver docs", "mockserver docs faults"),
     "skill": ("mockserver skill",),
     "explore": ("mockserver explore --scenario demo --faults drop-before,drop-after -- npm test",),

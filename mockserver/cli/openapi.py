@@ -20,9 +20,6 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--profile", default="literal", metavar="NAME|FILE", help=help_text)
     help_text = "the version of OpenAPI: 3.1 (default), or 3.0 for generators that lack 3.1"
     command.add_argument("--openapi", default=VERSIONS[0], type=_version, metavar="VERSION", help=help_text)
-    group = command.add_mutually_exclusive_group()
-    group.add_argument("--yaml", action="store_true", help="print YAML (default)")
-    group.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _version(text: str) -> str:
@@ -39,8 +36,7 @@ def print_document(options: argparse.Namespace, out: TextIO) -> int:
     from mockserver.server.control.openapi import documents
 
     choices = merge_choices(DEFAULTS, load_profile(options.profile))
-    form: documents.Form = "json" if options.json else "yaml"
     plane: documents.Plane = "control" if options.control else "public"
     document = documents.document(plane, choices, _BASE_URL)
-    print(documents.text(document, form, options.openapi), end="", file=out)
+    print(documents.text(document, options.openapi), end="", file=out)
     return 0

@@ -74,7 +74,7 @@ def serve(
         options: The parsed command line.
         out: Gets the start lines once the server listens: the first one ends in the base url, or as JSON is the only one.
         on_start: Gets the ids of the seed data, by kind.
-        on_exchange: Gets the sandbox after each exchange.
+        on_exchange: Gets the default sandbox after each of its calls and commands.
     """
     from mockserver.server.log import unblocked_stderr
 
@@ -155,7 +155,8 @@ def _serve(
             else:
                 _print_whole(_start_lines(server.url, hosted, host.token, options), out)
             on_start(hosted.created.ids)
-            host.on_exchange = on_exchange
+            if on_exchange is not None:
+                hosted.listeners.append(partial(on_exchange, hosted))
             background.start()
             if options.exit_with_parent:
                 watch_parent(partial(_end_with_parent, host, server, options.log_format))

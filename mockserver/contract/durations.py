@@ -1,4 +1,4 @@
-"""The format of durations, everywhere: `20m`, `1h30m`, `3500ms`, `PT20M`, or a number of seconds."""
+"""The format of durations, everywhere: `20m`, `1h30m`, `3500ms`, or a number of seconds."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ from typing import Final
 
 _NUMBER = r"\d{1,12}(?:\.\d{1,9})?"
 _PLAIN = rf"(?:(?P<d>{_NUMBER})d)?(?:(?P<h>{_NUMBER})h)?(?:(?P<m>{_NUMBER})m(?!s))?(?:(?P<s>{_NUMBER})s)?(?:(?P<ms>{_NUMBER})ms)?"
-_ISO = rf"P(?:(?P<d>{_NUMBER})D)?(?:T(?=\d)(?:(?P<h>{_NUMBER})H)?(?:(?P<m>{_NUMBER})M)?(?:(?P<s>{_NUMBER})S)?)?"
 # The texts that `parse_duration` takes, as a pattern of JSON Schema, whose groups have no names.
-PATTERN: Final = "^(?=.*[0-9])(?:{})$".format(
-    "|".join(re.sub(r"\?P<\w+>", "?:", form).replace(r"\d", "[0-9]") for form in (_PLAIN, _ISO))
-)
+PATTERN: Final = f"^(?=.*[0-9]){re.sub(r'[?]P<[a-z]+>', '?:', _PLAIN)}$".replace(r"\d", "[0-9]")
 _MICROSECONDS = {"d": 86_400_000_000, "h": 3_600_000_000, "m": 60_000_000, "s": 1_000_000, "ms": 1_000}
 MAX_SECONDS: Final = 10**12
 
@@ -36,7 +33,7 @@ def parse_duration(written: object) -> int | None:
         return round(written * _MICROSECONDS["s"]) if 0 <= written <= MAX_SECONDS else None
     if not isinstance(written, str):
         return None
-    match = re.fullmatch(_PLAIN, written, re.ASCII) or re.fullmatch(_ISO, written, re.ASCII)
+    match = re.fullmatch(_PLAIN, written, re.ASCII)
     parts = {unit: count for unit, count in match.groupdict().items() if count} if match else {}
     return sum(round(float(count) * _MICROSECONDS[unit]) for unit, count in parts.items()) if parts else None
 

@@ -33,7 +33,6 @@ JOURNAL_BODY_MAX_BYTES = 64 * 1024  # of one request's body
 JOURNAL_ANSWER_MAX_BYTES = 1024 * 1024  # of one response body
 HEAD_LINE_MAX_BYTES = 8 * 1024  # of a request line, and of a header (choice `head-bounds`)
 HEAD_HEADERS_MAX = 100
-HEAD_MAX_BYTES = 64 * 1024
 FORM_BODY_MAX_BYTES = 16 * 1024  # of the hosted page
 VISIT_TEXT_MAX_CHARS = 500
 WEBHOOK_TIMEOUT_SECONDS = 15.0  # fixed decision `wh-timeout`

@@ -190,10 +190,6 @@ class Redactor:
             hidden = self.text(written[: window + margin])[:-margin] + "..."
         return brief(hidden, limit_chars)
 
-    def contains_secret(self, written: str) -> bool:
-        """Return True if the text may contain a secret, plain or percent-encoded."""
-        return "%" in written or "\\u" in written or self._hidden(written) != written
-
     def _hidden(self, written: str) -> str:
         # Most texts have no secret: to look for each of them takes a tenth of a substitution. A generator would take half.
         for secret in self._secrets:

@@ -162,9 +162,7 @@ def _new_tenant(sandbox: SandboxState, tenant_id: str, name: str) -> Tenant:
 
 def _set_tenant(sandbox: SandboxState, tenant: Tenant, entry: Mapping[str, Any], problems: Problems, path: str) -> None:
     """Set the fields of a tenant; a new key replaces the old one, which becomes invalid."""
-    tenant.name = entry.get("name", tenant.name)
-    tenant.developers_enabled = entry.get("developersEnabled", tenant.developers_enabled)
-    tenant.subscription = entry.get("subscription", tenant.subscription)
+    tenant.set_settings(entry)
     for kind, attribute in (("secret", "secret_key"), ("public", "public_key")):
         key, former = entry.get(f"{kind}Key"), getattr(tenant, attribute)
         if key is None or key == former:

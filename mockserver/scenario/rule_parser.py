@@ -28,7 +28,7 @@ from mockserver.scenario.problems import Problems, WrongPart
 
 Entry = Mapping[str, Any]
 
-_DURATION = "a duration such as 20m, 1h30m, 3500ms, PT20M or seconds, never negative"
+_DURATION = "a duration such as 20m, 1h30m, 3500ms or seconds, never negative"
 _LONGEST_WAIT = 366 * DAY  # no client waits longer
 _LENGTH = re.compile("[0-9]{1,15}")  # RFC 9110 8.6: digits alone
 # RFC 9110 7.6.1: headers of a connection, not of a response; the server frames responses itself.

@@ -15,12 +15,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any
 from urllib.parse import quote, unquote
 
 from flask import Blueprint, Flask, Request, Response, request
 from werkzeug.exceptions import HTTPException, NotFound
-from werkzeug.routing import MapAdapter, Rule, UnicodeConverter
+from werkzeug.routing import MapAdapter, UnicodeConverter
 
 from mockserver.contract.endpoints import ENDPOINTS
 from mockserver.server import front_controller
@@ -80,7 +79,7 @@ def _blueprints(view: View) -> Iterator[Blueprint]:
     yield api
     control = Blueprint("control", __name__)
     for command in ROUTES:
-        _add_route(control, command.path, command.id, view, command.method, has_head=False)
+        _add_route(control, command.path, command.id, view, command.method)
     yield control
     media = Blueprint("media", __name__)
     _add_route(media, "/media/{id}", "download", view, "GET")
@@ -93,26 +92,14 @@ def _blueprints(view: View) -> Iterator[Blueprint]:
     yield page
 
 
-def _add_route(
-    blueprint: Blueprint, template: str, name: str, view: View, *methods: str, has_head: bool = True
-) -> None:
+def _add_route(blueprint: Blueprint, template: str, name: str, view: View, *methods: str) -> None:
     blueprint.add_url_rule(
         re.sub(r"\{(\w+)\}", r"<\1>", template),
         name,
         view,
         provide_automatic_options=False,
         methods=methods,
-        has_head=has_head,
     )
-
-
-class _Rule(Rule):
-    """A rule without a HEAD that the front controller does not support."""
-
-    def __init__(self, *args: Any, has_head: bool = True, **options: Any) -> None:
-        super().__init__(*args, **options)
-        if not has_head and self.methods is not None:
-            self.methods.discard("HEAD")
 
 
 class _Segment(UnicodeConverter):
@@ -129,7 +116,6 @@ class _MockApp(Flask):
     """Flask with the front controller as its view, and a router that matches the request as it was received."""
 
     request_class = WsgiRequest
-    url_rule_class = _Rule
 
     def __init__(self, host: SandboxHost, root: HostedSandbox | None) -> None:
         super().__init__("mockserver", static_folder=None)

@@ -16,7 +16,6 @@ from typing import Literal, NamedTuple, Protocol
 from mockserver.core.faults import injection
 from mockserver.core.faults.injection import RuleMatch
 from mockserver.core.instants import Duration
-from mockserver.core.operations.dispatch import handle_call
 from mockserver.core.scheduler import run_until
 from mockserver.core.state.calls import ApiError, Call, CallResult
 from mockserver.core.state.journal import JournalEntry
@@ -37,9 +36,9 @@ from mockserver.wire.response import (
 )
 
 Response = HttpResponse | NoResponse
-# A request in steps, up to its response. It yields a wait that the server is to spend, and then gets how that has ended;
-# `may-block` before it sends webhooks; and `unlocked` before it calls others, who may take other locks than the sandbox's.
-Step = PendingWait | Literal["may-block", "unlocked"]
+# A request in steps, up to its response. It yields a wait that the server is to spend, and then gets how that has ended; and
+# `may-block` before it sends webhooks, or calls others who may take locks.
+Step = PendingWait | Literal["may-block"]
 Steps = Generator[Step, Waited | None, Response]
 
 
@@ -129,26 +128,6 @@ NO_TIMEOUT = VirtualWait()
 _NOT_JSON = b'{"data": [{"id": "camp\xff\x00\x1b] <<\xc3(>>'  # not UTF-8 either
 
 
-def run_call(sandbox: SandboxState, call: Call, options: ResponseOptions) -> HttpResponse:
-    """
-    Run a call at which no rule can fire, and record it in the journal.
-
-    Returns:
-        The documented response or error, with its entry; INTERNAL_ERROR for an unexpected failure.
-
-    Lock: the caller holds it, and has run the timers that are due.
-    """
-    try:
-        result = handle_call(sandbox, call)
-        response = build_response(sandbox, call, result.outcome, options)
-    except Exception as failure:  # noqa: BLE001 - for any failure the client gets the documented error
-        result, response = _internal_error(sandbox, call, options, failure)
-    entry = journal_entry(sandbox, call, result, response.status, response.headers, response.body)
-    sandbox.journal.add_exchange(entry)
-    _count(sandbox, entry)
-    return response._replace(entry=entry)
-
-
 def _count(sandbox: SandboxState, entry: JournalEntry) -> None:
     calls = sandbox.runtime.calls
     if calls is not None:
@@ -156,9 +135,9 @@ def _count(sandbox: SandboxState, entry: JournalEntry) -> None:
         calls[row] = calls.get(row, 0) + 1
 
 
-class ExchangeWithRules:
+class ExchangeSteps:
     """
-    A call at which rules may fire, in three phases: `before`, `operate` and `after`.
+    A call and the rules that fire at it, in three phases: `before`, `operate` and `after`.
 
     Attributes:
         response: what the client gets; no response until `operate` has run.
@@ -222,7 +201,7 @@ class ExchangeWithRules:
         injection.take_snapshot(sandbox)
         match = self._match = injection.match_rules(sandbox, self._call)
         self._epoch, self._arrived = sandbox.epoch, sandbox.position()
-        if match.wire.delay_before or match.wire.delay_after or match.wire.chunks:
+        if match.wire.has_waits:
             self._call = self._call._replace(number=sandbox.next_number("call that waits"))
             arguments = {"call": cut(self._call), "waits": self._client.timeout()}
             sandbox.journal.add_command("call", arguments, *self._arrived)
@@ -244,7 +223,7 @@ class ExchangeWithRules:
         self.number = sandbox.journal.last_exchange  # before effects at which another call may arrive
         if result is not None:
             injection.run_after_effects(sandbox, call, match, result)
-        if match.wire.delay_before or match.wire.delay_after or match.wire.chunks:
+        if match.wire.has_waits:
             # Nothing reads it again, and this object lives until the garbage collector runs: its client refers back to it.
             self._call = call._replace(body=b"")
 
@@ -400,13 +379,7 @@ def api_steps(
     """
     call = parse_call(request)
     is_head = call.method == "HEAD"
-    response: Response
-    if sandbox.rule_set.rules and call.endpoint is not None:
-        steps = ExchangeWithRules(sandbox, call, options, client).run()
-        del request, call  # a wait would hold the body
-        response = yield from steps
-    else:
-        with sandbox.lock:
-            run_until(sandbox, sandbox.read_clock())
-            response = run_call(sandbox, call, options)
+    steps = ExchangeSteps(sandbox, call, options, client).run()
+    del request, call  # a wait would hold the body
+    response = yield from steps
     return without_body(response) if is_head else response

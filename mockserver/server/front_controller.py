@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Generator, Mapping
 from functools import partial
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import quote
 
 from mockserver.core.operations import dispatch
@@ -21,15 +21,12 @@ from mockserver.server.control import access, page_paths
 from mockserver.server.errors import STATUSES, ControlError
 from mockserver.server.exchange import NO_TIMEOUT, ClientWait, Response, Step, Steps, api_steps, response_of
 from mockserver.server.hosted_page import handler
-from mockserver.server.hosting.closed import Absence, absence_of_closed, absence_of_former_run, absence_of_unknown
+from mockserver.server.hosting.closed import closed_message, unknown_message
 from mockserver.server.hosting.host import DEFAULT_ID, HostedSandbox, SandboxHost
 from mockserver.server.hosting.log_lines import LogContext, command_line
 from mockserver.wire import browsing, cross_origin, formats
 from mockserver.wire.request import SANDBOXES, HttpRequest, parse_call
 from mockserver.wire.response import HttpResponse, Waited, redactor, without_body
-
-if TYPE_CHECKING:
-    from mockserver.server.control.page_access import PageAccess
 
 After = Callable[[], None]
 
@@ -87,14 +84,6 @@ def _routes() -> ModuleType:
     return routes
 
 
-def _dashboard(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> tuple[ModuleType, PageAccess]:
-    """Return the handler of the dashboard, and what its page for this request may read."""
-    from mockserver.server.control.page_access import PageAccess  # late, as the commands that it runs
-    from mockserver.server.dashboard import handler  # late: it loads Jinja
-
-    return handler, PageAccess(host, hosted, request)
-
-
 def _control(
     host: SandboxHost,
     hosted: HostedSandbox | None,
@@ -105,17 +94,15 @@ def _control(
 ) -> HttpResponse:
     """Return the response of the control plane, or a page of it for a browser."""
     if is_page:
-        dashboard, page_access = _dashboard(host, hosted, request)
-        page: HttpResponse | None = dashboard.respond(page_access, request)
+        from mockserver.server.control.page_access import PageAccess  # late, as the commands that it runs
+        from mockserver.server.dashboard import handler as dashboard  # late: it loads Jinja
+
+        page = dashboard.respond(PageAccess(host, hosted, request))
         if page is not None:
             return page
     routes = _routes()
     begun_us = host.monotonic_us()
     response: HttpResponse = routes.handle_control_request(host, hosted, request)
-    if hosted is not None and response.status == 404 and _is_unknown_page(host, hosted, request):
-        dashboard, page_access = _dashboard(host, hosted, request)
-        unknown: HttpResponse = dashboard.unknown_page(page_access, request, response.json()["message"])
-        return unknown
     if host.log is not None and request.method not in ("GET", "HEAD"):
         context = hosted.log_context() if hosted is not None else LogContext(Redactor(host.tokens()))
         took, command = host.monotonic_us() - begun_us, routes.command_of(request)
@@ -123,12 +110,6 @@ def _control(
     if request.method == "GET" and page_paths.is_shared(request.target):
         return response._replace(headers=(*response.headers, ("Vary", "Accept")))
     return response
-
-
-def _is_unknown_page(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest) -> bool:
-    """Return True for a path that nothing has, asked by a browser that may see the sandbox."""
-    is_lost = page_paths.is_lost(request) and _routes().command_of(request) is None
-    return is_lost and access.is_open_to(host, hosted.id, request)
 
 
 def _media(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> HttpResponse:
@@ -152,7 +133,7 @@ def _media(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, clien
         ("Cross-Origin-Resource-Policy", "cross-origin"),
         date,
     )
-    return HttpResponse(200, headers, b"" if request.method == "HEAD" else media.content)
+    return HttpResponse(200, headers, media.content)
 
 
 def _visit(host: SandboxHost, hosted: HostedSandbox, request: HttpRequest, client: ClientWait) -> HttpResponse:
@@ -182,8 +163,8 @@ def respond(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Ste
 
     It begins with the webhooks that an earlier call in process has made due: its caller has its response by now.
 
-    Any step may block its thread, with two exceptions: the first step of a call of the API, if the caller holds the sandbox's
-    lock and nothing is to be sent; and what follows `unlocked`.
+    Any step may block its thread, but for the first step of a call of the API, if the caller holds the sandbox's lock and
+    nothing is to be sent.
 
     Args:
         host: the server's sandboxes.
@@ -205,21 +186,17 @@ def respond(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Ste
         if is_head:
             response = without_body(response)
     if hosted is not None:
-        yield from _follow(host, hosted, part)
+        yield from _follow(hosted, part)
     return response
 
 
-def _follow(host: SandboxHost, hosted: HostedSandbox, part: ServerPart) -> Generator[Step, Waited | None, None]:
+def _follow(hosted: HostedSandbox, part: ServerPart) -> Generator[Step, Waited | None, None]:
     """Do what goes between a request and its response: send webhooks that a rule sends early, and notify who listens."""
-    if host.on_exchange is not None or not hosted.sandbox.outbox.is_idle:
+    if hosted.listeners or not hosted.sandbox.outbox.is_idle:
         yield "may-block"
-        if part.sends_early and not hosted.sandbox.outbox.is_idle:  # another thread may have reset the sandbox
-            hosted.dispatch.send_early()
-    elif hosted.listeners:
-        yield "unlocked"
+    if part.sends_early and not hosted.sandbox.outbox.is_idle:
+        hosted.dispatch.send_early()
     hosted.notify_listeners()
-    if host.on_exchange is not None:
-        host.on_exchange(hosted)
 
 
 def _answer(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Response | Steps:
@@ -227,9 +204,6 @@ def _answer(host: SandboxHost, routed: RoutedRequest, client: ClientWait) -> Res
     request, hosted, part, refusal = routed
     if refusal is not None:
         return _refusal(refusal.code, refusal.message)
-    if request.excess is not None and request.excess.is_cut and part is not API:
-        # A head that is longer than the API takes, and not cut, is whole: the other parts respond to it.
-        return _refusal("MOCK_HEAD_TOO_LARGE", request.excess.reason, status=request.excess.status)
     if request.body_failure is not None and part is not API:
         return _refusal("MOCK_INTERNAL_ERROR", request.body_failure)
     if hosted is None:
@@ -309,20 +283,23 @@ def may_read_body(host: SandboxHost, request: HttpRequest, root: HostedSandbox |
     return hosted is not None and (part is not API or dispatch.may_read_body(hosted.sandbox, parse_call(below)))
 
 
-def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbox | None, HttpRequest]:
-    """Return the sandbox of the path's prefix, and the request below that prefix."""
+def _below_prefix(request: HttpRequest) -> tuple[str, HttpRequest]:
+    """Return the id in the prefix of a path, and the request below that prefix."""
     sandbox_id, slash, rest = request.target[len(SANDBOXES) :].partition("/")
+    return sandbox_id, request._replace(target=slash + rest, base_url=request.base_url + SANDBOXES + sandbox_id)
+
+
+def _strip_prefix(host: SandboxHost, request: HttpRequest) -> tuple[HostedSandbox | None, HttpRequest]:
+    """Return the sandbox of the path's prefix with the request below that prefix; without one the request itself."""
+    sandbox_id, below = _below_prefix(request)
     hosted = host.sandboxes.get(sandbox_id)
-    if hosted is None:
-        # The control plane of this shard itself: links of its pages have its name.
-        target = slash + rest
-        if host.shard is None or sandbox_id != host.shard.name or not target.startswith("/_mock/"):
-            return None, request
-        below = request._replace(target=target)
-        if _part(below) is DASHBOARD:
-            below = below._replace(base_url=request.base_url + SANDBOXES + sandbox_id)
-        return host.sandboxes.get(DEFAULT_ID), below
-    return hosted, request._replace(target=slash + rest, base_url=request.base_url + SANDBOXES + sandbox_id)
+    if hosted is not None:
+        return hosted, below
+    if host.shard is None or sandbox_id != host.shard.name or not below.target.startswith("/_mock/"):
+        return None, request
+    # The control plane of this shard itself: links of its pages have its name.
+    is_page = _part(below) is DASHBOARD
+    return host.sandboxes.get(DEFAULT_ID), below if is_page else below._replace(base_url=request.base_url)
 
 
 def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> HttpResponse:
@@ -335,48 +312,30 @@ def _no_sandbox(host: SandboxHost, request: HttpRequest, part: ServerPart) -> Ht
             "this server has no default sandbox; create one with POST /_mock/sandboxes and use its baseUrl, "
             'with its path: urljoin(baseUrl, "/v1/...") drops that',
         )
-    sandbox_id, slash, rest = request.target[len(SANDBOXES) :].partition("/")
-    closing, shard = host.closed.get(sandbox_id), host.shard
-    below = request._replace(target=slash + rest, base_url=request.base_url + SANDBOXES + sandbox_id)
+    sandbox_id, below = _below_prefix(request)
+    is_closed, shard = sandbox_id in host.closed, host.shard
     part = _part(below)
-    has_restarted = closing is None and shard is not None and shard.ended_before(sandbox_id)  # so has its token
+    has_restarted = not is_closed and shard is not None and shard.ended_before(sandbox_id)  # so has its token
     if part.is_control and not has_restarted and not access.is_open_to(host, sandbox_id, below):
         return _control(host, None, below, is_page=part is DASHBOARD)
-    if closing is not None:
+    if is_closed:
         if not handler.is_static_asset(request.target):
             host.note_late_call(sandbox_id)
-        absence = absence_of_closed(sandbox_id, closing, Redactor(host.tokens()))
-    elif shard is not None and has_restarted:
-        absence = absence_of_former_run(sandbox_id, shard.number)
-    else:
-        absence = absence_of_unknown(sandbox_id)
-    has_page = closing is None or not closing.had_own_port  # a port of its own serves no asset of a page any more
-    if has_page and _is_visit(below, part):
-        return _page_of_none(host, request, absence)
-    details = {"limit": absence.limit} if absence.limit else {}
-    return _refusal(absence.code, absence.message, details=details)
+        ended = host.closed.get(sandbox_id)
+        return _closed(closed_message(sandbox_id, ended), None if ended is None else ended.limit)
+    if shard is not None and has_restarted:
+        message = f"sandbox {sandbox_id!r} has ended with its process: shard {shard.number} was restarted; create another sandbox"
+        return _closed(message, "restart")
+    return _refusal("MOCK_NOT_FOUND", unknown_message(sandbox_id))
 
 
-def _is_visit(request: HttpRequest, part: ServerPart) -> bool:
-    """Return True if a browser shows the answer as a page; Java's clients name text/html too when they call the API."""
-    if part is DASHBOARD:  # with the forms that take the token and sign out
-        return page_paths.names_html(request)
-    return page_paths.is_lost(request) and (part is not API or browsing.destination(request.headers) == "document")
+def _closed(message: str, limit: str | None) -> HttpResponse:
+    """Return the refusal of a sandbox that has ended, with the limit that has ended it, if one has."""
+    return _refusal("MOCK_SANDBOX_CLOSED", message, details={} if limit is None else {"limit": limit})
 
 
-def _page_of_none(host: SandboxHost, request: HttpRequest, absence: Absence) -> HttpResponse:
-    """Return the page for a browser at a sandbox that is closed or unknown; it is a page of the server itself."""
-    own = "" if host.shard is None else SANDBOXES + host.shard.name
-    at_server = request._replace(base_url=request.base_url + own)
-    dashboard, page_access = _dashboard(host, None, at_server)
-    page: HttpResponse = dashboard.page_of_no_sandbox(page_access, at_server, absence)
-    return page
-
-
-def _refusal(
-    code: str, message: str, *, status: int = 0, details: Mapping[str, str] = MappingProxyType({})
-) -> HttpResponse:
-    """Return a refusal of the server itself; `status` is that of a code whose status depends on the request."""
-    status = status or STATUSES[code]
+def _refusal(code: str, message: str, *, details: Mapping[str, str] = MappingProxyType({})) -> HttpResponse:
+    """Return a refusal of the server itself."""
+    status = STATUSES[code]
     body = json.dumps({"statusCode": status, "code": code, "message": message, **details}).encode()
     return HttpResponse(status, (("Content-Type", "application/json; charset=utf-8"), *browsing.OWN_TYPE), body)

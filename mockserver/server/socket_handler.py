@@ -116,7 +116,7 @@ class _SocketCall:
         self._steps: Steps | None = None
         sizes, excess = incoming.excess, None
         if sizes is not None:
-            excess = excess_of(sizes.line_bytes, sizes.header_bytes, sizes.headers, is_cut=sizes.is_cut)
+            excess = excess_of(sizes.line_bytes, sizes.header_bytes, sizes.headers)
         request = HttpRequest(
             method=incoming.method,
             target=equal_target(incoming.target),
@@ -157,9 +157,7 @@ class _SocketCall:
         with _lock_if_free(sandbox) as is_held:
             if not is_held or not _is_short(sandbox, incoming.method):
                 return None
-            steps = self._begin()
-            step = next_step(steps)
-        return next_step(steps) if step == "unlocked" else step
+            return next_step(self._begin())
 
     def _begin(self) -> Steps:
         """Return the steps of the request; a body in a file is read."""

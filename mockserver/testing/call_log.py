@@ -133,7 +133,7 @@ class CallLog:
         """Advance the sandbox's clock from one due timer to the next until the condition holds, at most `within`."""
         length = parse_duration(within)
         if length is None:
-            raise ValueError(f"within: got {within!r}; expected 20m, 1h30m, 3500ms, PT20M or seconds")
+            raise ValueError(f"within: got {within!r}; expected 20m, 1h30m, 3500ms or seconds")
         now = from_datetime(self._backend.now)
         limit = now + length
         while now < limit and not condition():

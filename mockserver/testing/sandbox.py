@@ -314,7 +314,7 @@ class Sandbox:
         Lengths of time that several threads give at a time add up.
 
         Args:
-            by: A length of time: `"20m"`, `"PT20M"`, seconds, or a timedelta.
+            by: A length of time: `"20m"`, seconds, or a timedelta.
             to: The instant at which it ends: ISO 8601 with an offset, or an aware datetime.
             until: "idle" ends after the last timer that will do something.
             **length: A length in `weeks`, `days`, `hours`, `minutes`, `seconds`, `milliseconds` or `microseconds`.

@@ -15,13 +15,12 @@ import time
 from collections.abc import Iterator, Mapping
 from io import BytesIO
 from typing import NamedTuple, Self
-from urllib.parse import parse_qsl, unquote
+from urllib.parse import parse_qsl
 
 from mockserver.contract.limits import (
     FORM_BODY_MAX_BYTES,
     HEAD_HEADERS_MAX,
     HEAD_LINE_MAX_BYTES,
-    HEAD_MAX_BYTES,
     JSON_BODY_MAX_BYTES,
     OWN_BOUND,
     PART_HEAD_MAX_BYTES,
@@ -39,9 +38,6 @@ _UNRESERVED = "%(2[DdEe]|3[0-9]|[46][1-9A-Fa-f]|5[0-9AaFf]|7[0-9AaEe])"  # RFC 3
 _PERCENT_ESCAPES = (("%0A", "\n"), ("%0D", "\r"))  # WHATWG HTML, 4.10.21.8; werkzeug decodes the third one, %22
 # A backslash and what it escapes, or one that escapes nothing; the last quote of a header ends its text.
 _ESCAPE = r'\\(?!"[^"]*\Z)(["\\])|\\'
-# A quoted text, which may look like the parameter, or the parameter `filename*` with its value.
-_EXTENDED_NAME = r'"(?:[^"\\]|\\.)*"|;\s*filename\*\s*=\s*(?P<value>[^;"\s]*)'
-_EXTENDED_CHARSETS = ("utf-8", "iso-8859-1", "us-ascii", "ascii")
 
 
 def _parse_options(header: str) -> tuple[str, dict[str, str]]:
@@ -120,11 +116,7 @@ def _file(part: _Part) -> UploadedFile | str:
         raise ValueError("a part without a Content-Disposition")
     disposition = re.sub(_ESCAPE, _escaped, headers["content-disposition"])
     kind, parameters = _parse_options(disposition)
-    name = _extended_name(disposition)
-    if name is None:
-        name = _parse_options(re.sub(_EXTENDED_NAME, _quoted, disposition))[1].get("filename")
-    if name is None:
-        name = parameters.get("filename")
+    name = parameters.get("filename")
     if kind.lower() != "form-data":
         return f"a part whose Content-Disposition is {kind!r}"
     field = parameters.get("name", "")
@@ -135,24 +127,6 @@ def _file(part: _Part) -> UploadedFile | str:
     for escape, character in _PERCENT_ESCAPES:
         name = name.replace(escape, character)
     return UploadedFile(name, headers.get("content-type", ""), part.content)
-
-
-def _extended_name(disposition: str) -> str | None:
-    """Return the value of the parameter `filename*` (RFC 5987); None without one that can be decoded."""
-    values = [match["value"] for match in re.finditer(_EXTENDED_NAME, disposition) if match["value"] is not None]
-    charset, _, rest = "".join(values[-1:]).partition("'")
-    _, mark, encoded = rest.partition("'")
-    if not mark or not encoded or charset.lower() not in _EXTENDED_CHARSETS:
-        return None
-    try:
-        return unquote(encoded, encoding=charset, errors="strict")
-    except UnicodeDecodeError:
-        return None
-
-
-def _quoted(match: re.Match[str]) -> str:
-    """Return a quoted text as it is, and nothing for the parameter `filename*`."""
-    return match[0] if match["value"] is None else ""
 
 
 def _parts(body: bytes, boundary: bytes) -> Iterator[_Part]:
@@ -260,7 +234,7 @@ class HttpRequest(NamedTuple):
         return f"HttpRequest(method={self.method!r}, base_url={self.base_url!r})"
 
 
-def excess_of(line_bytes: int, header_bytes: int, headers: int, *, is_cut: bool = False) -> Excess | None:
+def excess_of(line_bytes: int, header_bytes: int, headers: int) -> Excess | None:
     """
     Return what a head has beyond the mock's bounds; None if nothing.
 
@@ -268,20 +242,16 @@ def excess_of(line_bytes: int, header_bytes: int, headers: int, *, is_cut: bool 
         line_bytes: of the request line.
         header_bytes: of the longest header's line.
         headers: their number.
-        is_cut: the head was read up to the bound of the whole.
     """
     if line_bytes > HEAD_LINE_MAX_BYTES:
-        at_least = "at least " * (line_bytes >= HEAD_MAX_BYTES)
-        got, most, status = f"a request line of {at_least}{line_bytes} bytes", HEAD_LINE_MAX_BYTES, 414
+        got, most, status = f"a request line of {line_bytes} bytes", HEAD_LINE_MAX_BYTES, 414
     elif header_bytes > HEAD_LINE_MAX_BYTES:
         got, most, status = f"a header of {header_bytes} bytes", HEAD_LINE_MAX_BYTES, 431
     elif headers > HEAD_HEADERS_MAX:
         got, most, status = f"{headers} headers", HEAD_HEADERS_MAX, 431
-    elif is_cut:
-        got, most, status = f"a head of more than {HEAD_MAX_BYTES} bytes", HEAD_MAX_BYTES, 431
     else:
         return None
-    return Excess(status, f"got {got}; expected at most {most} ({OWN_BOUND})", is_cut)
+    return Excess(status, f"got {got}; expected at most {most} ({OWN_BOUND})")
 
 
 def equal_target(target: str) -> str:

@@ -82,7 +82,6 @@ LEGAL_NUMBERS = [
     ("rate-limit-numbers", {"requests": 10, "per": 1.5}),
     ("rate-limit-numbers", {"requests": 10, "per": "1h30m"}),
     ("rate-limit-numbers", {"requests": 10, "per": "3500ms"}),
-    ("rate-limit-numbers", {"requests": 10, "per": "PT20M"}),
     ("rate-limit-numbers", {"per": 10}),
     ("size-limit-values", {"chatapp": None}),
     ("size-limit-values", {"chatapp": 0}),

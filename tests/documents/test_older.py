@@ -132,5 +132,5 @@ def test_values_that_two_enumerations_share_have_names_of_their_own() -> None:
 
 
 def test_the_command_prints_it(capsys: pytest.CaptureFixture[str]) -> None:
-    assert 0 == main(["openapi", "--json", "--openapi", "3.0"])
+    assert 0 == main(["openapi", "--openapi", "3.0"])
     assert both()[0][1] == json.loads(capsys.readouterr().out)

@@ -55,7 +55,7 @@ def test_another_type_is_refused_with_the_nearest(mockserver_server: MockServer,
     reply = get_sample(mockserver_server, type=received)
 
     assert (400, "MOCK_BAD_QUERY") == (reply.status_code, reply.json()["code"])
-    assert reply.json()["message"].startswith(f"type: got {received!r}; expected one of image/jpeg, ")
+    assert reply.json()["message"].startswith(f"type: got the media type {received!r}; expected one of image/jpeg, ")
     assert reply.json()["message"].endswith(hint)
     with pytest.raises(ValueError, match=f"got the media type '{received}'; expected one of .*{nearest}"):
         package.sample_file(received)

@@ -54,7 +54,6 @@ def test_any_code_can_be_the_answer_of_any_operation_which_then_does_not_run(
         assert (ERRORS[code].status, code) == (answer.status, reply["code"])
         assert [] == [name for name, value in values.items() if value == name], reply["message"]
         assert not set("{}") & set(reply["message"])
-        assert reply["details"][0]["path"] or code == "INTERNAL_ERROR"
     assert before == mockserver.state()["tenants"]
     assert {False} == {each["applied"] for each in mockserver.log.journal["exchanges"]}
 

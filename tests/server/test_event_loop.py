@@ -192,7 +192,7 @@ def test_a_call_that_reads_many_chats_runs_in_a_worker(
         threads.append(threading.current_thread().name)
         return handle_call(*arguments)
 
-    monkeypatch.setattr("mockserver.server.exchange.handle_call", watched)
+    monkeypatch.setattr("mockserver.core.faults.injection.handle_call", watched)
     with mockserver_server.sandbox(given={"chats": {"count": 3_000}}) as sandbox:
         url, headers = sandbox.base_url, {"X-API-Key": sandbox.secret_key}
         requests.get(url + PATH, headers=headers, timeout=10)

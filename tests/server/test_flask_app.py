@@ -48,7 +48,10 @@ def test_each_operation_has_a_route_named_by_its_id() -> None:
 
 
 def test_each_control_command_has_a_route_named_by_its_id() -> None:
-    assert {(row.id, row.method, row.path) for row in ROUTES} == rows(create_app(), "control")
+    declared = {(row.id, row.method, row.path) for row in ROUTES}
+    heads = {(row.id, "HEAD", row.path) for row in ROUTES if row.method == "GET"}  # refused, as over a socket
+
+    assert declared | heads == rows(create_app(), "control")
 
 
 def test_flask_runs_the_mock() -> None:

@@ -183,7 +183,7 @@ WRONG_BODIES: list[tuple[str, Any, str]] = [
     ("setClock", {"freeze": "2026-02-30T12:00:00Z"}, "freeze: got '2026-02-30T12:00:00Z'; expected"),
     ("advanceClock", {}, "got nothing; expected one of"),
     ("advanceClock", {"by": "20m", "until": "idle"}, "got by, until; expected one of"),
-    ("advanceClock", {"by": -1}, "by: got -1; expected 20m, 1h30m, 3500ms, PT20M or seconds, not negative"),
+    ("advanceClock", {"by": -1}, "by: got -1; expected 20m, 1h30m, 3500ms or seconds, not negative"),
     ("advanceClock", {"by": 1e300}, "by: got 1000000"),
     ("advanceClock", {"to": "2026-03-01T11:59:59Z"}, "got an advance to 2026-03-01T11:59:59.000Z; expected at least now, 2026-03-01T12:00:00.000Z"),
     ("advanceClock", {"to": "2026-03-01T12:00:01"}, "to: got '2026-03-01T12:00:01'; expected an ISO 8601 date-time with its offset"),

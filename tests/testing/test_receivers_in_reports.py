@@ -8,7 +8,6 @@ import pytest
 
 from mockserver import MockServer
 from mockserver.core.faults import injection
-from mockserver.server import exchange
 from tests.testing.conftest import Suite
 
 CONNECT = """
@@ -117,7 +116,6 @@ def test_a_signal_within_a_call_leaves_no_lock(
         if with_rule:
             sandbox.on("listCampaigns").complete_session()
         with monkeypatch.context() as patched, pytest.raises(end):
-            patched.setattr(exchange, "handle_call", interrupted)
             patched.setattr(injection, "handle_call", interrupted)
             sandbox.call("GET", "/v1/campaigns")
 

@@ -73,7 +73,7 @@ FIXED: Final[tuple[Fixed, ...]] = (
           "text/plain is any content without binary bytes; UTF-16 and UTF-32 with a byte order mark or a declared charset",
           "Texts have no signature, and may begin with that of another type."),
     Fixed("media-file-name", FAMILY,
-          "as sent, path and all; UTF-8, else Latin-1; backslash-quote, %22, %0A and %0D are unescaped, \\ is one backslash; a filename* that can be decoded before filename",
+          "as sent, path and all; UTF-8, else Latin-1; backslash-quote, %22, %0A and %0D are unescaped, \\ is one backslash; of filename and filename* the last",
           "HTML escapes those three characters of a name, older clients escape the quote by a backslash or send filename*."),
     Fixed("media-empty-part", FAMILY, "nameless and empty: no file; named and empty: MEDIA_INVALID_FORMAT",
           "A form that was left blank sends the first."),

@@ -126,10 +126,7 @@ def _remaining(act: Act, tenant: Tenant, *, template_id: str = "", platform: str
 
 
 def set_tenant(act: Act) -> None:
-    tenant, args = act.tenant(), act.args
-    tenant.name = args.get("name", tenant.name)
-    tenant.developers_enabled = args.get("developersEnabled", tenant.developers_enabled)
-    tenant.subscription = args.get("subscription", tenant.subscription)
+    act.tenant().set_settings(act.args)
 
 
 def revoke_key(act: Act) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from mockserver.contract.choices.model import RATE_WHEN_ON
 from mockserver.contract.durations import parse_duration
 from mockserver.core.instants import SECOND
-from mockserver.core.state.calls import ApiError, Call
+from mockserver.core.state.calls import ApiError
 from mockserver.core.state.rules import Rule
 from mockserver.core.state.sandbox import SandboxState
 
@@ -29,33 +29,16 @@ _EXAMPLES: Mapping[str, Mapping[str, object]] = MappingProxyType(
         "CAMPAIGN_SIZE_LIMIT_EXCEEDED": {"limit": 1000, "target": 1001},
     }
 )
-_AT: Mapping[str, str] = MappingProxyType(
-    {
-        "INTERNAL_ERROR": "",
-        "VALIDATION_ERROR": "/name",
-        "CAMPAIGN_NAME_ALREADY_EXISTS": "/name",
-        "CAMPAIGN_TEMPLATE_NOT_FOUND": "/templateId",
-        "CAMPAIGN_TEMPLATE_PLATFORM_MISMATCH": "/templateId",
-        "CAMPAIGN_MISSING_COMMON_VARIABLES": "/commonVariables",
-        "CAMPAIGN_INVALID_FILTERS": "/filters",
-        "CAMPAIGN_SIZE_LIMIT_EXCEEDED": "filters",
-        "MEDIA_FILE_TOO_LARGE": "files[arquivo.pdf]",
-        "MEDIA_INVALID_FORMAT": "files[arquivo.pdf]",
-        "MEDIA_UPLOAD_EMPTY": "files",
-        "MEDIA_UPLOAD_TOO_MANY_FILES": "files",
-    }
-)
-_OF_THE_KEY = ("API_KEY_", "DEVELOPERS_", "SUBSCRIPTION_", "RATE_LIMIT_")
 
 
-def refusal(sandbox: SandboxState, call: Call, rule: Rule) -> ApiError:
-    """Return the error that the rule injects into this call."""
+def refusal(sandbox: SandboxState, rule: Rule) -> ApiError:
+    """Return the error that the rule injects into a call."""
     assert rule.wire_faults is not None and rule.wire_faults.error is not None
     code, wait_s = rule.wire_faults.error
     details: dict[str, Any] = dict(_rate(sandbox) if code == "RATE_LIMIT_EXCEEDED" else _EXAMPLES.get(code, {}))
     if wait_s is not None:
         details["wait_s"] = wait_s
-    return ApiError(code, location=_at(code, call), reason=f"rule {rule.id} injects {code}", **details)
+    return ApiError(code, location="", reason=f"rule {rule.id} injects {code}", **details)
 
 
 def _rate(sandbox: SandboxState) -> Mapping[str, object]:
@@ -63,12 +46,3 @@ def _rate(sandbox: SandboxState) -> Mapping[str, object]:
     chosen: Any = sandbox.choices["rate-limit-numbers"]
     numbers: Any = RATE_WHEN_ON if chosen == "off" else chosen
     return {"quota": numbers["requests"], "window_s": (parse_duration(numbers["per"]) or 0) // SECOND}
-
-
-def _at(code: str, call: Call) -> str:
-    """Return the location of the error, as a refusal of the operation itself would name it."""
-    if code.startswith(_OF_THE_KEY):
-        return "X-API-Key"
-    if code in _AT:
-        return _AT[code]
-    return ".".join(["path", *list(call.params)[:1]])

@@ -43,7 +43,8 @@ class RuleMatch(NamedTuple):
 
 def match_rules(sandbox: SandboxState, call: Call) -> RuleMatch:
     """Match every active rule against the call and count it; the caller has run the due timers."""
-    assert call.endpoint is not None
+    if call.endpoint is None or not sandbox.rule_set.rules:
+        return RuleMatch((), None, _NO_WIRE, Subject())
     subject = subject_of(sandbox, call)
     fired = tuple(sandbox.rule_set.match_call(call.endpoint.id, call, _reader(call), _context(sandbox, subject)))
     return _resolve(fired, subject)
@@ -111,7 +112,7 @@ def _operate(sandbox: SandboxState, call: Call, match: RuleMatch, subject: Subje
     if match.owner is None:
         return handle_call(sandbox, call)
     if wire.error is not None or wire.skips_operation:
-        refusal = injected_errors.refusal(sandbox, call, match.owner) if wire.error is not None else None
+        refusal = injected_errors.refusal(sandbox, match.owner) if wire.error is not None else None
         return CallResult(refusal, subject.tenant_id, _reader(call)())
     if wire.stale:
         if call.method == "GET":

@@ -106,8 +106,6 @@ def _require_endpoint(sandbox: SandboxState, call: Call) -> Endpoint:
 
 def _require_key(sandbox: SandboxState, call: Call) -> KeyOwner:
     key = call.key
-    if not key and call.excess is not None and call.excess.is_cut:
-        raise _head_refusal(sandbox, call.excess)  # the key may be in the part that was not read
     if not key:
         raise ApiError(
             "API_KEY_MISSING",

@@ -34,7 +34,6 @@ FLOW_STEPS: Mapping[bool, tuple[str, ...]] = MappingProxyType(
     }
 )
 CANCELLED = "cancelled"
-_TYPED = ("account", "name", "number", "phone")  # fields of the forms
 SIMULATED = (*FAILURE_REASONS, "expire")  # the ends that the page can force
 NAME_MAX_CHARS = 100
 
@@ -113,7 +112,7 @@ def shown_page(sandbox: SandboxState, session: Session, flow: HostedFlow, step: 
 
 def submit_step(scope: Scope, session: Session, step: str, given: Mapping[str, str]) -> str | None:
     """
-    Submit the form of a step and continue; return the name of an invalid field, in which case the form is stored alone.
+    Submit the form of a step and continue; return the name of an invalid field, in which case nothing changes.
 
     An earlier step can be submitted again; a step not reached yet, and any step of a flow that has ended, changes
     nothing. The last step completes the session, which may fail it instead. At or after the deadline the session
@@ -128,10 +127,8 @@ def submit_step(scope: Scope, session: Session, step: str, given: Mapping[str, s
         return None
     chosen = _CHOSEN[step](scope.tenant, given)
     if isinstance(chosen, str):
-        typed = {name: given[name][:NAME_MAX_CHARS] for name in _TYPED if name in given}
-        scope.tenant.hosted_flows[session.id] = flow._replace(refused={"step": step, "field": chosen, **typed})
         return chosen
-    scope.tenant.hosted_flows[session.id] = flow._replace(step=steps[steps.index(step) + 1], refused=None, **chosen)
+    scope.tenant.hosted_flows[session.id] = flow._replace(step=steps[steps.index(step) + 1], **chosen)
     return None
 
 
@@ -139,7 +136,7 @@ def go_back(scope: Scope, session: Session, step: str) -> None:
     """Return the flow to the step before this one, if the flow has reached this one."""
     flow, steps = scope.tenant.hosted_flows[session.id], FLOW_STEPS[session.coexistence]
     if current_page(scope.sandbox, session, flow) in steps and step in steps[1 : steps.index(flow.step) + 1]:
-        scope.tenant.hosted_flows[session.id] = flow._replace(step=steps[steps.index(step) - 1], refused=None)
+        scope.tenant.hosted_flows[session.id] = flow._replace(step=steps[steps.index(step) - 1])
 
 
 def cancel(scope: Scope, session: Session) -> None:
@@ -149,7 +146,7 @@ def cancel(scope: Scope, session: Session) -> None:
         connections.expire_if_due(scope, session)
     elif _is_pending(session):
         connections.cancel(scope, session)
-        scope.tenant.hosted_flows[session.id] = flow._replace(step=CANCELLED, refused=None)
+        scope.tenant.hosted_flows[session.id] = flow._replace(step=CANCELLED)
 
 
 def simulate(scope: Scope, session: Session, end: str) -> None:

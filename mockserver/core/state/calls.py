@@ -33,13 +33,11 @@ class Excess(NamedTuple):
     """
     What the head of a call has beyond the mock's bounds (choice `head-bounds`).
 
-    `status` is HTTP's: 414 for the request line, 431 for the headers. `is_cut` is True if the head was not read whole, so
-    that headers are missing.
+    `status` is HTTP's: 414 for the request line, 431 for the headers.
     """
 
     status: int
     reason: str
-    is_cut: bool = False
 
 
 class Call(NamedTuple):

@@ -275,8 +275,7 @@ class HostedFlow(NamedTuple):
     An end user's progress through the hosted page of one session, started from its link.
 
     `secret` identifies the flow in its urls and never equals the link's token. `consumed_at` is when the link became
-    invalid, None while it is valid. `phone` (E.164) and `name` are the end user's inputs so far. `refused` is the last
-    form if it was refused, else None: its step, the invalid field, and the texts as typed.
+    invalid, None while it is valid. `phone` (E.164) and `name` are the end user's inputs so far.
     """
 
     session_id: str
@@ -286,7 +285,6 @@ class HostedFlow(NamedTuple):
     step: str
     phone: str | None = None
     name: str | None = None
-    refused: Mapping[str, str] | None = None
 
     def __repr__(self) -> str:
         return _without(self, "secret")

@@ -49,6 +49,11 @@ class WireFaults(NamedTuple):
     over: Duration = 0
     stale: bool = False
 
+    @property
+    def has_waits(self) -> bool:
+        """True if the client waits: before the operation, for the response, or between pieces of its body."""
+        return bool(self.delay_before or self.delay_after or self.chunks)
+
 
 class Rule(NamedTuple):
     """An active rule; `source` is the rule as in its document, for lists of rules."""

@@ -144,6 +144,12 @@ class Tenant:
         self.media: dict[str, Media] = {}
         self.removed_entrypoints: tuple[Entrypoint, ...] = ()  # the sessions that created them show them
 
+    def set_settings(self, given: Mapping[str, Any]) -> None:
+        """Set those of the settings `name`, `developersEnabled` and `subscription` that are given."""
+        self.name = given.get("name", self.name)
+        self.developers_enabled = given.get("developersEnabled", self.developers_enabled)
+        self.subscription = given.get("subscription", self.subscription)
+
     def table(self, kind: str) -> Any:
         """Return the table of a kind of record: `campaign` -> `campaigns`. Only `Chats` is not a dictionary."""
         return getattr(self, TABLE_OF[kind])

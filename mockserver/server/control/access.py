@@ -72,11 +72,12 @@ def check_command(
         ControlError: The request has no token that opens the command, or its name, its origin or a write of a page is
             refused; no word of it shows whether a sandbox exists.
     """
+    sandbox_id = _id_of(hosted)
     if command == "deleteSandbox":
-        _check(host, request, _tokens(host, params["id"]), is_page=is_page)
-    else:
-        sandbox_id = None if hosted is None or command in _OF_THE_SERVER else hosted.id
-        _check(host, request, _tokens(host, sandbox_id), is_page=is_page)
+        sandbox_id = params["id"]
+    elif command in _OF_THE_SERVER:
+        sandbox_id = None
+    _check(host, request, _tokens(host, sandbox_id), is_page=is_page)
 
 
 def is_open_to(host: SandboxHost, sandbox_id: str, request: HttpRequest) -> bool:
@@ -86,18 +87,18 @@ def is_open_to(host: SandboxHost, sandbox_id: str, request: HttpRequest) -> bool
 
 def check_page(host: SandboxHost, hosted: HostedSandbox | None, request: HttpRequest) -> None:
     """Check that a request may read a page of a sandbox, or without one the page of the server (see `check_command`)."""
-    _check(host, request, _tokens(host, None if hosted is None else hosted.id), is_page=True)
+    _check(host, request, _tokens(host, _id_of(hosted)), is_page=True)
 
 
 def find_token(host: SandboxHost, hosted: HostedSandbox | None, received: str) -> str | None:
     """Return the text if it is a token that opens the pages of the sandbox; it takes the same time for any text of one length."""
-    matching = [_equal(received, token) for token in _tokens(host, None if hosted is None else hosted.id)]
+    matching = [_equal(received, token) for token in _tokens(host, _id_of(hosted))]
     return received if any(matching) else None
 
 
 def cookie_names(host: SandboxHost, hosted: HostedSandbox | None) -> list[str]:
     """Return the names of the cookies of the tokens that open the pages of the sandbox."""
-    return [session_cookie(token).name for token in _tokens(host, None if hosted is None else hosted.id)]
+    return [session_cookie(token).name for token in _tokens(host, _id_of(hosted))]
 
 
 def name_refusal(host: SandboxHost, request: HttpRequest) -> ControlError | None:
@@ -141,6 +142,10 @@ def check_origin(host: SandboxHost, request: HttpRequest, *, is_page: bool = Fal
     if not is_own_page:
         expected = "one of this server: a page of another site must not call the control plane"
         raise ControlError("MOCK_FOREIGN_ORIGIN", f"Origin: got {origin!r}; expected {expected}")
+
+
+def _id_of(hosted: HostedSandbox | None) -> str | None:
+    return None if hosted is None else hosted.id
 
 
 def _check(host: SandboxHost, request: HttpRequest, tokens: list[str], *, is_page: bool) -> None:

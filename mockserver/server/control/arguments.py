@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from mockserver.contract.text import brief
+from mockserver.contract.text import brief, whole_number
 from mockserver.core.operations.validation import parse_json
 from mockserver.core.state.calls import ApiError
 from mockserver.server.errors import ControlError
 from mockserver.wire.request import HttpRequest
 
 _REPEATABLE: Final = "label"
-_DIGITS_MAX: Final = 15  # of a number
 
 
 def query_of(request: HttpRequest) -> dict[str, str]:
@@ -55,9 +54,10 @@ def whole_numbers(args: Mapping[str, Any], names: Iterable[str]) -> dict[str, in
 
 
 def _whole(value: object, name: str) -> int:
-    if not (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= _DIGITS_MAX):
+    number = whole_number(value) if isinstance(value, str) else None
+    if number is None:
         raise ControlError(
             "MOCK_BAD_QUERY",
-            f"{name}: got {reprlib.repr(value)}; expected a whole number from 0 to {10**_DIGITS_MAX - 1}",
+            f"{name}: got {reprlib.repr(value)}; expected a whole number from 0 to 999999999999999",
         )
-    return int(value)
+    return number

@@ -136,11 +136,14 @@ def _body(
 
 
 def _request(method: str, url: str, headers: Mapping[str, str], body: JSON) -> JSON:
-    kind = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
     named = {
         "_encoding" if key == "encoding" else key: value for key, value in body.items()
     }  # HAR has none for requests
-    posted = {"postData": {"mimeType": kind, "params": [], **named}} if body.get("text") != "" else {}
+    posted = (
+        {"postData": {"mimeType": _header(headers, "content-type"), "params": [], **named}}
+        if body.get("text") != ""
+        else {}
+    )
     return {
         "method": method,
         "url": url,
@@ -165,15 +168,14 @@ def _response(status: int | None, headers: Mapping[str, str], body: JSON) -> JSO
     """Return the response; one that did not reach its client whole has the status 0, as in a browser."""
     if status is None:
         headers, body = {}, {}
-    kind = next((value for name, value in headers.items() if name.lower() == "content-type"), "")
     response: JSON = {
         "status": status or 0,
         "statusText": reason_phrase(status) if status else "",
         "httpVersion": _VERSION,
         "cookies": [],
         "headers": _pairs(headers.items()),
-        "content": {"size": max(0, _size(body)), "mimeType": kind, **body},
-        "redirectURL": next((value for name, value in headers.items() if name.lower() == "location"), ""),
+        "content": {"size": max(0, _size(body)), "mimeType": _header(headers, "content-type"), **body},
+        "redirectURL": _header(headers, "location"),
         "headersSize": -1,
         "bodySize": _size(body),
     }
@@ -186,6 +188,11 @@ def _size(body: Mapping[str, Any]) -> int:
         return -1
     text = str(body.get("text", ""))
     return len(text) * 3 // 4 - text.count("=") if "encoding" in body else len(text.encode("utf-8", "replace"))
+
+
+def _header(headers: Mapping[str, str], name: str) -> str:
+    """Return the value of a header; empty without it."""
+    return next((value for own, value in headers.items() if own.lower() == name), "")
 
 
 def _pairs(headers: Iterable[tuple[str, str]]) -> list[JSON]:

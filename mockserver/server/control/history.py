@@ -135,7 +135,7 @@ def _check_expected_count(args: Arguments) -> None:
 def read_history(snapshot: HostedSnapshot, args: Arguments) -> answers.History:
     """Return the commands so far, oldest first, the calls that a rule defers, and the next due timer."""
     state, journal = snapshot.state, snapshot.state.journal
-    hide = redactor(state)
+    hide, coming = redactor(state), views.coming(state)
     return {
         "now": format_exact(state.now),
         "exchanges": journal.last_exchange,
@@ -154,9 +154,9 @@ def read_history(snapshot: HostedSnapshot, args: Arguments) -> answers.History:
             {**_call(deferred.call, hide), "rules": list(deferred.rule_ids)}
             for deferred in state.rule_set.deferred_calls.values()
         ],
-        "due": views.due(state),
+        "due": coming[0] if coming else None,
         "failing": views.failing(state),
-        "coming": views.coming(state, views.COMING),
+        "coming": coming,
         "unmoved": _unmoved(Run.of(state), snapshot.hosted.sandbox.runtime.monotonic_us()),
         "apart": _apart(Run.of(state), state.process_now()),
     }

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlsplit
 
 from mockserver.core.redaction import Redactor
-from mockserver.server.control import access, page_parts, routes
+from mockserver.server.control import access, routes
 from mockserver.server.control.commands import AddressedHost
-from mockserver.server.control.first_page import FirstPage, read_first_page
 from mockserver.server.errors import ControlError
-from mockserver.server.hosting.host import HostedSandbox, SandboxHost
+from mockserver.server.hosting.host import HostedSandbox, HostedSnapshot, SandboxHost
 from mockserver.wire.request import SANDBOXES, HttpRequest
 
 
@@ -29,14 +29,14 @@ class PageAccess:
     request: HttpRequest
 
     @property
-    def sandbox_id(self) -> str | None:
-        """The id of the sandbox of the page."""
-        return self.hosted.id if self.hosted is not None else None
+    def base(self) -> str:
+        """The prefix of the sandbox, with the place where the server is mounted."""
+        return urlsplit(self.request.base_url).path
 
     @property
-    def address(self) -> str:
-        """The address of the sandbox, as the browser has it."""
-        return self.request.base_url
+    def path(self) -> str:
+        """The path of the request, below the prefix of the sandbox."""
+        return self.request.target.partition("?")[0]
 
     def key(self, tenant_id: str | None = None) -> str | None:
         """
@@ -49,30 +49,9 @@ class PageAccess:
         tenant = self.hosted.sandbox.tenants.get(tenant_id) if tenant_id is not None else self.hosted.tenant
         return tenant.secret_key if tenant is not None else None
 
-    def check(self) -> None:
-        """Raise ControlError for a request that the control plane refuses."""
-        access.check_page(self.host, self.hosted, self.request)
-
-    def check_origin(self) -> None:
-        """Raise ControlError for a foreign name or origin; the token is not required."""
-        access.check_origin(self.host, self.request)
-
-    def needs_token(self) -> bool:
-        """Return True if the server requires a token."""
-        return self.host.token is not None
-
     def redactor(self) -> Redactor:
         """Return what masks the secrets of the sandbox, or without one those of the server."""
         return Redactor(self.host.tokens() if self.hosted is None else self.hosted.sandbox.secrets())
-
-    def cookie_for(self, token: str) -> tuple[str, str] | None:
-        """Return the name and the value of the cookie for the server's token or the sandbox's; None for any other text."""
-        found = access.find_token(self.host, self.hosted, token)
-        return None if found is None else access.session_cookie(found)
-
-    def cookie_names(self) -> list[str]:
-        """Return the names of the cookies that open the pages: that of the server's token, and that of the sandbox's."""
-        return access.cookie_names(self.host, self.hosted)
 
     def read(self, command: str, **arguments: str) -> Mapping[str, Any]:
         """
@@ -103,20 +82,10 @@ class PageAccess:
         """The answer of `readHistory`, read once for the bar and the view of a page."""
         return self.read("readHistory")
 
-    def first_page(self) -> FirstPage:
-        """Return what the first page shows of the sandbox."""
-        page: FirstPage = self._own().run_command(read_first_page, {}, phase="snapshot")
-        return page
-
-    def call(self, number: int) -> Mapping[str, Any] | None:
-        """Return a call as the journal has it, with the `changes` that it has caused; None if the journal does not have it."""
-        seen: Mapping[str, Any] | None = self._own().run_command(page_parts.read_call, {"n": number}, phase="snapshot")
-        return seen
-
-    def names(self, ids: Iterable[str]) -> Mapping[str, str]:
-        """Return the names of the records with these ids, of those that have one."""
-        named: Mapping[str, str] = self._own().run_command(page_parts.read_names, {"ids": [*ids]}, phase="snapshot")
-        return named
+    def snapshot(self) -> HostedSnapshot:
+        """Return the sandbox with a copy of its state, for what no command answers."""
+        taken: HostedSnapshot = self._own().run_command(lambda snapshot, arguments: snapshot, {}, phase="snapshot")
+        return taken
 
     def _own(self) -> HostedSandbox:
         if self.hosted is None:

@@ -68,11 +68,6 @@ def is_of_dashboard(request: HttpRequest) -> bool:
     return page is not None and request.method == "GET" and (page.view not in _SHARED or names_html(request))
 
 
-def is_lost(request: HttpRequest) -> bool:
-    """Return True if a browser asks for a page: where no command has the path, the refusal is one."""
-    return request.method == "GET" and names_html(request)
-
-
 def is_icon_of_page(request: HttpRequest) -> bool:
     """Return True if a browser asks by itself for the icon of a page, whose Accept names images: that is no call of a client."""
     path = request.target.partition("?")[0]

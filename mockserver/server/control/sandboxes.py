@@ -94,7 +94,7 @@ def advance_clock(hosted: HostedSandbox, args: Arguments, *, in_order: bool = Tr
         if by is None:
             raise ControlError(
                 "MOCK_BAD_DURATION",
-                f"by: got {args['by']!r}; expected 20m, 1h30m, 3500ms, PT20M or seconds, not negative and below 30,000 years",
+                f"by: got {args['by']!r}; expected 20m, 1h30m, 3500ms or seconds, not negative and below 30,000 years",
             )
         end = {"by": by, "in_order": in_order}
     hosted.dispatch_webhooks(raises_blocked=True)
@@ -132,9 +132,7 @@ def read_tenant(hosted: HostedSandbox, args: Arguments) -> answers.TenantSetting
 def set_tenant(hosted: HostedSandbox, args: Arguments) -> answers.TenantSettings:
     """Change a tenant's name, developer environment or subscription."""
     tenant = _tenant(hosted, args["id"])
-    tenant.name = args.get("name", tenant.name)
-    tenant.developers_enabled = args.get("developersEnabled", tenant.developers_enabled)
-    tenant.subscription = args.get("subscription", tenant.subscription)
+    tenant.set_settings(args)
     return views.tenant(hosted.sandbox, tenant)
 
 
@@ -231,9 +229,9 @@ def list_sandboxes(addressed: AddressedHost, args: Mapping[str, Any]) -> answers
     closed: list[answers.ClosedSandbox] = []
     for sandbox_id, count in host.closed.called():
         closed.append({"sandboxId": sandbox_id, "lateCalls": count})
-        closing = host.closed.get(sandbox_id)
-        if closing is not None and closing.ended_by is not None:
-            closed[-1]["limit"] = cast("answers.Limit", closing.ended_by.limit)
+        ended = host.closed.get(sandbox_id)
+        if ended is not None:
+            closed[-1]["limit"] = cast("answers.Limit", ended.limit)
     return {
         "sandboxes": [
             {

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache, partial
 from heapq import heappop
 from itertools import islice
@@ -42,13 +41,11 @@ _KEYS: Mapping[tuple[type, str], str] = {(Execution, "schedule"): "sends", (Host
 _TABLE_KEYS: Mapping[str, str] = {"hosted_flows": "walks"}
 
 _SECRETS = ("secret", "old_secret", "token")
-_AS_JSON = frozenset((str, int, float, bool, type(None)))  # types that are the same as JSON
-_NOT_AS_JSON = INSTANTS.union(_SECRETS)  # but in these fields
 
 # Fields that follow from the others, or take much space.
 _HIDDEN: Mapping[type, tuple[str, ...]] = {Execution: ("targets", "template"), Session: ("base_url",)}
 
-COMING = 20  # timers that a history shows
+_COMING = 20  # timers that a history shows
 STATE_CHATS = 10_000  # chats of a tenant, and targets of an execution, in one response
 
 FieldKeys = tuple[tuple[str, str], ...]
@@ -119,20 +116,15 @@ def failing(sandbox: SandboxState) -> list[str]:
     ]
 
 
-def coming(sandbox: SandboxState, most: int) -> list[answers.FiredTimer]:
+def coming(sandbox: SandboxState) -> list[answers.FiredTimer]:
     """Return the next timers whose records still exist, the soonest first."""
     heap = list(sandbox.timers)
     rows: list[answers.FiredTimer] = []
-    while heap and len(rows) < most:
+    while heap and len(rows) < _COMING:
         timer = heappop(heap)
         if sandbox.timer_target(timer) is not None:
             rows.append(_timer(timer))
     return rows
-
-
-def due(sandbox: SandboxState) -> answers.FiredTimer | None:
-    """Return the next timer whose record still exists."""
-    return next(iter(coming(sandbox, 1)), None)
 
 
 def _timer(timer: Timer) -> answers.FiredTimer:
@@ -207,16 +199,9 @@ def _tenant_state(sandbox: SandboxState, owner: Tenant, chats: int) -> Any:
             entries = [_execution(sandbox, record, chats) for record in rows.values()]
         else:
             entries = [_plain(sandbox, record) for record in (rows.rows[:chats] if table == "chats" else rows.values())]
-        has_secret = any(hide.contains_secret(text) for text in _texts(entries))
-        view[_TABLE_KEYS.get(table, table)] = hide.value(entries) if has_secret else entries
+        view[_TABLE_KEYS.get(table, table)] = hide.value(entries)
     view["messages"] = [message for chat in view["messages"] for message in chat]
     return view
-
-
-def _texts(entries: list[Any]) -> Iterator[str]:
-    """Yield the entries as JSON, some at a time: other threads run in between."""
-    for begin in range(0, len(entries), formats.SLICE):
-        yield json.dumps(entries[begin : begin + formats.SLICE], ensure_ascii=False, default=str)
 
 
 def _execution(sandbox: SandboxState, record: Execution, targets: int) -> JSON:
@@ -231,6 +216,8 @@ def _plain(sandbox: SandboxState, value: Any, name: str = "") -> Any:
         return value and mask(value)
     if name in INSTANTS and isinstance(value, int):
         return format_exact(value)
+    if value is None or isinstance(value, str | int):
+        return value
     if isinstance(value, SendSchedule):
         return counts(value, sandbox.now)._asdict()
     if isinstance(value, Chat):
@@ -248,12 +235,8 @@ def _plain(sandbox: SandboxState, value: Any, name: str = "") -> Any:
 
 
 def _fields(sandbox: SandboxState, record: Any, keys: FieldKeys) -> JSON:
-    """Return the record's fields; most values are JSON already and stay as they are."""
-    values = ((key, name, getattr(record, name)) for name, key in keys)
-    return {
-        key: value if type(value) in _AS_JSON and name not in _NOT_AS_JSON else _plain(sandbox, value, name)
-        for key, name, value in values
-    }
+    """Return the record's fields."""
+    return {key: _plain(sandbox, getattr(record, name), name) for name, key in keys}
 
 
 @cache

@@ -12,6 +12,7 @@ from mockserver.contract.text import whole_number
 from mockserver.report import curl
 from mockserver.report.pages import visible
 from mockserver.server.control.page_access import PageAccess
+from mockserver.server.control.page_parts import read_call
 from mockserver.server.control.page_paths import number_in
 from mockserver.server.dashboard import story
 from mockserver.server.errors import ControlError
@@ -26,7 +27,7 @@ def calls(plane: PageAccess, query: Mapping[str, str], item: str) -> tuple[str, 
         number = whole_number(item)
         if number is None:
             raise ControlError("MOCK_NOT_FOUND", f"call: got {item[:60]!r}; expected the number of a call")
-        call = plane.call(number)
+        call = read_call(plane.snapshot().state, number)
         if call is None:
             raise ControlError(
                 "MOCK_NOT_FOUND", f"call: got {number}; expected one that the journal has: it stores the newest calls"
@@ -67,19 +68,14 @@ def call_model(exchange: View, command: str) -> JSON:
     words = (exchange["reason"] or "").split(None, 1)
     clause = words[0].rstrip(":") if words else ""
     return {
+        **exchange,
         **story.call_row(exchange),
-        "tenant": exchange["tenantId"],
-        "applied": exchange["applied"],
-        "request": exchange["request"],
-        "response": exchange["response"],
         "clause": clause,
         "sentence": sentence_of(clause),
-        "choices": exchange["choices"],
-        "changes": [story.change_row(row) for row in exchange["changes"]],
         "curl": command,
     }
 
 
 def curl_of(plane: PageAccess, exchange: View) -> str:
     """Return a command that sends a call; where no key may be shown it has the variable that the reader sets."""
-    return visible(curl.curl(exchange["request"], address=plane.address, key=plane.key(exchange["tenantId"])))
+    return visible(curl.curl(exchange["request"], address=plane.request.base_url, key=plane.key(exchange["tenantId"])))

@@ -11,6 +11,7 @@ from mockserver._json import JSON, View
 from mockserver.contract.errors import FAILURE_REASONS
 from mockserver.contract.lifecycles import LIFECYCLES
 from mockserver.server.control.page_access import PageAccess
+from mockserver.server.control.page_parts import read_call
 from mockserver.server.control.page_paths import number_in
 from mockserver.server.dashboard import story
 from mockserver.server.errors import ControlError
@@ -91,13 +92,12 @@ def _rows(state: View, kind: Kind) -> Iterator[JSON]:
 
 
 def _one(plane: PageAccess, record_id: str) -> JSON:
-    for chats in (str(PAGE_ROWS), None):  # the whole list of chats is read only for what nothing else has
-        state = plane.read("readState", **({"chats": chats} if chats else {}))
-        for kind in KINDS:
-            for row in _rows(state, kind):
-                if row["id"] == record_id:
-                    journal = plane.read("readJournal", last=str(_CALLS_MAX))
-                    return object_model(kind, row, journal, _creation(plane, journal, record_id))
+    state = plane.read("readState")
+    for kind in KINDS:
+        for row in _rows(state, kind):
+            if row["id"] == record_id:
+                journal = plane.read("readJournal", last=str(_CALLS_MAX))
+                return object_model(kind, row, journal, _creation(plane, journal, record_id))
     expected = "the id of a record of this sandbox"
     raise ControlError("MOCK_NOT_FOUND", f"object: got {record_id[:100]!r}; expected {expected}")
 
@@ -108,7 +108,7 @@ def _creation(plane: PageAccess, journal: View, record_id: str) -> View | None:
     number = next((cause["exchange"] for cause in causes if "exchange" in cause), None)
     if number is None:
         return None
-    return plane.call(number)
+    return read_call(plane.snapshot().state, number)
 
 
 def object_model(kind: Kind, row: View, journal: View, creation: View | None) -> JSON:
@@ -121,7 +121,7 @@ def object_model(kind: Kind, row: View, journal: View, creation: View | None) ->
         journal: as the control plane answers.
         creation: the call that has created the record, if one has.
     """
-    history = story.history_of(journal["transitions"], row["id"])
+    changes = [change for change in journal["transitions"] if change["id"] == row["id"]]
     status = row["status"] or ""
     hosted = _hosted_page(creation) if kind.name == "session" and status == "pending" and creation else None
     return {
@@ -131,7 +131,7 @@ def object_model(kind: Kind, row: View, journal: View, creation: View | None) ->
         "tenant": row["tenant"],
         "status": status,
         "record": row["record"],
-        "history": history,
+        "history": [{**change, "cause": story.cause_of(change)} for change in reversed(changes)],
         "steps": _steps(kind.name, status, row["id"]),
         "hosted_page": hosted,
         "related": _related(row["record"], journal["exchanges"], row["id"]),

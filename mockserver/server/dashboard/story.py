@@ -1,8 +1,8 @@
-"""A call and a change of a record as one row of a table, and the cause of a change in words."""
+"""A call as one row of a table, and the cause of a change in words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from urllib.parse import quote
 
 from mockserver._json import JSON, View
@@ -15,7 +15,6 @@ def call_row(exchange: View) -> JSON:
     status, body = response.get("status"), response.get("body")
     code = body.get("code") if isinstance(body, Mapping) and (status or 0) >= 400 else None
     return {
-        "kind": "call",
         "n": exchange["n"],
         "at": exchange["at"],
         "operation": exchange["operation"],
@@ -39,20 +38,6 @@ def tone(status: int | None, fault: object) -> str:
     return "ok" if status < 400 else "refused"
 
 
-def change_row(transition: View) -> JSON:
-    """Return a change of a record as one row."""
-    return {
-        "kind": "change",
-        "n": transition["n"],
-        "at": transition["at"],
-        "record": transition["kind"],
-        "id": transition["id"],
-        "from": transition["from"],
-        "to": transition["to"],
-        "cause": cause_of(transition),
-    }
-
-
 def cause_of(transition: View) -> JSON:
     """Return the cause of a change as words, with the path of its page; empty if it has none."""
     cause = transition["cause"]
@@ -62,11 +47,6 @@ def cause_of(transition: View) -> JSON:
     elif "event" in cause:
         path = f"events/{quote(str(cause['event']), safe='')}"
     return {"path": path, "text": words.cause(transition)}
-
-
-def history_of(transitions: Iterable[View], record_id: str) -> list[JSON]:
-    """Return the changes of a record, the newest first."""
-    return [change_row(row) for row in transitions if row["id"] == record_id][::-1]
 
 
 def page_of_timer(timer: View) -> str:

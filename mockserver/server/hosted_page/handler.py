@@ -4,7 +4,8 @@ Handler of the hosted page behind a session's url: `serve` takes every request b
 1. `/connect/{token}` is the one-use link; `/connect/walk/{secret}/{page}` is a page of the flow that follows it. A page
    that the flow does not have now leads to its current page.
 2. `core/operations/hosted_flow.py` decides with the lock held; the page is rendered without it.
-3. A form is answered with a redirect, so that reloading a page and going back to it send no form again.
+3. A form is answered with a redirect, so that reloading a page and going back to it send no form again; one with a wrong
+   field with its page and the error.
 4. A request is recorded in the sandbox's `visits`, and is not an exchange of the API.
 5. A link that is used up, expired or unknown has the same page, byte for byte, which reveals nothing about the link.
 """
@@ -31,13 +32,11 @@ from mockserver.server.hosted_page.pages import (
     link_page,
     redirect,
 )
-from mockserver.server.hosted_page.request import REFUSED, PageRequest, has_valid_form_token, read
+from mockserver.server.hosted_page.request import PageRequest, has_valid_form_token, read
 from mockserver.server.hosting.host import HostedSandbox
 from mockserver.wire import formats
 from mockserver.wire.request import HttpRequest
 from mockserver.wire.response import HttpResponse
-
-__all__ = ["STATIC_ASSETS", "is_static_asset", "serve"]
 
 _LOG = logging.getLogger("mockserver")
 _SIMULATE = "simulate-"
@@ -63,20 +62,17 @@ def serve(hosted: HostedSandbox, request: HttpRequest) -> HttpResponse:
                 405, (("Allow", "GET, HEAD"), ("Content-Type", "text/plain"), date, *pages.SECURITY_HEADERS), b""
             )
         caching = (("Cache-Control", "max-age=300"), ("X-Content-Type-Options", "nosniff"))
-        response = HttpResponse(
-            200, (("Content-Type", STATIC_ASSETS[path]), date, *caching), _read(path.rpartition("/")[2])
-        )
-        return _without_body(response) if request.method == "HEAD" else response
+        headers = (("Content-Type", STATIC_ASSETS[path]), date, *caching)
+        return HttpResponse(200, headers, _read(path.rpartition("/")[2]))
     page_request = read(request)
     try:
         with hosted.sandbox.lock:
             view = handle_visit(hosted.sandbox, page_request)
             date = pages.date(hosted.sandbox)
-        response = pages.render_page(view, page_request.prefix, date)
+        return pages.render_page(view, page_request.prefix, date)
     except Exception:  # noqa: BLE001 - a bug of the mock has its own page
         _LOG.exception("unexpected failure in the hosted page")
-        response = pages.render_page(error_page(500), page_request.prefix, pages.date(hosted.sandbox))
-    return _without_body(response) if page_request.method == "HEAD" else response
+        return pages.render_page(error_page(500), page_request.prefix, pages.date(hosted.sandbox))
 
 
 def handle_visit(sandbox: SandboxState, page_request: PageRequest) -> PageView:
@@ -93,16 +89,7 @@ def _page(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget |
     if page_request.method not in ALLOWED:
         return error_page(405)
     if target is None or not (page_request.is_flow or hosted_flow.is_link_valid(sandbox, target)):
-        # A reader whose page is still open sees how the session has ended meanwhile.
-        is_of_reader = page_request.method == "POST" and not page_request.is_foreign
-        if (
-            target is None
-            or target.flow is not None
-            or not is_of_reader
-            or not has_valid_form_token(sandbox, page_request)
-        ):
-            return gone_page()
-        return pages.ended_link_page(sandbox, page_request, target)
+        return gone_page()
     if page_request.method == "POST":
         return _submit_form(sandbox, page_request, target)
     return (_show_page if page_request.is_flow else _open_link)(sandbox, page_request, target)
@@ -111,13 +98,10 @@ def _page(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget |
 def _show_page(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
     """Show the page in the url, or redirect to the current page if the flow does not have that one now."""
     assert target.flow is not None
-    step, _, suffix = page_request.page.partition("/")
-    page, refused = hosted_flow.shown_page(sandbox, target.session, target.flow, step), target.flow.refused or {}
-    is_refused = suffix == REFUSED and refused.get("step") == page
-    path = flow_path(page_request, target.flow, page, is_refused=is_refused)
-    if path != flow_path(page_request, target.flow, page_request.page):
-        return redirect(path, page)
-    return flow_page(sandbox, page_request, target, page, refused if is_refused else {})
+    page = hosted_flow.shown_page(sandbox, target.session, target.flow, page_request.page)
+    if page != page_request.page:
+        return redirect(flow_path(page_request, target.flow, page), page)
+    return flow_page(sandbox, page_request, target, page)
 
 
 def _open_link(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
@@ -129,7 +113,7 @@ def _open_link(sandbox: SandboxState, page_request: PageRequest, target: FlowTar
 
 
 def _submit_form(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
-    """Refuse a form of the link or the flow, or apply it and redirect to the next page."""
+    """Refuse a form of the link or the flow, or apply it: redirect to the next page, or show the error of a field."""
     form = page_request.form
     if form is None:
         return error_page(page_request.error_status)
@@ -141,10 +125,11 @@ def _submit_form(sandbox: SandboxState, page_request: PageRequest, target: FlowT
         return error_page(400)
     if not page_request.is_flow:
         hosted_flow.start_flow(sandbox, target)
-    is_refused = _apply_button(sandbox, page_request, target, button, step) is not None
+    wrong_field = _apply_button(sandbox, page_request, target, button, step)
     session, flow = target.tenant.sessions[target.session.id], target.tenant.hosted_flows[target.session.id]
-    page = step if is_refused else hosted_flow.current_page(sandbox, session, flow)
-    path = flow_path(page_request, flow, page, is_refused=is_refused)
+    if wrong_field is not None:
+        return flow_page(sandbox, page_request, FlowTarget(target.tenant, session, flow), step, form, wrong_field)
+    path = flow_path(page_request, flow, hosted_flow.current_page(sandbox, session, flow))
     return redirect(hosted_flow.return_redirect(sandbox, session) or path, step[:20])
 
 
@@ -169,8 +154,3 @@ def _apply_button(
 @cache
 def _read(name: str) -> bytes:
     return (_STATIC / name).read_bytes()
-
-
-def _without_body(response: HttpResponse) -> HttpResponse:
-    """Return the response to HEAD, with the headers of GET."""
-    return HttpResponse(response.status, (*response.headers, ("Content-Length", str(len(response.body)))), b"")

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mockserver.core import phone_numbers
@@ -18,7 +19,7 @@ from mockserver.core.operations import hosted_flow, return_urls
 from mockserver.core.operations.hosted_flow import FlowTarget
 from mockserver.core.state.records import HostedFlow
 from mockserver.core.state.sandbox import SandboxState
-from mockserver.server.hosted_page.request import FLOW_PREFIX, REFUSED, PageRequest, form_token
+from mockserver.server.hosted_page.request import FLOW_PREFIX, PageRequest, form_token
 from mockserver.wire import formats
 from mockserver.wire.response import HttpResponse
 
@@ -55,7 +56,7 @@ _PROBLEMS = {
     "account": "Escolha uma das contas.",
 }
 
-_BLANK = {"account": "", "name": "", "number": "", "phone": ""}  # an empty form
+_FIELDS = ("account", "name", "number", "phone")  # of the forms
 
 
 class PageView(NamedTuple):
@@ -96,10 +97,9 @@ def redirect(location: str, step: str) -> PageView:
     return PageView(status=303, page="", step=step, variables={}, location=location)
 
 
-def flow_path(page_request: PageRequest, flow: HostedFlow, page: str, *, is_refused: bool = False) -> str:
-    """Return the path of a page of the flow; `is_refused` that of the page with the error of its form."""
-    suffix = f"/{REFUSED}" if is_refused else ""
-    return f"{page_request.prefix}/connect/{FLOW_PREFIX}{flow.secret}/{page}{suffix}"
+def flow_path(page_request: PageRequest, flow: HostedFlow, page: str) -> str:
+    """Return the path of a page of the flow."""
+    return f"{page_request.prefix}/connect/{FLOW_PREFIX}{flow.secret}/{page}"
 
 
 def link_page(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
@@ -111,32 +111,31 @@ def link_page(sandbox: SandboxState, page_request: PageRequest, target: FlowTarg
 
 
 def flow_page(
-    sandbox: SandboxState, page_request: PageRequest, target: FlowTarget, page: str, refused: Mapping[str, str]
+    sandbox: SandboxState,
+    page_request: PageRequest,
+    target: FlowTarget,
+    page: str,
+    form: Mapping[str, str] = MappingProxyType({}),
+    wrong_field: str = "",
 ) -> PageView:
     """
     Return a page of the flow: a step, or its end.
 
     Args:
-        refused: the form that the step has refused, if this is the page with its error.
+        form: what the end user has typed, if this is the page with the error of a field.
+        wrong_field: its name.
     """
     assert target.flow is not None
-    field = refused.get("field", "")
     variables = {
         "action": flow_path(page_request, target.flow, page),
-        "problem": field,
-        "problem_text": _PROBLEMS.get(field),
-        "given": {**_BLANK, **refused},
+        "problem": wrong_field,
+        "problem_text": _PROBLEMS.get(wrong_field),
+        "given": {name: form.get(name, "")[: hosted_flow.NAME_MAX_CHARS] for name in _FIELDS},
     }
     status = 410 if page == "expired" else 200
-    if refused:
+    if wrong_field:
         status = 422
     return _page_view(sandbox, page_request, target, status, page, variables)
-
-
-def ended_link_page(sandbox: SandboxState, page_request: PageRequest, target: FlowTarget) -> PageView:
-    """Return the end of a session that ended before its flow began."""
-    status = target.session.status
-    return _page_view(sandbox, page_request, target, 410, "expired" if status == "pending" else status, {})
 
 
 def _page_view(
@@ -151,7 +150,7 @@ def _page_view(
     steps = hosted_flow.FLOW_STEPS[session.coexistence]
     defaults = {
         "page": page,
-        "given": _BLANK,
+        "given": dict.fromkeys(_FIELDS, ""),
         "problem": "",
         "problem_text": None,
         "secret": form_token(sandbox, page_request.key),

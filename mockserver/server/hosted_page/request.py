@@ -12,7 +12,6 @@ from mockserver.core.state.sandbox import SandboxState
 from mockserver.wire.request import HttpRequest
 
 FLOW_PREFIX = "walk/"  # of the path of a flow, which its secret and the page follow
-REFUSED = "refused"  # the last part of the path of a page after its form was refused
 _FIELDS_MAX = 40
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
@@ -24,7 +23,7 @@ class PageRequest(NamedTuple):
     Attributes:
         is_flow: True for the url of a flow, False for a link.
         key: the flow's secret, or the link's token.
-        page: the page of the flow in the url, with `REFUSED` after its form was refused; empty for a link.
+        page: the page of the flow in the url; empty for a link.
         form: the fields; None without a readable form.
         error_status: of a form that is not readable, else 0.
         is_foreign: True if a page of another site sent it.

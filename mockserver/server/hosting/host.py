@@ -34,7 +34,7 @@ from mockserver.core.webhooks.url_policy import THIS_MACHINE, host_name
 from mockserver.scenario.apply import DEFAULT_TENANT
 from mockserver.server.hosting import command_log, runtime
 from mockserver.server.hosting.checkpoints import Checkpoints
-from mockserver.server.hosting.closed import ClosedSandboxes, Closing, Ended
+from mockserver.server.hosting.closed import ClosedSandboxes, Ended
 from mockserver.server.hosting.config import Created, SandboxConfig, config_document, fill, seed_in, seed_of
 from mockserver.server.hosting.failed_runs import FailureFolder
 from mockserver.server.hosting.log_lines import LogContext, ServerLog, attempt_line, call_line, end_line
@@ -331,7 +331,6 @@ class SandboxHost:
         frozen_at: the instant at which sandboxes that clients create are frozen; None lets them follow the process's clock.
         is_shared: True to let pages of other origins on this machine send requests (`wire/cross_origin.py`).
         log: gets a line per call, control command, attempt at a delivery, and sandbox that a limit ends; None for no log.
-        on_exchange: gets the sandbox after each request.
         on_creation: gets the config of a sandbox that a client creates; it returns one to use instead, or None.
         sandboxes: by id; ids count from 1, so that the same run has the same ids.
         closed: the latest closed sandboxes.
@@ -372,7 +371,6 @@ class SandboxHost:
         self.is_exposed = False
         self.allowed_hosts = {"127.0.0.1", "localhost", "::1", "mockserver.test"}
         self.log: ServerLog | None = None
-        self.on_exchange: Callable[[HostedSandbox], None] | None = None
         self.on_creation: Callable[[SandboxConfig], HostedSandbox | None] = lambda config: None
         self.coverage: Coverage | None = None
         self.failures: FailureFolder | None = None
@@ -505,13 +503,7 @@ class SandboxHost:
             hosted = self.sandboxes.get(id)
             if hosted is None:
                 return False
-            closing = Closing(
-                at=runtime.process_now(),
-                labels=hosted.labels,
-                ended_by=ended_by,
-                had_own_port=hosted.own_origin is not None,
-            )
-            self.closed.add(id, closing)  # first, so that each call finds the sandbox in one of the two
+            self.closed.add(id, ended_by)  # first, so that each call finds the sandbox in one of the two
             del self.sandboxes[id]
             self._totals_of_closed.add(hosted.sandbox.runtime)
         hosted.sandbox.begin_epoch()

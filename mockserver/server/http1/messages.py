@@ -28,7 +28,7 @@ class Request(NamedTuple):
         content: the body, or its file; None for a body beyond its bound, which the server has not read.
         exchanges_before: the number of requests that the connection carried before this one.
         in_worker: runs a function on a thread of the server's pool.
-        excess: the sizes of a head beyond the server's bounds, or None; the body of a cut one is not read.
+        excess: the sizes of a head beyond the server's bounds, or None.
     """
 
     method: str

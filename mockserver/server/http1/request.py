@@ -22,11 +22,9 @@ HEADERS_MAX = 100
 EMPTY_LINES_MAX = 8  # before a request; RFC 9112 2.2 wants at least one ignored
 
 _REQUEST_LINE = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+ [!-~\x80-\xff]+ HTTP/[0-9]\.[0-9]")
-_CUT_LINE = re.compile(rb"([^ ]+ [^ ]+)(?: [!-~]{0,8}\r?)?")  # a request line without its end
 _TOKEN_BYTES = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 _BARE_LINE_END = re.compile(rb"(?<!\r)\n|\r(?!\n|\Z)")  # the last byte may be the first half of a line end
 _END = b"\r\n"
-_HEAD_END = b"\r\n\r\n"
 # A name, or an address in brackets, and a port.
 _AUTHORITY = re.compile(
     r"(?:(?:[A-Za-z0-9._~!$&'()*+;=-]|%[0-9A-Fa-f]{2})+|(\[[0-9A-Za-z.:%~_-]+\]))(?::([0-9]{0,5}))?"
@@ -59,19 +57,17 @@ class HeadSizes(NamedTuple):
         line_bytes: of the request line.
         header_bytes: of the longest header's line; 0 if the head is short.
         headers: their number.
-        is_cut: True if the head was read up to `HEAD_MAX_BYTES` only: headers are missing, and the target may be cut.
     """
 
     line_bytes: int
     header_bytes: int
     headers: int
-    is_cut: bool = False
 
     @property
     def is_beyond(self) -> bool:
         """True if one of the sizes is beyond its bound."""
         lines_bytes = max(self.line_bytes, self.header_bytes)
-        return self.is_cut or lines_bytes > LINE_MAX_BYTES or self.headers > HEADERS_MAX
+        return lines_bytes > LINE_MAX_BYTES or self.headers > HEADERS_MAX
 
 
 class RequestHead(NamedTuple):
@@ -85,7 +81,7 @@ class RequestHead(NamedTuple):
         length: the body's size in bytes, None for a chunked one.
         expects_continue: True if the client waits for `100 Continue`.
         keep_alive: True if the client may send another request.
-        excess: the sizes of a head beyond the bounds; the body of a cut one is not read.
+        excess: the sizes of a head beyond the bounds.
     """
 
     method: str
@@ -138,13 +134,11 @@ class HeadReader:
         """
         Return the size of the head at the beginning of the bytes, with its empty line; 0 if it is not complete.
 
-        A head of more than `HEAD_MAX_BYTES` is cut there.
-
         It gets the same bytes again, with those that have arrived since, until the head is complete; empty lines before it
         are removed from them.
 
         Raises:
-            BadRequest: the bytes are not the beginning of a request.
+            BadRequest: the bytes are not the beginning of a request, or a head of more than `HEAD_MAX_BYTES`.
         """
         if not self._looked:
             self._skip_empty_lines(received)
@@ -153,7 +147,9 @@ class HeadReader:
         end = received.find(b"\r\n\r\n", max(self._looked - 3, 0), HEAD_MAX_BYTES + 4)
         if end < 0:
             self._check_beginning(received)
-            return HEAD_MAX_BYTES if len(received) >= HEAD_MAX_BYTES + 4 else 0
+            if len(received) >= HEAD_MAX_BYTES + 4:
+                raise BadRequest(f"the head of the request is longer than {HEAD_MAX_BYTES} bytes, the mock's own bound")
+            return 0
         self._looked = self._empty_lines = 0
         return end + 4
 
@@ -186,21 +182,7 @@ def method_of(received: bytearray) -> str:
 
 
 def parse_head(head: bytes) -> RequestHead:
-    """Return the request of a head, complete or cut."""
-    is_cut = not head.endswith(_HEAD_END)
-    return _parsed(_whole_lines(head) if is_cut else head, is_cut=is_cut)
-
-
-def _whole_lines(head: bytes) -> bytes:
-    """Return a head that is cut as one that is not, with its whole fields, or with what there is of its target."""
-    fields_end = head.rfind(_END)
-    if fields_end >= 0:
-        return head[:fields_end] + _HEAD_END
-    match = _CUT_LINE.fullmatch(head)
-    return head if match is None else match[1] + b" HTTP/1.1" + _HEAD_END
-
-
-def _parsed(head: bytes, *, is_cut: bool) -> RequestHead:
+    """Return the request of a head."""
     line_end = head.find(_END)
     match = _REQUEST_LINE.fullmatch(head, 0, line_end)
     if match is None:
@@ -209,33 +191,32 @@ def _parsed(head: bytes, *, is_cut: bool) -> RequestHead:
     if version[5] != "1":
         raise BadRequest(f"{version} is not supported; expected HTTP/1.1")
     minor = 0 if version[7] == "0" else 1
-    headers, excess = _headers_within_bounds(head, line_end, is_cut=is_cut)
-    target = _target(headers, method, raw_target, minor, needs_host=not is_cut)
-    expects = headers.get("expect", "").lower() if minor and not is_cut else ""
+    headers, excess = _headers_within_bounds(head, line_end)
+    target = _target(headers, method, raw_target, minor)
+    expects = headers.get("expect", "").lower() if minor else ""
     if expects not in ("", "100-continue"):
         raise BadRequest("the only supported expectation is 100-continue")
     tokens = [token.strip() for token in headers.get("connection", "").lower().split(",")]
-    keep_alive = "close" not in tokens and (minor == 1 or "keep-alive" in tokens)
     return RequestHead(
         method=method,
         target=target,
         minor=minor,
         headers=headers,
-        length=0 if is_cut else _length(headers, minor),
+        length=_length(headers, minor),
         expects_continue=bool(expects),
-        keep_alive=keep_alive and not is_cut,
+        keep_alive="close" not in tokens and (minor == 1 or "keep-alive" in tokens),
         excess=excess,
     )
 
 
-def _headers_within_bounds(head: bytes, line_end: int, *, is_cut: bool) -> tuple[dict[str, str], HeadSizes | None]:
+def _headers_within_bounds(head: bytes, line_end: int) -> tuple[dict[str, str], HeadSizes | None]:
     """Return the headers by name, and the sizes of the head if one is beyond its bound."""
     lines = head[line_end:]
     headers, fields = _headers(lines)
-    if not is_cut and fields <= HEADERS_MAX and len(head) <= LINE_MAX_BYTES:
+    if fields <= HEADERS_MAX and len(head) <= LINE_MAX_BYTES:
         return headers, None
     longest = max(map(len, lines.split(b"\r\n"))) if len(head) > LINE_MAX_BYTES else 0
-    sizes = HeadSizes(min(line_end, HEAD_MAX_BYTES), longest, fields, is_cut)
+    sizes = HeadSizes(line_end, longest, fields)
     return headers, sizes if sizes.is_beyond else None
 
 
@@ -251,10 +232,10 @@ def _headers(lines: bytes) -> tuple[dict[str, str], int]:
     return headers.by_name, headers.count
 
 
-def _target(headers: dict[str, str], method: str, raw_target: str, minor: int, *, needs_host: bool) -> str:
+def _target(headers: dict[str, str], method: str, raw_target: str, minor: int) -> str:
     """Return the path and the query; an absolute target has its own host (RFC 9112 3.2.2)."""
     host = headers.get("host")
-    if (host is None and minor == 1 and needs_host) or "," in (host or ""):
+    if (host is None and minor == 1) or "," in (host or ""):
         raise BadRequest("the request needs exactly one Host header")
     own_host, target = (None, raw_target) if raw_target[0] == "/" else origin_form(raw_target)
     if own_host is not None:

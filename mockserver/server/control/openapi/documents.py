@@ -1,17 +1,14 @@
 """
-The OpenAPI documents as JSON and YAML: of the public API as a sandbox or a profile has it, and of the control plane.
+The OpenAPI documents as JSON: of the public API as a sandbox or a profile has it, and of the control plane.
 
 The same choices give the same bytes.
 """
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Mapping
 from typing import Any, Literal
-
-from ruamel.yaml import YAML
 
 from mockserver._json import JSON
 from mockserver.contract.choices import DEFAULTS
@@ -32,7 +29,6 @@ from mockserver.server.hosting.host import HostedSandbox
 from mockserver.wire.formats import error_body
 
 Plane = Literal["public", "control"]
-Form = Literal["json", "yaml"]
 Arguments = Mapping[str, Any]
 
 
@@ -64,15 +60,15 @@ def document(plane: Plane, choices: Mapping[str, object], base_url: str) -> JSON
     return public_document(skeleton.filled(whole, {**choices, **texts, **rows}), components, choices, base_url)
 
 
-def text(document: JSON, form: Form, version: str = VERSIONS[0]) -> str:
-    """Return a document in a version of OpenAPI as text, with a newline at its end."""
+def text(document: JSON, version: str = VERSIONS[0]) -> str:
+    """Return a document in a version of OpenAPI as JSON, with a newline at its end."""
     whole = as_3_0(document) if version == "3.0" else document
-    return _yaml(whole) if form == "yaml" else json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(whole, ensure_ascii=False, indent=2) + "\n"
 
 
 def read_document(hosted: HostedSandbox, args: Arguments, base_url: str) -> str:
     """Return a document as JSON."""
-    return text(_asked(hosted, args, base_url), "json", _version(args))
+    return text(_asked(hosted, args, base_url), _version(args))
 
 
 def _asked(hosted: HostedSandbox, args: Arguments, base_url: str) -> JSON:
@@ -101,15 +97,3 @@ def _known(name: str, received: str, values: tuple[str, ...]) -> str:
             f"MOCK_BAD_{name.upper()}", f"{name}: got {received[:100]!r}; expected {', '.join(values)}{hint}"
         )
     return received
-
-
-def _yaml(whole: JSON) -> str:
-    writer = YAML(typ="safe", pure=True)  # not the C library, which wraps lines at other places
-    writer.default_flow_style = False
-    writer.allow_unicode = True
-    writer.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
-    writer.width = 120
-    writer.representer.ignore_aliases = lambda _: True  # the same example at two places is written twice
-    stream = io.StringIO()
-    writer.dump(whole, stream)
-    return stream.getvalue()
