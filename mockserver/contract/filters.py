@@ -57,7 +57,7 @@ _DATE = "ISO 8601 date-time"
 
 # fmt: off
 _FIELDS: tuple[FilterField, ...] = (
-    FilterField("chat.platform",                        "string",  "platform",              "one of " + ", ".join(PLATFORMS), PLATFORMS),
+    FilterField("chat.platform",                        "string",  "platform",              "one of " + ", ".join(PLATFORMS), allowed=PLATFORMS),
     FilterField("chat.status",                          "string",  "status",                "chat status (for example open, closed)"),
     FilterField("chat.monetization",                    "number",  "monetization",          "number"),
     FilterField("chat.entrypointId",                    "string",  "entrypoint_id",         f"{_SEMANTIC} (entrypoint_...)"),

@@ -119,4 +119,4 @@ class Act(NamedTuple):
         execution = campaigns.active_execution(tenant, campaign)
         if execution is not None:
             first = sending.next_position(self.sandbox, execution, subject)
-            yield RunningSends(self.sandbox, tenant, campaign, execution, first)
+            yield RunningSends(sandbox=self.sandbox, tenant=tenant, campaign=campaign, execution=execution, first=first)

@@ -72,7 +72,14 @@ class InterleavedRun:
         self._functions, self._fault = clients, fault
         self._actors = {name: Actor(name) for name in clients}
         self._threads = ActorThreads(self._hosted, self._gate)
-        self._settling = Settling(self._actors, clients, self._gate, self._threads, known, options.blocked_seconds)
+        self._settling = Settling(
+            self._actors,
+            clients,
+            gate=self._gate,
+            threads=self._threads,
+            known=known,
+            blocked_s=options.blocked_seconds,
+        )
         self._ready = ReadySteps(self._hosted.sandbox, self._actors, tuple(clients))
         self._recorder = StepRecorder(self._hosted.sandbox, self._gate)
         self._course = Course(clients=clients)

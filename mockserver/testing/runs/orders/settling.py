@@ -48,6 +48,7 @@ class Settling:
         self,
         actors: Mapping[str, Actor],
         clients: Collection[str],
+        *,
         gate: Gate,
         threads: ActorThreads,
         known: KnownThreads,
