@@ -1,4 +1,4 @@
-"""The settings of a server: by option, by environment variable, by default; unknown variables are warnings."""
+"""The settings of a server: by option, by environment variable, by default."""
 
 from __future__ import annotations
 
