@@ -254,7 +254,7 @@ def test_reports_pass_through_workers_and_into_junit_xml(suite: Suite, monkeypat
         re.search("^  #1 startCampaign .*404 CAMPAIGN_NOT_FOUND", each) is not None for each in result.outlines
     )
     files = sorted(suite.file(".mockserver/failures").iterdir())
-    endings = ("har", "yaml")
+    endings = ("har", "html", "yaml")
     assert [f"test_mine.py.test_it-{n}.{end}" for n in range(4) for end in endings] == [each.name for each in files]
     cases = xml.etree.ElementTree.parse(suite.file("junit.xml")).iter("testcase")
     properties = [{each.get("name"): each.get("value") for each in case.iter("property")} for case in cases]
