@@ -258,7 +258,7 @@ def test_reports_pass_through_workers_and_into_junit_xml(suite: Suite, monkeypat
     assert [f"test_mine.py.test_it-{n}.{end}" for n in range(4) for end in endings] == [each.name for each in files]
     cases = xml.etree.ElementTree.parse(suite.file("junit.xml")).iter("testcase")
     properties = [{each.get("name"): each.get("value") for each in case.iter("property")} for case in cases]
-    assert {"mockserver_sandbox", "mockserver_replay"} == set.intersection(*map(set, properties))
+    assert {"mockserver_sandbox", "mockserver_replay", "mockserver_trace"} == set.intersection(*map(set, properties))
 
 
 def test_a_folder_that_takes_no_document_leaves_the_report_as_it_is(suite: Suite) -> None:
