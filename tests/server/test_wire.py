@@ -51,10 +51,20 @@ def wired() -> Iterator[Wired]:
 @pytest.mark.parametrize("end", [Wire.shut, Wire.abort])
 def test_bytes_that_are_sent_precede_the_end_of_the_connection(wired: Wired, end: Callable[[Wire], None]) -> None:
     wired.run(wired.wire.send(b"one "))
-    wired.run(wired.wire.send(b"two"))
+    wired.wire.send_soon(b"two ")
+    wired.run(wired.wire.send(b"three "))
+    wired.wire.send_soon(b"four")
     end(wired.wire)
 
-    assert [b"one two", b""] == [wired.received(), wired.received()]
+    assert [b"one two three four", b""] == [wired.received(), wired.received()]
+
+
+def test_what_is_sent_soon_leaves_in_the_next_round(wired: Wired) -> None:
+    wired.wire.send_soon(b"one")
+    seen = [wired.received()]
+    wired.run(asyncio.sleep(0))
+
+    assert [b"nothing yet", b"one"] == [*seen, wired.received()]
 
 
 def test_what_the_client_does_not_take_yet_waits_for_it(wired: Wired) -> None:

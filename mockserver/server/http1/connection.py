@@ -41,6 +41,7 @@ class ConnectionLimits(NamedTuple):
 
 
 PACE_SECONDS = 30.0
+_SOON_MAX_BYTES = 64 * 1024
 _SPOOLING = object()  # the lane of all bodies that are written to files
 
 
@@ -239,6 +240,7 @@ class Connection:
 
     async def _exchange(self, head: RequestHead, content: bytes | RequestBody | None, persists: bool) -> bool:
         """Pass a request to the handler, send its response, and run the functions that follow it."""
+        await self.wire.drain()  # nothing more is done for a client that does not take its last response
         request = Request(
             method=head.method,
             target=head.target,
@@ -284,7 +286,11 @@ class Connection:
         except Exception:  # noqa: BLE001 - a header that cannot be sent
             response = self._failure()
             framed = frame(response, head.method, head.minor, persists)
-        await self.wire.send(framed.data)
+        is_small = isinstance(response.body, bytes) and len(framed.data) <= _SOON_MAX_BYTES
+        if is_small and framed.persists and not (response.after or response.on_lost):
+            self.wire.send_soon(framed.data)
+        else:
+            await self.wire.send(framed.data)
         if isinstance(response.body, bytes):
             return framed.persists
         pieces, is_whole = response.body, False

@@ -37,6 +37,7 @@ class Wire(asyncio.Protocol):
         self._idle_seconds = idle_seconds
         self._is_ending = False
         self._has_begun = False
+        self._held = b""  # that the next round sends
         self._waiting: asyncio.Future[bool] | None = None
 
     async def connect(self) -> None:
@@ -104,9 +105,19 @@ class Wire(asyncio.Protocol):
 
     async def send(self, data: bytes) -> None:
         """Send bytes, and wait until the client has taken them or is lost."""
-        if not self.is_lost:
-            self._transport.write(data)
+        self._held += data
+        self._send_held()
         await self.drain()
+
+    def send_soon(self, data: bytes) -> None:
+        """Send bytes in the next round of the loop: the answers of one round leave together, and wake their client once."""
+        self._held += data
+        self._loop.call_soon(self._send_held)
+
+    def _send_held(self) -> None:
+        held, self._held = self._held, b""
+        if held and not self.is_lost:
+            self._transport.write(held)
 
     async def drain(self) -> None:
         """Wait until the client has taken everything that was sent, or is lost."""
@@ -116,6 +127,7 @@ class Wire(asyncio.Protocol):
 
     def shut(self) -> None:
         """Send nothing more: the client reads the end; what it sends is dropped."""
+        self._send_held()
         self._is_ending = True
         self.received.clear()
         with suppress(OSError):
